@@ -1,0 +1,7 @@
+# MoCo v3, ViT-S/2 on CIFAR-10: batch 512, 800 epochs (PatchMix, Table 3: kNN 89.1).
+_base_ = [
+    '../_base_/models/mocov3_vit-s2.py',
+    '../_base_/datasets/cifar10.py',
+    '../_base_/schedules/mocov3_800e_cifar.py',
+    '../_base_/default_runtime.py',
+]

@@ -1,0 +1,20 @@
+# MoCo v3 on the small ViT of configs/patchmix/vit-xs4_fashionmnist.py, with its learning rate and length.
+_base_ = [
+    '../_base_/models/mocov3.py',
+    '../_base_/datasets/fashionmnist.py',
+    '../_base_/schedules/mocov3_300e.py',
+    '../_base_/default_runtime.py',
+]
+model = dict(
+    backbone=dict(
+        arch=dict(embed_dims=192, num_layers=6, num_heads=3, feedforward_channels=768),
+        img_size=28,
+        patch_size=4,
+    ),
+    neck=dict(in_channels=192, hidden_channels=1024, out_channels=128),
+    predictor=dict(in_channels=128, hidden_channels=1024, out_channels=128),
+)
+optim_wrapper = dict(optimizer=dict(lr=1e-3))
+param_scheduler = [dict(type='WarmupCosineLR', warmup=4, final=0.0, by_epoch=True, convert_to_iter_based=True)]
+auto_scale_lr = dict(base_batch_size=256)
+train_cfg = dict(max_epochs=40, val_interval=5)

@@ -1,0 +1,7 @@
+# PatchMix, ViT-S/16 on ImageNet-1K: batch 1024 (8 x 128), 300 epochs (paper, Table 2: kNN 73.3).
+_base_ = [
+    '../_base_/models/patchmix.py',
+    '../_base_/datasets/in1k.py',
+    '../_base_/schedules/patchmix_300e.py',
+    '../_base_/default_runtime.py',
+]

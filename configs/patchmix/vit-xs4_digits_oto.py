@@ -1,0 +1,4 @@
+# The frame of PatchMix with its origin-to-origin term only: nothing is mixed (first row of Table 7).
+_base_ = './vit-xs4_digits.py'
+
+model = dict(terms=[('view1', 'view2', 1.0)])

@@ -1,0 +1,30 @@
+"""mixcl: contrastive pretraining on mixed images, and what to do with the result."""
+
+import importlib
+import warnings
+
+# mmcv says this at every import, in every worker, where its compiled operators are absent. Pretraining needs none.
+warnings.filterwarnings('ignore', message='Fail to import ``MultiScaleDeformableAttention``')
+
+__version__ = '0.1.0'
+
+_MODULES = (
+    'mixcl.algorithms',
+    'mixcl.backbones',
+    'mixcl.datasets',
+    'mixcl.encoders',
+    'mixcl.engine',
+    'mixcl.evaluation',
+    'mixcl.heads',
+    'mixcl.losses',
+    'mixcl.mixers',
+)
+
+
+def register_all() -> None:
+    """Import every module that registers a class.
+
+    Registries also do this by themselves on first use; call this to list what exists.
+    """
+    for module in _MODULES:
+        importlib.import_module(module)

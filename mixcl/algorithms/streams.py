@@ -1,0 +1,113 @@
+"""Streams: named batches of rows, and what each row counts as."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.errors import UserError
+from mixcl.mixers import Mixer
+from mixcl.randomness import generator
+
+
+class StepKey(NamedTuple):
+    """What the randomness of one training step on one process is a function of."""
+
+    seed: int
+    step: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows of images and what each counts as.
+
+    Attributes:
+        images: (R, 3, H, W) float, normalised.
+        composition: of the R rows, over global image ids.
+    """
+
+    images: Tensor
+    composition: Composition
+
+
+class StreamRecipe:
+    """How the streams of a step are made from the views that the data loader delivers.
+
+    Args:
+        views: number of crops by view name, in the order of the loader, for example
+            ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
+        mixed: by name of a mixed stream ``dict(mix=<view>)``: the view whose crops are mixed, each on its own.
+        mixer: mixes them; may be None where no stream is mixed.
+
+    Raises:
+        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer.
+    """
+
+    def __init__(self, views: dict[str, int], mixed: dict[str, dict], mixer: Mixer | None) -> None:
+        for name, recipe in mixed.items():
+            if set(recipe) != {'mix'} or recipe['mix'] not in views or name in views:
+                raise UserError(
+                    f'model.streams: {name}={dict(recipe)!r} is not understood; a mixed stream has a name of its own and '
+                    f"is written dict(mix='VIEW') with one of the views {', '.join(views)}"
+                )
+        if mixed and mixer is None:
+            raise UserError(f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(mixed)}')
+        self.views = dict(views)
+        self.source = {name: recipe['mix'] for name, recipe in mixed.items()}
+        self.mixer = mixer
+
+    @property
+    def names(self) -> list[str]:
+        """All streams that a term may use."""
+        return [*self.views, *self.source]
+
+    def crops(self, name: str) -> int:
+        """Rows per image of a stream."""
+        return self.views[self.source.get(name, name)]
+
+    def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
+        """Make the named streams of one step.
+
+        Args:
+            crops: (B, 3, h, w) each, all crops of view 1, then all of view 2, and so on.
+            names: the streams that are needed.
+            key: of the step.
+        """
+        by_view = self._by_view(crops)
+        batch, device = len(crops[0]), crops[0].device
+        plain = Composition.identity(batch, key.rank * batch, device)
+        streams = {
+            name: Stream(torch.cat(by_view[name]), Composition.cat([plain] * count))
+            for name, count in self.views.items()
+            if name in names
+        }
+        mixed = [name for name in self.source if name in names]
+        if mixed:
+            plan = self.mixer.plan(batch, generator(*key, 'plan'))
+            for name in mixed:
+                streams[name] = self._mix(name, by_view[self.source[name]], plan, key)
+        return streams
+
+    def check(self, crops: list[Tensor], batch_size: int) -> None:
+        """Raise UserError if batches of such crops (C, h, w) cannot be turned into these streams."""
+        by_view = self._by_view(crops)
+        for view in self.source.values():
+            for crop in by_view[view]:
+                self.mixer.check(batch_size, *crop.shape[-2:])
+
+    def _by_view(self, crops: list[Tensor]) -> dict[str, list[Tensor]]:
+        if len(crops) != sum(self.views.values()):
+            raise UserError(
+                f'the data pipeline delivers {len(crops)} views per image, but model.views={self.views!r} expects '
+                f'{sum(self.views.values())}; make num_views of KeyedMultiView agree with model.views'
+            )
+        remaining = iter(crops)
+        return {name: [next(remaining) for _ in range(count)] for name, count in self.views.items()}
+
+    def _mix(self, name: str, crops: list[Tensor], plan: object, key: StepKey) -> Stream:
+        placed = [self.mixer.place(crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
+        composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0]))
+        return Stream(torch.cat([images for images, _ in placed]), composition)

@@ -1,0 +1,3 @@
+"""Backbones that mmpretrain and timm lack."""
+
+from mixcl.backbones.contrastive_vit import ContrastiveViT

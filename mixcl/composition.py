@@ -1,0 +1,177 @@
+"""What the rows of a stream count as: which images of the batch, and how much of each.
+
+Every method in mixcl pulls a query towards each key in proportion to how much of their source images the two share.
+A :class:`Composition` says what a stream of rows is made of; :meth:`Composition.target` turns two of them into the
+soft target between a query stream and a key stream. Sharing means shared instance content, not shared pixels: two
+crops of one image count as the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+ABSENT = -1
+"""Source id of an entry that was merged into another one: it never matches anything."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The sources of R rows, at most K images each.
+
+    Attributes:
+        sources: (R, K) int64, ids of images in the global batch (``rank * batch size + i``). Column 0 is the row's
+            owner. An image that is listed belongs to the row, whatever its share.
+        weights: (R, K) float, shares; every row sums to 1. An image listed twice counts once with the summed share.
+        reach: in how many rows one image may occur, at most. ``None`` lets :meth:`target` count it, which costs
+            a synchronisation with the GPU; mixers know it and say it.
+    """
+
+    sources: Tensor
+    weights: Tensor
+    reach: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sources.ndim != 2 or self.sources.shape != self.weights.shape:
+            raise ValueError(
+                'a composition needs sources and weights of one shape (rows, images per row), not '
+                f'{tuple(self.sources.shape)} and {tuple(self.weights.shape)}'
+            )
+        if self.sources.dtype != torch.int64 or not self.weights.is_floating_point():
+            raise ValueError(
+                'a composition needs int64 sources and floating-point weights, not '
+                f'{self.sources.dtype} and {self.weights.dtype}'
+            )
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @classmethod
+    def identity(cls, n: int, start: int = 0, device: torch.device | str | None = None) -> 'Composition':
+        """n plain views: row i is image ``start + i`` with share 1."""
+        sources = torch.arange(start, start + n, device=device)[:, None]
+        return cls(sources, torch.ones(n, 1, device=device), reach=1)
+
+    @classmethod
+    def cat(cls, parts: Sequence['Composition']) -> 'Composition':
+        """Stack streams row-wise, for example the local crops of a batch. All parts list the same number of images."""
+        reaches = [part.reach for part in parts]
+        return cls(
+            torch.cat([part.sources for part in parts]),
+            torch.cat([part.weights for part in parts]),
+            None if None in reaches else sum(reaches),
+        )
+
+    @property
+    def owner(self) -> Tensor:
+        """(R,) the image that each row belongs to."""
+        return self.sources[:, 0]
+
+    def shifted(self, start: int) -> 'Composition':
+        """The same rows, with ``start`` added to every image id: from local to global ids."""
+        return Composition(self.sources + start, self.weights, self.reach)
+
+    def merged(self) -> 'Composition':
+        """Each image listed once per row, with its summed share; freed entries get source ``ABSENT`` and share 0."""
+        same = self.sources[:, :, None] == self.sources[:, None, :]  # (R, K, K)
+        total = (same * self.weights[:, None, :]).sum(dim=2)
+        first = ~same.tril(diagonal=-1).any(dim=2)
+        return Composition(
+            torch.where(first, self.sources, ABSENT), torch.where(first, total, torch.zeros_like(total)), self.reach
+        )
+
+    def overlap(self, other: 'Composition') -> Tensor:
+        """How much the rows share, dense and un-normalised.
+
+        ``overlap[i, j] = sum over images s of min(own share of s in row i, other's share of s in row j)``
+
+        Returns:
+            (len(self), len(other)) float. For looking at and for tests; training uses :meth:`target`.
+        """
+        a, b = self.merged(), other.merged()
+        hit = _same_source(a.sources[:, :, None, None], b.sources[None, None])  # (Ra, Ka, Rb, Kb)
+        share = torch.minimum(a.weights[:, :, None, None], b.weights[None, None])
+        return (hit * share).sum(dim=(1, 3))
+
+    def target(self, keys: 'Composition', start: int = 0) -> 'SoftTarget':
+        """The soft target of these query rows over the rows of ``keys``: their overlap, each row normalised.
+
+        Gives, without a special case, the one-hot target of instance discrimination (view to view), the mixing
+        weights (mixture to view; PatchMix Eq. 10, MixCo Eq. 3, SDMP Eq. 3, BSIM Eq. 1) and the mixture-to-mixture
+        targets (PatchMix Eq. 11, SDMP Eq. 4).
+
+        Args:
+            keys: composition of this process's key rows.
+            start: column of the first of them among the gathered keys (``rank * len(keys)``).
+
+        Returns:
+            A :class:`SoftTarget` whose rows sum to 1; a row that shares nothing with any key is not ``valid``.
+        """
+        a, b = self.merged(), keys.merged()
+        ids, order = b.sources.flatten().sort(stable=True)
+        entries = order[_consecutive(torch.searchsorted(ids, a.sources), b._counted_reach(), len(ids))]
+        entry_rows = entries // b.sources.shape[1]  # (Ra, Ka, reach)
+        hit = _same_source(a.sources[:, :, None], b.sources.flatten()[entries])
+        share = torch.minimum(a.weights[:, :, None], b.weights.flatten()[entries])
+        # Where the search ran past the end, the clamped position repeats an entry: count each entry once.
+        repeated = torch.zeros_like(hit)
+        repeated[:, :, 1:] = entries[:, :, 1:] == entries[:, :, :-1]
+        hit = hit & ~repeated
+        weights = torch.where(hit, share, torch.zeros_like(share)).flatten(1)
+        total = weights.sum(dim=1, keepdim=True)
+        weights = torch.where(total > 0, weights / total.clamp_min(torch.finfo(weights.dtype).tiny), weights)
+        return SoftTarget(entry_rows.flatten(1), weights, hit.flatten(1), start)
+
+    def _counted_reach(self) -> int:
+        if self.reach is not None:
+            return self.reach
+        listed = self.sources[self.sources != ABSENT]
+        return int(listed.unique(return_counts=True)[1].max()) if listed.numel() else 1
+
+
+def _same_source(a: Tensor, b: Tensor) -> Tensor:
+    return (a == b) & (a != ABSENT)
+
+
+def _consecutive(first: Tensor, count: int, size: int) -> Tensor:
+    """(..., count) the positions first, first + 1, ..., clamped to the last one."""
+    return (first[..., None] + torch.arange(count, device=first.device)).clamp_max(size - 1)
+
+
+@dataclass(frozen=True)
+class SoftTarget:
+    """A sparse target of R query rows over key rows, P entries each.
+
+    Attributes:
+        columns: (R, P) int64, rows of this process's key stream; a column may repeat, entries then add up.
+        weights: (R, P) float; rows sum to 1, or to 0 where a row shares nothing with any key.
+        hit: (R, P) bool, entries that name a shared image (its share may be 0).
+        start: column of this process's first key among the gathered keys.
+    """
+
+    columns: Tensor
+    weights: Tensor
+    hit: Tensor
+    start: int = 0
+
+    @property
+    def valid(self) -> Tensor:
+        """(R,) bool: rows that share something with some key. Others take no part in a loss."""
+        return self.weights.sum(dim=1) > 0
+
+    def dense(self, num_keys: int) -> Tensor:
+        """(R, num_keys) float: the target as a matrix over the gathered keys."""
+        table = self.weights.new_zeros(len(self.weights), num_keys)
+        return table.scatter_add(1, self._gathered_columns(), self.weights * self.hit)
+
+    def pick(self, table: Tensor) -> Tensor:
+        """(R,) the weighted sum of the entries of ``table`` (R, gathered keys) that the target names.
+
+        Selects instead of multiplying, so that a masked entry of -inf elsewhere never makes 0 * -inf.
+        """
+        chosen = table.gather(1, self._gathered_columns())
+        return torch.where(self.hit, chosen * self.weights.to(chosen.dtype), torch.zeros_like(chosen)).sum(dim=1)
+
+    def _gathered_columns(self) -> Tensor:
+        return self.columns + self.start

@@ -1,0 +1,173 @@
+"""Which keys may stand in which dict of a config."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from mmengine.dist import init_dist
+from mmengine.evaluator import Evaluator
+from mmengine.hooks import Hook
+from mmengine.model import BaseInit, MMDistributedDataParallel, PretrainedInit
+from mmengine.optim import BaseOptimWrapper, OptimWrapper, _ParamScheduler
+from mmengine.runner import (
+    EpochBasedTrainLoop,
+    IterBasedTrainLoop,
+    LogProcessor,
+    TestLoop,
+    ValLoop,
+    set_random_seed,
+)
+from mmengine.utils.dl_utils import set_multi_processing
+from mmengine.visualization import BaseVisBackend
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.utils.data import DataLoader
+
+from mixcl.configuration.paths import Path
+from mixcl.configuration.signature import accepted_keywords
+from mixcl.configuration.spelling import slip_of
+from mixcl.configuration.types import Factory, find_factories, package_of
+
+BUILD_KEYS = frozenset({'type', '_scope_', '_delete_'})
+"""Keys that mmengine takes out of any dict before it calls what ``type`` names."""
+
+EXTRA_KEYS: tuple[tuple[type, frozenset[str]], ...] = (
+    (Hook, frozenset({'priority'})),
+    (BaseOptimWrapper, frozenset({'constructor', 'paramwise_cfg'})),
+    (_ParamScheduler, frozenset({'convert_to_iter_based'})),
+    (BaseVisBackend, frozenset({'name'})),
+    (BaseInit, frozenset({'name', 'override'})),
+    (PretrainedInit, frozenset({'name', 'override', 'layer'})),
+)
+"""Keys that mmengine takes out of the dicts of one kind of class."""
+
+EXTRA_KEYS_BY_PLACE = {
+    'norm_cfg': frozenset({'requires_grad'}),
+    'policies': frozenset({'magnitude_key', 'magnitude_range'}),
+}
+"""Keys that mmcv's build_norm_layer and mmpretrain's RandAugment take out of the dicts under these names."""
+
+DEFAULT_FACTORIES: dict[Path, Factory] = {
+    ('compile',): torch.compile,
+    ('env_cfg', 'dist_cfg'): init_dist,
+    ('env_cfg', 'mp_cfg'): set_multi_processing,
+    ('log_processor',): LogProcessor,
+    ('model_wrapper_cfg',): MMDistributedDataParallel,
+    ('randomness',): set_random_seed,
+    ('test_cfg',): TestLoop,
+    ('test_evaluator',): Evaluator,
+    ('val_cfg',): ValLoop,
+    ('val_evaluator',): Evaluator,
+}
+"""What mmengine builds or calls when a dict has no ``type``."""
+
+NO_CLASS_PLACES = frozenset({'clip_grad', 'dw_cfg', 'on_trace_ready', 'targets'})
+"""Places where ``type`` is a plain word (mmengine's OptimWrapper and ProfilerHook, mmpretrain's HorNet and LoRA)."""
+
+
+@dataclass(frozen=True)
+class Acceptor:
+    """One thing that a dict may be handed to.
+
+    Args:
+        label: its name, for people, for example ``'mmpretrain.VisionTransformer'``.
+        keys: the keys that it is known to take.
+        open: whether it takes any other key too; only slips of the known ones are then unknown.
+        package: where it comes from; ``None`` for plain sections.
+    """
+
+    label: str
+    keys: frozenset[str]
+    open: bool = False
+    package: str | None = None
+
+    def unknown(self, node: Iterable[str]) -> list[str]:
+        """List the keys of a dict that it does not take."""
+        keys = [str(key) for key in node if key not in self.keys | BUILD_KEYS]
+        return [key for key in keys if slip_of(key, self.keys)] if self.open else keys
+
+
+SECTIONS: dict[Path, Acceptor] = {
+    ('auto_scale_lr',): Acceptor('mmengine', frozenset({'enable', 'base_batch_size'})),
+    ('custom_imports',): Acceptor('mmengine', frozenset({'imports', 'allow_failed_imports'})),
+    ('default_hooks',): Acceptor(
+        'mmengine',
+        frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'}),
+        open=True,
+    ),
+    ('env_cfg',): Acceptor('mmengine', frozenset({'cudnn_benchmark', 'mp_cfg', 'dist_cfg', 'resource_limit'})),
+}
+"""What mmengine reads from dicts that are arguments of no function."""
+
+PARAMWISE = Acceptor(
+    'mmengine.DefaultOptimWrapperConstructor',
+    frozenset(
+        {
+            'bias_decay_mult',
+            'bias_lr_mult',
+            'bypass_duplicate',
+            'custom_keys',
+            'dcn_offset_lr_mult',
+            'dwconv_decay_mult',
+            'flat_decay_mult',
+            'norm_decay_mult',
+        }
+    ),
+)
+"""What the default constructor reads from ``paramwise_cfg``; another one may read more."""
+
+PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}), open=True)
+"""What it reads from the values of ``custom_keys``; other keys become options of the optimiser."""
+
+PARAMWISE_NAMES = Acceptor(PARAMWISE.label, frozenset(), open=True)
+"""``custom_keys`` itself: parts of parameter names."""
+
+
+def acceptors(
+    node: Mapping[str, Any], path: Path, scope: str, owner: str | None = None, parent: Any = None
+) -> list[Acceptor]:
+    """Tell what the dict ``node`` may be handed to; the list is empty if nothing is known about it.
+
+    Args:
+        node: a dict of the config.
+        path: where it stands.
+        scope: the package whose registries are asked for ``type``.
+        owner: the package of the class that the dict is an argument of.
+        parent: the dict or list that it stands in.
+
+    Raises:
+        UserError: if its ``type`` names nothing.
+    """
+    place = next((part for part in reversed(path) if isinstance(part, str)), '')
+    if place not in NO_CLASS_PLACES and (isinstance(node.get('type'), str) or callable(node.get('type'))):
+        factories = find_factories(node['type'], scope, owner, place)
+        return [_acceptor(factory, EXTRA_KEYS_BY_PLACE.get(place, frozenset())) for factory in factories]
+    if path in SECTIONS:
+        return [SECTIONS[path]]
+    if place == 'paramwise_cfg':
+        return [replace(PARAMWISE, open='constructor' in parent)]
+    if 'custom_keys' in path[-2:]:
+        return [PARAMWISE_RULE if path[-1] != 'custom_keys' else PARAMWISE_NAMES]
+    return _typeless(node, path, place)
+
+
+def _typeless(node: Mapping[str, Any], path: Path, place: str) -> list[Acceptor]:
+    if path == ('train_cfg',):
+        loop = EpochBasedTrainLoop if node.get('by_epoch', True) else IterBasedTrainLoop
+        return [_acceptor(loop, frozenset({'by_epoch'}))]
+    if path == ('optim_wrapper',) and 'constructor' not in node:
+        return [_acceptor(OptimWrapper, frozenset())]
+    if place == 'clip_grad':
+        return [_acceptor(clip_grad_value_ if node.get('type') == 'value' else clip_grad_norm_, frozenset())]
+    if place.endswith('_dataloader') and path[-1] == place:
+        return [_acceptor(DataLoader, frozenset({'num_batch_per_epoch', 'disable_subprocess_warning'}))]
+    return [_acceptor(DEFAULT_FACTORIES[path], frozenset())] if path in DEFAULT_FACTORIES else []
+
+
+def _acceptor(factory: Factory, extra: frozenset[str]) -> Acceptor:
+    if isinstance(factory, type):
+        extra = extra.union(*(keys for base, keys in EXTRA_KEYS if issubclass(factory, base)))
+    names, open_ended = accepted_keywords(factory)
+    package = package_of(factory)
+    label = f'{package}.{getattr(factory, "__name__", factory)}'
+    return Acceptor(label, names | extra, open_ended, package)

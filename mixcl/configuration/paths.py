@@ -1,0 +1,55 @@
+"""Where things lie in a nested config: paths, how they are written, and the walk over all dicts."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+Path = tuple[str | int, ...]
+"""Keys and list indices from the top of a config, for example ``('train_dataloader', 'dataset', 'pipeline', 0)``."""
+
+RUNNER_KEYS = frozenset(inspect.signature(Runner.__init__).parameters) - {'self', 'cfg'} | {
+    'activation_checkpointing',
+    'compile',
+    'custom_imports',
+    'efficient_conv_bn_eval',
+    'find_unused_parameters',
+    'model_wrapper_cfg',
+    'runner_type',
+    'sync_bn',
+    'tta_model',
+    'tta_pipeline',
+}
+"""Top-level names that mmengine reads: the parameters of its Runner, and what it takes from ``cfg`` by name."""
+
+
+def readable(path: Path) -> str:
+    """Write a path as in Python, for example ``train_dataloader.dataset.pipeline[0]``."""
+    return ''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in path).lstrip('.')
+
+
+def dotted(path: Path) -> str:
+    """Write a path as ``--cfg-options`` takes it, for example ``train_dataloader.dataset.pipeline.0``."""
+    return '.'.join(map(str, path))
+
+
+def children(node: Any) -> Iterator[tuple[str | int, Any]]:
+    """Yield the keys (or indices) and values of a dict, list or tuple; nothing for anything else."""
+    if isinstance(node, Mapping):
+        yield from node.items()
+    elif isinstance(node, Sequence) and not isinstance(node, (str, bytes)):
+        yield from enumerate(node)
+
+
+def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every value at any depth with its path, parents first."""
+    yield path, node
+    for key, value in children(node):
+        yield from walk(value, (*path, key))
+
+
+def runner_sections(cfg: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the top-level names that mmengine reads, with their values; the config's own variables are left out."""
+    return ((name, value) for name, value in cfg.items() if name in RUNNER_KEYS)

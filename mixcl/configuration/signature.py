@@ -1,0 +1,84 @@
+"""Which keyword arguments a class or a function takes, through ``**kwargs`` to the bases."""
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Keywords(NamedTuple):
+    """Keyword arguments that something takes.
+
+    Args:
+        names: those that are known.
+        open: whether any other may be given too.
+    """
+
+    names: frozenset[str]
+    open: bool
+
+
+@functools.cache
+def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
+    """Collect the keyword arguments that a class or a function takes.
+
+    A constructor that passes its ``**kwargs`` on to ``super().__init__`` takes also what the next class in the
+    method resolution order takes; the names that it takes out of ``kwargs`` itself are read from its source. The
+    result is open if ``**kwargs`` are stored or handed to something else, and for what tells no signature (C code).
+    """
+    try:
+        if inspect.isclass(factory):
+            return _constructor_keywords(factory)
+        names, variadic = _parameters(factory)
+    except (TypeError, ValueError, OSError, SyntaxError):
+        return Keywords(frozenset(), open=True)
+    return Keywords(names, open=variadic is not None)
+
+
+def _constructor_keywords(cls: type) -> Keywords:
+    collected: frozenset[str] = frozenset()
+    constructors = [vars(owner)['__init__'] for owner in cls.__mro__[:-1] if '__init__' in vars(owner)]
+    if not constructors and cls.__new__ is not object.__new__:
+        return Keywords(collected, open=True)
+    for constructor in constructors:
+        names, variadic = _parameters(constructor)
+        collected |= names - {'self'}
+        if variadic is None:
+            break
+        taken_out, passed_on, used = _uses(constructor, variadic)
+        collected |= taken_out
+        if not passed_on:
+            return Keywords(collected, open=used)
+    return Keywords(collected, open=False)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[frozenset[str], str | None]:
+    """Return the parameters that can be given by name, and the name of ``**kwargs`` if there is one."""
+    parameters = inspect.signature(function).parameters.values()
+    names = frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+    variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+    return names, variadic
+
+
+def _uses(constructor: Callable[..., Any], variadic: str) -> tuple[frozenset[str], bool, bool]:
+    """Read from the source which names are taken out of kwargs, whether it is passed on, and whether it is used."""
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(constructor)))
+    nodes = list(ast.walk(ast.parse(source)))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    taken_out = frozenset(
+        str(call.args[0].value)
+        for call in calls
+        if call.func.attr in ('pop', 'get', 'setdefault') and _is_name(call.func.value, variadic)
+        if call.args and isinstance(call.args[0], ast.Constant)
+    )
+    passed_on = any(
+        call.func.attr == '__init__' and any(k.arg is None and _is_name(k.value, variadic) for k in call.keywords)
+        for call in calls
+    )
+    return taken_out, passed_on, any(_is_name(node, variadic) for node in nodes)
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

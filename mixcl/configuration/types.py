@@ -1,0 +1,95 @@
+"""What the ``type`` of a config dict names, over all registries."""
+
+import difflib
+import functools
+import importlib.util
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+import mmcv.cnn
+import mmcv.transforms  # noqa: F401  (with mmcv.cnn: fills mmengine's registries)
+from mmengine.registry import Registry
+from mmengine.utils import get_object_from_string
+
+import mixcl.quiet_imports  # noqa: F401
+from mixcl.errors import UserError
+
+Factory = Callable[..., Any]
+
+
+def find_factories(name: str | Factory, scope: str, owner: str | None = None, key: str | int = '') -> list[Factory]:
+    """Find everything that ``type=name`` may build; the same name may live in several registries.
+
+    Args:
+        name: the value of ``type``: a name, a name with a scope (``'mmpretrain.ImageClassifier'``), the full name of
+            an object (``'torch.nn.GELU'``) or the object itself.
+        scope: the package whose registries are asked first (``default_scope`` or ``_scope_``).
+        owner: the package of the class that the dict is an argument of; it asks its own registries where ``scope``
+            has none of that kind.
+        key: the key that the dict stands under.
+
+    Raises:
+        UserError: if nothing has that name; it suggests a similar one.
+    """
+    if callable(name):
+        return [name]
+    package, _, rest = name.partition('.')
+    if rest and _registries(package):
+        found = _lookup(_registries(package), rest)
+    else:
+        found = _lookup(_visible_registries(scope, owner, key), name)
+    if not found and rest and package.isidentifier():
+        found = [get_object_from_string(name)]
+    found = [factory for factory in found if callable(factory)]
+    if not found:
+        raise UserError(_unknown(name, scope))
+    return found
+
+
+def package_of(factory: Factory) -> str:
+    """Name the package that a class or function comes from, for example ``'mmpretrain'``."""
+    return (getattr(factory, '__module__', None) or 'builtins').partition('.')[0]
+
+
+@functools.cache
+def _registries(package: str) -> tuple[Registry, ...]:
+    """All registries of a package, with their classes imported; none if the package is missing or has none."""
+    if not package.isidentifier():
+        return ()
+    try:
+        module = import_module(f'{package}.registry')
+    except ModuleNotFoundError:
+        return ()
+    registries = [item for item in vars(module).values() if isinstance(item, Registry) and item.scope == package]
+    try:
+        for registry in registries:
+            registry.import_from_location()
+    except (ImportError, AssertionError) as error:
+        raise UserError(f'the classes of {package} cannot be imported: {error}') from error
+    return tuple(registries)
+
+
+def _visible_registries(scope: str, owner: str | None, key: str | int) -> list[Registry]:
+    owned = _registries(owner) if owner else ()
+    # mmpretrain asks its own registry, whatever the scope, for normalisation layers
+    visible = [registry for registry in owned if key == 'norm_cfg' or scope not in registry.root.children]
+    return [*_registries(scope), *_registries('mmengine'), *visible]
+
+
+def _lookup(registries: Iterable[Registry], name: str) -> list[Factory]:
+    return [registry.module_dict[name] for registry in registries if name in registry.module_dict]
+
+
+def _unknown(name: str, scope: str) -> str:
+    package, _, rest = name.partition('.')
+    if rest and package.isidentifier() and importlib.util.find_spec(package) is None:
+        return f'{name!r}, but the package {package!r} is not installed'
+    packages = [package] if rest else [scope, 'mmengine', 'mmpretrain']
+    known: dict[str, str] = {}
+    for package in dict.fromkeys(packages):
+        prefix = '' if package in (scope, 'mmengine') and not rest else f'{package}.'
+        for registry in _registries(package):
+            known |= {name: prefix + name for name in registry.module_dict if name not in known}
+    similar = difflib.get_close_matches(rest or name, known, n=1)
+    return f'{name!r}, which no registry knows' + (f'; did you mean {known[similar[0]]!r}?' if similar else '')

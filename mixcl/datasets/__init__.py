@@ -1,0 +1,8 @@
+"""Data sets, transforms and samplers that mmpretrain lacks; all samples are functions of a key."""
+
+from mixcl.datasets.digits import Digits
+from mixcl.datasets.fashion_mnist import FashionMNIST
+from mixcl.datasets.folder import ImageFolder
+from mixcl.datasets.keyed import KeyedDataset, KeyedSampler, SampleKey
+from mixcl.datasets.synthetic import SyntheticImages
+from mixcl.datasets.transforms import KeyedMultiView, LoadImage, RGBToBGR

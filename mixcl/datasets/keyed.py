@@ -1,0 +1,166 @@
+"""Sampler and data set whose samples are functions of ``(seed, epoch, index)``.
+
+The sampler hands each worker the whole key, so that workers that live longer than an epoch learn the epoch, and what
+a sample looks like depends neither on the number of workers or processes, nor on whether the run was resumed.
+"""
+
+import os
+from collections.abc import Iterator, Sized
+from typing import NamedTuple
+
+import torch
+from mmengine.dataset import BaseDataset
+from mmengine.dist import get_dist_info, sync_random_seed
+from torch.utils.data import Dataset, Sampler
+
+from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
+from mixcl.errors import UserError
+from mixcl.randomness import generator, seed_global_generators
+from mixcl.registry import DATA_SAMPLERS, DATASETS
+
+MAX_ATTEMPTS = 20
+
+
+class SampleKey(NamedTuple):
+    """What all random draws of one sample are a function of."""
+
+    seed: int
+    epoch: int
+    index: int
+
+
+@DATA_SAMPLERS.register_module()
+class KeyedSampler(Sampler[SampleKey]):
+    """Yields the keys of one process's share of an epoch.
+
+    The order is a function of (seed, epoch). Process r of W takes every W-th image from the r-th on; the last
+    ``len(dataset) % W`` images of the order sit out the epoch, so that all processes have equally many.
+
+    Args:
+        dataset: the data set to draw from.
+        seed: the run's seed, the same on all processes. None: agree on a random one.
+        shuffle: a new order every epoch; else ascending.
+
+    Attributes:
+        seed: may be overwritten before an epoch, for example by a resumed run.
+
+    Raises:
+        UserError: if there are fewer images than processes.
+    """
+
+    def __init__(self, dataset: Sized, seed: int | None = None, shuffle: bool = True) -> None:
+        self.num_images = len(dataset)
+        self.rank, self.world_size = get_dist_info()
+        self.seed = sync_random_seed() if seed is None else seed
+        self.shuffle = shuffle
+        self.epoch = 0
+        if self.num_images < self.world_size:
+            raise UserError(
+                f'the data set has {self.num_images} image(s) for {self.world_size} processes: '
+                'use fewer processes or more images'
+            )
+
+    def __iter__(self) -> Iterator[SampleKey]:
+        end = len(self) * self.world_size
+        for index in self._order()[self.rank : end : self.world_size]:
+            yield SampleKey(self.seed, self.epoch, index)
+
+    def _order(self) -> list[int]:
+        if not self.shuffle:
+            return list(range(self.num_images))
+        return torch.randperm(self.num_images, generator=generator(self.seed, self.epoch, 'order')).tolist()
+
+    def __len__(self) -> int:
+        return self.num_images // self.world_size
+
+    def set_epoch(self, epoch: int) -> None:
+        """The epoch of the keys that the next iteration yields."""
+        self.epoch = epoch
+
+
+@DATASETS.register_module()
+class KeyedDataset(Dataset):
+    """Runs a data set's pipeline with all global generators started from the sample's key.
+
+    The key lies in the pipeline's results as ``sample_key``, for :class:`KeyedMultiView`. In the place of an image that
+    raises :class:`UnreadableImage`, other images are tried, in an order that is a function of the key. The packed
+    ``data_samples`` then has a meta field ``unreadable``, a list of (path, reason), for ``UnreadableImagesHook``.
+
+    Args:
+        dataset: a data set of mmpretrain's or mmengine's kind, or its config.
+
+    Raises:
+        UserError: if the data set cannot be loaded or is empty.
+    """
+
+    def __init__(self, dataset: dict | BaseDataset) -> None:
+        # Lazily, so that full_init can tell what went wrong while loading.
+        lazily = {'lazy_init': True}
+        self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
+        if not isinstance(self.dataset, BaseDataset):
+            raise UserError(
+                f'KeyedDataset was given a {type(self.dataset).__name__}, which has no pipeline of its own: '
+                'give it a data set derived from mmengine.dataset.BaseDataset'
+            )
+        self.full_init()
+
+    def full_init(self) -> None:
+        """Load the annotations, if that was not done yet; what stops other libraries becomes one sentence."""
+        name, folder = type(self.dataset).__name__, self.dataset.data_root
+        try:
+            self.dataset.full_init()
+        except UserError:
+            raise
+        except (AssertionError, OSError, RuntimeError, ValueError) as error:
+            # A ValueError is also how mmengine ends on an empty list of images.
+            raise UserError(
+                f'the data set {name} has no images or could not be loaded from {folder!r}: '
+                f'{" ".join(str(error).split())}; check the folder (data_root in the config, or --data-root)'
+            ) from error
+
+    @property
+    def metainfo(self) -> dict:
+        """The wrapped data set's, for example the class names."""
+        return self.dataset.metainfo
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, key: SampleKey | int) -> dict:
+        """The packed sample of a key; an integer stands for ``SampleKey(0, 0, integer)``.
+
+        Raises:
+            NoReadableImage: a UserError, if none of the images tried could be read.
+        """
+        key = key if isinstance(key, SampleKey) else SampleKey(0, 0, int(key))
+        failures = []
+        for index in self._candidates(key):
+            try:
+                return _with_failures(self._sample(key, index), failures)
+            except UnreadableImage as error:
+                failures.append((error.path, error.reason))
+        raise NoReadableImage(self._explain(failures))
+
+    def _candidates(self, key: SampleKey) -> Iterator[int]:
+        """The image itself, then distinct others."""
+        yield key.index
+        others = torch.randperm(len(self), generator=generator(*key, 'substitute'))[:MAX_ATTEMPTS].tolist()
+        yield from [index for index in others if index != key.index][: MAX_ATTEMPTS - 1]
+
+    def _sample(self, key: SampleKey, index: int) -> dict:
+        seed_global_generators(*key, 'sample')
+        return self.dataset.pipeline({**self.dataset.get_data_info(index), 'sample_key': key})
+
+    def _explain(self, failures: list[tuple[str, str]]) -> str:
+        path, reason = failures[0]
+        folder = self.dataset.data_root or os.path.dirname(path)
+        return (
+            f'none of {len(failures)} images tried in {folder} could be read; the first: {path} ({reason}); '
+            'check the files or give another folder'
+        )
+
+
+def _with_failures(packed: dict, failures: list[tuple[str, str]]) -> dict:
+    if failures:
+        packed['data_samples'].set_metainfo({'unreadable': failures})
+    return packed

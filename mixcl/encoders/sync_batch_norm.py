@@ -1,0 +1,62 @@
+"""Batch normalisation over the batches of all processes."""
+
+import torch
+from mmengine.dist import get_world_size
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_reduce
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from mixcl.registry import MODELS
+
+
+@MODELS.register_module()
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over the batches of all processes, on CPU and GPU.
+
+    Equals BatchNorm on the concatenated batch in values, gradients and running statistics, also when processes hold
+    different numbers of rows. (``torch.nn.SyncBatchNorm`` refuses CPU tensors.) With one process, or in eval mode,
+    it is plain BatchNorm. Statistics are computed in at least float32, also under autocast.
+
+    Input: (N, C) or (N, C, ...), floating point. Arguments as in ``torch.nn.BatchNorm1d``.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f'SyncBatchNorm expects (N, C, ...) inputs, got {input.dim()} dimension(s)')
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training or get_world_size() == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        x = input.double() if input.dtype == torch.float64 else input.float()
+        dims = [dim for dim in range(x.dim()) if dim != 1]
+        total = all_reduce(torch.cat([x.sum(dims), x.new_tensor([x.numel() / x.shape[1]])]))
+        count, mean = total[-1], total[:-1] / total[-1]
+        centred = x - _per_channel(mean, x)
+        variance = all_reduce(centred.square().sum(dims)) / count  # two passes: stable for large means
+        self._update_running_statistics(mean.detach(), variance.detach(), count.detach())
+        out = centred * _per_channel((variance + self.eps).rsqrt(), x)
+        if self.affine:
+            out = out * _per_channel(self.weight, x) + _per_channel(self.bias, x)
+        return out.to(input.dtype)
+
+    @torch.no_grad()
+    def _update_running_statistics(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
+        if not self.track_running_stats:
+            return
+        self.num_batches_tracked.add_(1)
+        momentum = self.momentum
+        if momentum is None:  # cumulative average, as in torch
+            momentum = 1.0 / self.num_batches_tracked.to(mean.dtype)
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
+        unbiased = variance * count / (count - 1)
+        self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum)
+
+
+def _per_channel(values: Tensor, like: Tensor) -> Tensor:
+    return values.view(1, -1, *[1] * (like.dim() - 2))
+
+
+def has_batch_norm(module: nn.Module) -> bool:
+    """Whether some layer of the module makes the rows of a batch depend on each other."""
+    return any(isinstance(layer, _BatchNorm) for layer in module.modules())

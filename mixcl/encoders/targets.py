@@ -1,0 +1,159 @@
+"""Target encoders: where the keys come from."""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from mixcl.encoders.passes import backbone_features, project
+from mixcl.errors import UserError
+from mixcl.registry import TARGET_ENCODERS
+
+
+class TargetEncoder(nn.Module, ABC):
+    """Projects key streams. Built with the online backbone and neck, which it may copy but not hold."""
+
+    own_weights: bool
+    """Whether there is a second set of weights, which can be evaluated as encoder 'target'."""
+
+    @abstractmethod
+    def keys(
+        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[str, Tensor]:
+        """Project the key streams.
+
+        Args:
+            images: the key streams, (n, 3, H, W) each.
+            projections: online projections that exist already, because their streams are queries too.
+            backbone, neck: the online encoder.
+
+        Returns:
+            (n, D) projections without gradient, by stream name.
+        """
+
+    @abstractmethod
+    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+        """The key streams that cost a forward pass of their own."""
+
+    def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
+        """Start again from the online weights (after their initialisation). Nothing to do without own weights."""
+
+    def update(self, backbone: nn.Module, neck: nn.Module, progress: float) -> dict[str, float]:
+        """Follow the online weights after an optimiser step.
+
+        Args:
+            backbone, neck: the online encoder.
+            progress: share of the run that is over after this step, in (0, 1].
+
+        Returns:
+            Values for the log.
+        """
+        return {}
+
+
+@TARGET_ENCODERS.register_module()
+class StopGrad(TargetEncoder):
+    """The online encoder itself, without gradient (SimSiam; the frames of PatchMix and APS without momentum).
+
+    A stream that is both query and key is encoded once.
+    """
+
+    own_weights = False
+
+    def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
+        super().__init__()
+
+    def keys(
+        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[str, Tensor]:
+        missing = {name: batch for name, batch in images.items() if name not in projections}
+        with torch.no_grad():
+            fresh = project(neck, backbone_features(backbone, missing))
+        return {name: fresh[name] if name in fresh else projections[name].detach() for name in images}
+
+    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+        return keys - queries
+
+
+@TARGET_ENCODERS.register_module()
+class EMA(TargetEncoder):
+    """An exponential moving average of the online encoder: target <- m * target + (1 - m) * online.
+
+    Only parameters are averaged; the batch-norm buffers follow the target's own forward passes (train mode). The
+    copy has no drop path, so that keys are not stochastic. The momentum rises from ``momentum`` to
+    ``final_momentum`` on a cosine over the optimiser steps: m = final - (final - momentum) * (1 + cos(pi t)) / 2.
+
+    Args:
+        backbone, neck: the online encoder, copied.
+        momentum: m at the start, in [0, 1]. PatchMix .996, MoCo v3 .99.
+        final_momentum: m at the end, in [0, 1].
+    """
+
+    own_weights = True
+
+    def __init__(
+        self, backbone: nn.Module, neck: nn.Module, momentum: float = 0.996, final_momentum: float = 1.0
+    ) -> None:
+        super().__init__()
+        for name, value in dict(momentum=momentum, final_momentum=final_momentum).items():
+            if not 0 <= value <= 1:
+                raise UserError(
+                    f'EMA: {name} must lie between 0 and 1, not {value!r} (the share that the target keeps)'
+                )
+        self.momentum = momentum
+        self.final_momentum = final_momentum
+        self.backbone = _without_drop_path(copy.deepcopy(backbone))
+        self.neck = copy.deepcopy(neck)
+        self.requires_grad_(False)
+
+    def keys(
+        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[str, Tensor]:
+        with torch.no_grad():
+            return project(self.neck, backbone_features(self.backbone, images))
+
+    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+        return keys
+
+    def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
+        self.backbone.load_state_dict(backbone.state_dict())
+        self.neck.load_state_dict(neck.state_dict())
+
+    def momentum_at(self, progress: float) -> float:
+        """m when a share ``progress`` of the run is over."""
+        return self.final_momentum - (self.final_momentum - self.momentum) * (1 + math.cos(math.pi * progress)) / 2
+
+    @torch.no_grad()
+    def update(self, backbone: nn.Module, neck: nn.Module, progress: float) -> dict[str, float]:
+        momentum = self.momentum_at(progress)
+        online = [*backbone.parameters(), *neck.parameters()]
+        own = [*self.backbone.parameters(), *self.neck.parameters()]
+        get_ema_multi_avg_fn(momentum)(own, online, None)
+        return dict(ema_momentum=momentum)
+
+
+@TARGET_ENCODERS.register_module()
+class EpochwiseEMA(EMA):
+    """EMA whose momentum is constant within an epoch, as the PatchMix authors' code runs (by a shadowed index).
+
+    Args:
+        epochs: number of epochs of the run; the other arguments are EMA's.
+    """
+
+    def __init__(self, backbone: nn.Module, neck: nn.Module, epochs: int, **kwargs: float) -> None:
+        super().__init__(backbone, neck, **kwargs)
+        self.epochs = epochs
+
+    def momentum_at(self, progress: float) -> float:
+        return super().momentum_at(math.floor(progress * self.epochs + 1e-9) / self.epochs)
+
+
+def _without_drop_path(module: nn.Module) -> nn.Module:
+    for parent in list(module.modules()):
+        for name, child in parent.named_children():
+            if type(child).__name__ in ('DropPath', 'StochasticDepth'):  # of mmcv, timm, torchvision
+                setattr(parent, name, nn.Identity())
+    return module

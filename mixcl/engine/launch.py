@@ -1,0 +1,108 @@
+"""From the command line to a Runner: configs read and checked, processes joined, weights checked."""
+
+import os
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.runner import Runner, find_latest_checkpoint
+
+from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
+from mixcl.errors import UserError
+from mixcl.weights import check_fits, read_state_dict
+
+
+def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
+    """Read a config file, apply what the command line says, and check every key.
+
+    Args:
+        path: of the config file.
+        overrides: of ``--cfg-options``, dotted names to values.
+        data_root: of ``--data-root``; becomes the root of every data set.
+
+    Raises:
+        UserError: if the file is missing or no Python, or for a key that nothing reads.
+    """
+    if not Path(path).is_file():
+        raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
+    try:
+        cfg = Config.fromfile(path)
+    except (SyntaxError, NameError, KeyError, AttributeError, TypeError, ImportError, FileNotFoundError) as error:
+        raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {error}') from error
+    if overrides:
+        check_overrides(cfg, overrides)
+        cfg.merge_from_dict(overrides)
+    if data_root is not None:
+        set_data_root(cfg, data_root)
+    check_config(cfg)
+    return cfg
+
+
+def default_work_dir(cfg: Config, config_path: str | Path, suffix: str = '') -> str:
+    """``work_dirs/<name of the config file>``, unless the config says otherwise."""
+    return cfg.get('work_dir') or str(Path('work_dirs') / f'{Path(config_path).stem}{suffix}')
+
+
+def use_mixed_precision(cfg: Config) -> None:
+    """Train under bfloat16 autocast (``--amp``).
+
+    Raises:
+        UserError: if the config's optimizer wrapper is a special one already.
+    """
+    kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
+    if kind not in ('OptimWrapper', 'BFloat16OptimWrapper'):
+        raise UserError(
+            f'--amp replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out --amp or '
+            'set the wrapper in the config'
+        )
+    cfg.optim_wrapper.type = 'BFloat16OptimWrapper'
+
+
+def use_launcher(cfg: Config, launcher: str) -> None:
+    """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
+
+    Raises:
+        UserError: if the launcher's environment is missing, or cannot work without a GPU.
+    """
+    cfg.launcher = launcher
+    if launcher == 'none':
+        return
+    if launcher == 'pytorch' and 'RANK' not in os.environ:
+        raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+    if torch.cuda.is_available():
+        return
+    if launcher != 'pytorch':
+        raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
+    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
+    torch.distributed.init_process_group('gloo')
+    cfg.env_cfg.dist_cfg = dict(backend='gloo')
+    cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+
+
+def build_runner(cfg: Config) -> Runner:
+    """Check the data folders and build the Runner; where it resumes or starts from a checkpoint, check that it fits.
+
+    Raises:
+        UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
+    """
+    check_data_roots(cfg)
+    if not torch.cuda.is_available():
+        _unpin(cfg)
+    checkpoint = cfg.get('load_from')
+    if checkpoint is None and cfg.get('resume'):
+        checkpoint = find_latest_checkpoint(cfg.work_dir)
+    state = read_state_dict(checkpoint) if checkpoint else None
+    runner = Runner.from_cfg(cfg)
+    if state is not None:
+        check_fits(runner.model, state, checkpoint)
+    return runner
+
+
+def _unpin(cfg: Config) -> None:
+    """Without a GPU there is nothing to pin memory for; torch would warn at every loader."""
+    parts = ('train', 'val', 'test')
+    loaders = [cfg.get(f'{part}_dataloader') for part in parts]
+    loaders += [(cfg.get(f'{part}_cfg') or {}).get('bank_dataloader') for part in parts]
+    for loader in loaders:
+        if loader is not None:
+            loader.pin_memory = False

@@ -1,0 +1,60 @@
+"""Optimiser parameter groups, and mixed precision that works on every device."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from mmengine.logging import MMLogger
+from mmengine.optim import DefaultOptimWrapperConstructor, OptimWrapper
+from torch import nn
+
+from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
+
+
+@OPTIM_WRAPPER_CONSTRUCTORS.register_module()
+class FewGroupsConstructor(DefaultOptimWrapperConstructor):
+    """mmengine's constructor, with parameters of equal settings in one group instead of one group each.
+
+    Few groups let the optimiser update many tensors at once, and can be read in a log. Parameters without gradient
+    (a target encoder's) are left out silently. ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the papers' two
+    groups: no weight decay for biases and other 1-D parameters, while position embedding and class token decay.
+    """
+
+    def __call__(self, model: nn.Module) -> OptimWrapper:
+        logger = MMLogger.get_current_instance()
+        level = logger.level
+        logger.setLevel(logging.WARNING)  # mmengine logs a line or two for every single parameter
+        try:
+            return super().__call__(model)
+        finally:
+            logger.setLevel(level)
+
+    def add_params(self, params: list[dict], module: nn.Module, prefix: str = '', **kwargs) -> None:
+        if not any(parameter.requires_grad for parameter in module.parameters()):
+            return
+        super().add_params(params, module, prefix, **kwargs)
+        if prefix == '':
+            params[:] = self._merged(params)
+
+    def _merged(self, groups: list[dict]) -> list[dict]:
+        merged: dict[tuple, dict] = {}
+        for group in groups:
+            group = dict(lr=self.base_lr, weight_decay=self.base_wd) | group
+            settings = tuple(sorted((name, value) for name, value in group.items() if name != 'params'))
+            merged.setdefault(settings, {**group, 'params': []})['params'].extend(group['params'])
+        return list(merged.values())
+
+
+@OPTIM_WRAPPERS.register_module()
+class BFloat16OptimWrapper(OptimWrapper):
+    """Trains under bfloat16 autocast, on CPU and GPU alike. bfloat16 has float32's range and needs no loss scaling.
+
+    (mmengine's ``AmpOptimWrapper`` refuses CPUs; use it for float16 on older GPUs.) Arguments as of ``OptimWrapper``.
+    """
+
+    @contextmanager
+    def optim_context(self, model: nn.Module) -> Iterator[None]:
+        device = next(model.parameters()).device.type
+        with super().optim_context(model), torch.autocast(device, dtype=torch.bfloat16):
+            yield

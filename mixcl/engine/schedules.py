@@ -1,0 +1,73 @@
+"""Schedules that are closed functions of the step."""
+
+import math
+
+from mmengine.optim.scheduler.param_scheduler import INF, _ParamScheduler
+from torch.optim import Optimizer
+
+from mixcl.registry import PARAM_SCHEDULERS
+
+
+@PARAM_SCHEDULERS.register_module()
+class WarmupCosineLR(_ParamScheduler):
+    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO, PatchMix and MoCo v3).
+
+    With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
+    ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
+    not of the value before it, so a resumed run is exactly on it.
+
+    Args:
+        optimizer: or mmengine's wrapper of it; given by the Runner.
+        warmup: length of the warm-up, in epochs or steps as ``by_epoch`` says.
+        final: learning rate at the end, not scaled with the batch size.
+        begin, end, last_step, by_epoch, verbose: as of mmengine's schedulers; the Runner fills in ``end``. With
+            ``convert_to_iter_based=True`` in the config, epochs become steps.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        warmup: float,
+        final: float = 0.0,
+        begin: int = 0,
+        end: int = INF,
+        last_step: int = -1,
+        by_epoch: bool = True,
+        verbose: bool = False,
+    ) -> None:
+        self.warmup = min(warmup, end - begin)
+        self.length = end - begin
+        self.final = final
+        super().__init__(optimizer, 'lr', begin, end, last_step, by_epoch, verbose)
+
+    @classmethod
+    def build_iter_from_epoch(
+        cls,
+        *args,
+        warmup: float,
+        begin: int = 0,
+        end: int = INF,
+        by_epoch: bool = True,
+        epoch_length: int | None = None,
+        **kwargs,
+    ) -> 'WarmupCosineLR':
+        """Build a scheduler in steps from one in epochs; called by the Runner for ``convert_to_iter_based=True``."""
+        begin, end = int(begin * epoch_length), INF if end == INF else int(end * epoch_length)
+        warmup = round(warmup * epoch_length)
+        return cls(*args, warmup=warmup, begin=begin, end=end, by_epoch=False, **kwargs)
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """Take the position from a checkpoint, and the shape of the schedule from the config."""
+        for name in ('last_step', '_global_step', '_last_value'):
+            setattr(self, name, state_dict[name])
+
+    def factor(self, step: int) -> tuple[float, float]:
+        """The learning rate at a step as shares (of the base rate, of the final rate)."""
+        if step < self.warmup:
+            return step / max(self.warmup - 1, 1), 0.0
+        cosine = (1 + math.cos(math.pi * (step - self.warmup) / (self.length - self.warmup))) / 2
+        return cosine, 1 - cosine
+
+    def _get_value(self) -> list[float]:
+        base_share, final_share = self.factor(self.last_step)
+        return [base * base_share + self.final * final_share for base in self.base_values]

@@ -1,0 +1,81 @@
+"""Any pretraining config, made small enough to run in under a minute on a CPU."""
+
+from mmengine.config import Config, ConfigDict
+
+from mixcl.errors import UserError
+
+BATCH_SIZE = 8
+PATCHES_PER_SIDE = 4
+DEPTH = 2
+WIDTH = 256
+STEPS = 20
+EPOCHS = 2
+
+
+def shrink_to_smoke(cfg: Config) -> None:
+    """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
+
+    Batches of 8; images of at most 4x4 patches (64 pixels where the backbone has no patches); 2 transformer blocks;
+    heads 256 wide; no workers. The changed config is stored in the run folder like any other.
+
+    Raises:
+        UserError: if the config is not one of a ContrastiveLearner.
+    """
+    if cfg.get('model', {}).get('type') != 'ContrastiveLearner':
+        raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
+    _shrink_model(cfg.model)
+    patch_size = cfg.model.backbone.get('patch_size')
+    image_size = PATCHES_PER_SIDE * patch_size if patch_size else 64
+    if patch_size:
+        cfg.model.backbone.img_size = image_size
+    scale = image_size / max(_crop_sizes(cfg.train_dataloader))
+    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS)
+    for part in ('val', 'test'):
+        if cfg.get(f'{part}_dataloader') is not None:
+            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40)
+            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80)
+    _shrink_schedule(cfg)
+
+
+def _shrink_model(model: ConfigDict) -> None:
+    if isinstance(model.backbone.get('arch'), dict):
+        model.backbone.arch.num_layers = min(DEPTH, model.backbone.arch.num_layers)
+    for head in (model.neck, model.predictor):
+        for name in ('hidden_channels', 'out_channels'):
+            head[name] = min(WIDTH, head[name])
+    model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)
+
+
+def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int) -> None:
+    loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
+    holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
+    pipeline = holder.dataset.pipeline
+    for transform in _sized_transforms(pipeline):
+        for name in ('scale', 'crop_size'):
+            if name in transform:
+                transform[name] = max(multiple, round(transform[name] * scale / multiple) * multiple)
+    holder.dataset = ConfigDict(type='SyntheticImages', num_images=num_images, image_size=64, pipeline=pipeline)
+
+
+def _shrink_schedule(cfg: Config) -> None:
+    cfg.train_cfg.update(max_epochs=EPOCHS, val_interval=EPOCHS)
+    for scheduler in cfg.param_scheduler:
+        if 'warmup' in scheduler:
+            scheduler.warmup = min(scheduler.warmup, 1)
+    cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
+    if cfg.get('auto_scale_lr'):
+        cfg.auto_scale_lr.enable = False
+
+
+def _sized_transforms(node: object) -> list[ConfigDict]:
+    """Every transform config, at any depth, that sets a size."""
+    if isinstance(node, dict):
+        own = [node] if 'scale' in node or 'crop_size' in node else []
+        return own + [found for value in node.values() for found in _sized_transforms(value)]
+    if isinstance(node, (list, tuple)):
+        return [found for value in node for found in _sized_transforms(value)]
+    return []
+
+
+def _crop_sizes(loader: ConfigDict) -> list[int]:
+    return [transform['scale'] for transform in _sized_transforms(loader) if 'scale' in transform]

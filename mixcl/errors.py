@@ -1,0 +1,31 @@
+"""Errors that are meant for the person at the keyboard, not for a debugger."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class UserError(ValueError):
+    """Something that the user gave cannot work.
+
+    The message is one clear sentence: what was wrong, which value, where it came from, and what to do.
+    The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``.
+    """
+
+    def __init__(self, message: str) -> None:
+        # torch raises an error of a data worker again with the worker's traceback in front of the sentence.
+        super().__init__(message.rpartition('UserError: ')[2].strip())
+
+
+@contextmanager
+def reported_to_user() -> Iterator[None]:
+    """Print a :class:`UserError` as one sentence and exit with status 2; Ctrl-C exits with 130."""
+    try:
+        yield
+    except UserError as error:
+        sys.stdout.flush()
+        print(f'error: {error}', file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print('\ninterrupted: the same command with --resume continues from the last finished epoch', file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,1 @@
+from mixcl.evaluation import knn_loop, knn_metric

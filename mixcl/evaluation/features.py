@@ -1,0 +1,128 @@
+"""Features of whole data sets, in data set order, whatever the number of processes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from mmengine.dist import all_gather, get_dist_info
+from mmengine.model import BaseModel
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from mixcl.errors import UserError
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode without gradients, and every part of it back into its own mode afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def extract(model: BaseModel, dataloader: DataLoader, encoders: Sequence[str]) -> tuple[dict[str, Tensor], Tensor]:
+    """Encode every image of a data set once, with several encoders.
+
+    Args:
+        model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``; its mode is
+            restored afterwards, its buffers are not touched.
+        dataloader: single-view, labelled and collated by ``default_collate``. Over several processes the sampler must
+            deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
+        encoders: names of encoders of the model.
+
+    Returns:
+        per encoder the features (N, D) float32, and the labels (N,) int64; on the CPU, in data set order, complete in
+        every process.
+
+    Raises:
+        UserError: if images are unlabelled, have several views, or are dropped by the loader.
+    """
+    parts: list[dict[str, Tensor]] = []
+    labels: list[Tensor] = []
+    with evaluating(model):
+        for batch in dataloader:
+            labels.append(labels_of(batch['data_samples'], dataloader))
+            parts.append(encode(model, batch, encoders))
+    return {name: gather(join(parts, name), dataloader) for name in encoders}, gather(torch.cat(labels), dataloader)
+
+
+def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
+    """Encode one batch.
+
+    Args:
+        model: as in :func:`extract`; in evaluation mode.
+        batch: as it comes from the data loader, ``inputs`` (B, 3, h, w).
+        encoders: names of encoders of the model.
+
+    Returns:
+        per encoder the features (B, D), float32 on the CPU.
+
+    Raises:
+        UserError: if ``inputs`` is not one tensor.
+    """
+    images = model.data_preprocessor(batch, False)['inputs']
+    if not isinstance(images, Tensor):
+        raise UserError(
+            'evaluation needs one view per image in one tensor, but the data loader gives a list: use a pipeline '
+            "without MultiView and collate_fn=dict(type='default_collate')"
+        )
+    return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
+
+
+def labels_of(samples: Sequence, dataloader: DataLoader) -> Tensor:
+    """Read the classes of a batch.
+
+    Args:
+        samples: mmpretrain ``DataSample`` with ``gt_label`` of shape (1,).
+        dataloader: where they came from, for the message.
+
+    Returns:
+        (B,) int64 on the CPU.
+
+    Raises:
+        UserError: if an image has no class, or several.
+    """
+    if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
+        raise UserError(
+            f'{type(dataloader.dataset).__name__} does not give one label per image, which kNN needs: use a labelled '
+            'data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None (test_ likewise)'
+        )
+    return torch.cat([sample.gt_label for sample in samples]).cpu()
+
+
+def join(parts: Sequence[dict[str, Tensor]], name: str) -> Tensor:
+    """Concatenate what each batch holds under a name."""
+    return torch.cat([part[name] for part in parts])
+
+
+def gather(values: Tensor, dataloader: DataLoader) -> Tensor:
+    """Merge what the processes hold into data set order; process r holds rows r, r + W, r + 2W, ... of N.
+
+    Args:
+        values: (n, ...) of this process; padding at the end is dropped.
+        dataloader: where they came from.
+
+    Returns:
+        (N, ...), in every process.
+
+    Raises:
+        UserError: if this process holds fewer rows than its share.
+    """
+    rank, world_size = get_dist_info()
+    size = len(dataloader.dataset)
+    share = len(range(rank, size, world_size))
+    if len(values) < share:
+        raise UserError(
+            f'the data loader of {type(dataloader.dataset).__name__} gave {len(values)} of {share} images: '
+            'evaluation needs all of them, set drop_last=False'
+        )
+    if world_size == 1:
+        return values[:size]
+    equal = values.new_zeros(-(-size // world_size), *values.shape[1:])
+    equal[:share] = values[:share]
+    return torch.stack(all_gather(equal), dim=1).flatten(0, 1)[:size]

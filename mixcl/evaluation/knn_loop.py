@@ -1,0 +1,141 @@
+"""The validation and test loop of pretraining: kNN accuracy of every encoder of the model."""
+
+from collections.abc import Sequence
+
+import torch
+from mmengine.evaluator import Evaluator
+from mmengine.model import is_model_wrapper
+from mmengine.runner import Runner, ValLoop
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from mixcl.errors import UserError
+from mixcl.evaluation.features import encode, evaluating, extract, join, labels_of
+from mixcl.evaluation.knn_metric import KNNAccuracy
+from mixcl.registry import LOOPS
+
+LABELS = 'labels'
+
+
+@LOOPS.register_module()
+class KNNLoop(ValLoop):
+    """Compare the images of the loop's data loader with a bank of labelled images.
+
+    Serves as ``val_cfg`` and as ``test_cfg``. Every image is encoded once by all encoders. Metrics are named by the
+    encoder: ``online_knn20_top1``. Training is not affected: the model gets its modes back, buffers stay as they were.
+
+    Args:
+        runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
+        dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
+        evaluator: one or more :class:`KNNAccuracy`; passed by the runner.
+        bank_dataloader: the images that vote, usually the training images without augmentation, in order.
+        encoders: which encoders to evaluate; None for all that the model has.
+
+    Raises:
+        UserError: if a data set is empty or has no labels, the evaluator holds other metrics, or the model lacks an
+            encoder. All before the first image is encoded, and before training when used for validation.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        dataloader: DataLoader | dict,
+        evaluator: Evaluator | dict | list,
+        bank_dataloader: DataLoader | dict,
+        encoders: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(runner, dataloader, evaluator)
+        self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
+        self.encoders = _checked_encoders(self.model, encoders)
+        _check_metrics(self.evaluator)
+        for loader in (self.bank_dataloader, self.dataloader):
+            _check_labelled(loader)
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The runner's model without its distributed wrapper."""
+        model = self.runner.model
+        return model.module if is_model_wrapper(model) else model
+
+    @property
+    def mode(self) -> str:
+        """'test' while the runner uses this as its test loop, else 'val'; part of the names of the hooks."""
+        # The public `runner.test_loop` would build a test loop that nobody asked for.
+        return 'test' if self.runner._test_loop is self else 'val'
+
+    def run(self) -> dict[str, float]:
+        """Evaluate all encoders.
+
+        Returns:
+            ``{encoder}_{metric}``, in percent.
+        """
+        mode = self.mode
+        self.runner.call_hook(f'before_{mode}')
+        self.runner.call_hook(f'before_{mode}_epoch')
+        with evaluating(self.model):
+            # Queries first: the bank would otherwise count as the waiting time of the first batch.
+            batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
+            self.runner.logger.info(f'kNN: encoding {len(self.bank_dataloader.dataset)} bank images')
+            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders)
+        metrics = {}
+        for encoder in self.encoders:
+            results = self._evaluate(join(batches, encoder), join(batches, LABELS), bank.pop(encoder), bank_labels)
+            metrics.update({f'{encoder}_{name}': value for name, value in results.items()})
+        self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
+        self.runner.call_hook(f'after_{mode}')
+        return metrics
+
+    def run_iter(self, idx: int, data_batch: dict) -> dict[str, Tensor]:
+        """Encode one batch of queries.
+
+        Args:
+            idx: number of the batch.
+            data_batch: as it comes from the data loader.
+
+        Returns:
+            (B, D) float32 features under each encoder's name, and (B,) int64 ``labels``; on the CPU.
+        """
+        mode = self.mode
+        self.runner.call_hook(f'before_{mode}_iter', batch_idx=idx, data_batch=data_batch)
+        outputs = encode(self.model, data_batch, self.encoders)
+        outputs[LABELS] = labels_of(data_batch['data_samples'], self.dataloader)
+        self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
+        return outputs
+
+    def _evaluate(self, queries: Tensor, labels: Tensor, bank: Tensor, bank_labels: Tensor) -> dict[str, float]:
+        for metric in self.evaluator.metrics:
+            metric.fit(bank, bank_labels)
+        device = self.model.data_preprocessor.device
+        if device.type == 'cuda':
+            queries = queries.to(device)
+        self.evaluator.process([dict(features=queries, labels=labels)])
+        return self.evaluator.evaluate(len(self.dataloader.dataset))
+
+
+def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) -> tuple[str, ...]:
+    if not hasattr(model, 'encoder_names') or not hasattr(model, 'extract_features'):
+        raise UserError(
+            f'KNNLoop cannot evaluate a {type(model).__name__}: the model needs encoder_names and '
+            'extract_features(images, encoder=name)'
+        )
+    known = tuple(model.encoder_names)
+    unknown = [name for name in encoders or () if name not in known]
+    if unknown:
+        raise UserError(f'KNNLoop: encoders names {unknown[0]!r}, but this model has {", ".join(known)}')
+    return known if encoders is None else tuple(encoders)
+
+
+def _check_metrics(evaluator: Evaluator) -> None:
+    for metric in evaluator.metrics:
+        if not isinstance(metric, KNNAccuracy):
+            raise UserError(
+                f'KNNLoop evaluates by KNNAccuracy only, but the evaluator holds {type(metric).__name__}: '
+                'correct val_evaluator or test_evaluator'
+            )
+
+
+def _check_labelled(dataloader: DataLoader) -> None:
+    dataset = dataloader.dataset
+    if len(dataset) == 0:
+        raise UserError(f'{type(dataset).__name__} for kNN evaluation is empty: check its data_root and split')
+    labels_of([dataset[0]['data_samples']], dataloader)

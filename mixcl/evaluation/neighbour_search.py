@@ -1,0 +1,109 @@
+"""Exact nearest neighbours by cosine similarity, in bounded memory.
+
+A matrix product in fp32 rounds differently for blocks of different shapes, so that two copies of an image may not tie.
+Therefore fp32 only finds candidates, a few more than asked for; float64 then decides their order. The answer is the
+same whatever the block sizes, the number of processes and the device.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.evaluation.checks import check_features, check_same_dimensions
+
+SPARE_CANDIDATES = 16
+# Cosines are compared on a grid of 2**-20 (1e-6) while searching, which absorbs the rounding of fp32 products.
+GRID = 2.0**20
+REFINED_VALUES = 2**21
+
+
+@torch.no_grad()
+def nearest_neighbours(
+    queries: Tensor, bank: Tensor, k: int, query_chunk: int = 1024, bank_chunk: int = 32768
+) -> tuple[Tensor, Tensor]:
+    """Find the k rows of the bank with the largest cosine to each query, ties going to the lowest index.
+
+    Exhaustive. Beyond the features it needs about ``8 * query_chunk * bank_chunk`` bytes, a normalised copy of the
+    queries, and ``12 * (k + 16)`` bytes per query. The bank may lie on another device than the queries: it is
+    visited block by block on the device of the queries.
+
+    Args:
+        queries: (Nq, D) features, any floating dtype; need not be normalised. A zero vector has cosine 0 to all.
+        bank: (Nb, D) features, likewise.
+        k: neighbours per query, at least 1; clipped to Nb.
+        query_chunk: queries compared at once; changes memory and speed, never the result.
+        bank_chunk: bank rows compared at once; likewise.
+
+    Returns:
+        similarities (Nq, min(k, Nb)) float32 in [-1, 1], descending, and indices (Nq, min(k, Nb)) int64 into the bank,
+        both on the bank's device.
+
+    Raises:
+        UserError: if k is below 1, a set is empty or not finite, or the dimensions differ.
+    """
+    if k < 1:
+        raise UserError(f'the number of neighbours must be at least 1, not {k}')
+    check_features('query', queries)
+    check_features('bank', bank)
+    check_same_dimensions('query', queries, 'bank', bank)
+    candidates = _candidates(queries, bank, min(k + SPARE_CANDIDATES, len(bank)), query_chunk, bank_chunk)
+    return _refine(queries.to(bank.device), bank, candidates.to(bank.device), min(k, len(bank)))
+
+
+def _candidates(queries: Tensor, bank: Tensor, count: int, query_chunk: int, bank_chunk: int) -> Tensor:
+    """Indices (Nq, count) of the largest cosines as fp32 sees them; the lowest index where they tie on the grid."""
+    # Scaling by a power of two is exact, so the products come out in units of the grid.
+    queries = F.normalize(queries.float(), dim=1) * GRID
+    best = [_nothing_yet(rows) for rows in queries.split(query_chunk)]
+    with torch.autocast(queries.device.type, enabled=False):
+        for start in range(0, len(bank), bank_chunk):
+            block = F.normalize(bank[start : start + bank_chunk].to(queries.device, torch.float32), dim=1)
+            for number, rows in enumerate(queries.split(query_chunk)):
+                best[number] = _merge(best[number], (rows @ block.T).round_(), start, count)
+    return torch.cat([indices for _, indices in best])
+
+
+def _nothing_yet(rows: Tensor) -> tuple[Tensor, Tensor]:
+    return rows.new_empty(len(rows), 0), rows.new_empty(len(rows), 0, dtype=torch.int64)
+
+
+def _merge(best: tuple[Tensor, Tensor], similarities: Tensor, start: int, count: int) -> tuple[Tensor, Tensor]:
+    """Fold one block of the bank, which begins at index ``start``, into the best so far."""
+    found = _largest(similarities, count)
+    values = torch.cat([best[0], similarities.gather(1, found)], dim=1)
+    indices = torch.cat([best[1], found + start], dim=1)
+    # Indices ascend within equal values, in the best so far and in what was found, so a stable sort keeps the lowest.
+    order = values.argsort(dim=1, descending=True, stable=True)[:, :count]
+    return values.gather(1, order), indices.gather(1, order)
+
+
+def _largest(values: Tensor, count: int) -> Tensor:
+    """Ascending column indices of the ``count`` largest values of each row, the lowest where values tie."""
+    if count >= values.shape[1]:
+        return torch.arange(values.shape[1], device=values.device).expand_as(values)
+    top = values.topk(count + 1, dim=1)
+    indices = top.indices[:, :count]
+    # topk breaks ties as it likes, which matters only where the first value left out equals the last one kept.
+    tied = top.values[:, count] == top.values[:, count - 1]
+    if tied.any():
+        indices[tied] = values[tied].argsort(dim=1, descending=True, stable=True)[:, :count]
+    return indices.sort(dim=1).values
+
+
+def _refine(queries: Tensor, bank: Tensor, candidates: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best candidates by float64 cosines rounded to float32, in descending order."""
+    candidates = candidates.sort(dim=1).values
+    rows = max(1, REFINED_VALUES // (candidates.shape[1] * bank.shape[1]))
+    # Filled in place: small results that stay between large temporaries would fragment the heap by gigabytes.
+    similarities = torch.empty(candidates.shape, device=bank.device)
+    for part, near, result in zip(*(t.split(rows) for t in (queries, candidates, similarities)), strict=True):
+        result.copy_(_exact_cosines(part, near, bank))
+    similarities, order = similarities.sort(dim=1, descending=True, stable=True)
+    return similarities[:, :k], candidates.gather(1, order[:, :k])
+
+
+def _exact_cosines(queries: Tensor, candidates: Tensor, bank: Tensor) -> Tensor:
+    neighbours = F.normalize(bank[candidates].double(), dim=2)
+    cosines = neighbours @ F.normalize(queries.double(), dim=1).unsqueeze(2)
+    return cosines.squeeze(2).clamp_(-1, 1)

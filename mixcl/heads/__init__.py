@@ -1,0 +1,3 @@
+"""Projection and prediction heads."""
+
+from mixcl.heads.mlp import MLPHead

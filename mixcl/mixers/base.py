@@ -1,0 +1,40 @@
+"""The interface of mixers: plan once a step, place once per stream and crop."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+
+
+class Mixer(ABC):
+    """Mixes the images of a batch and says what each mixture counts as.
+
+    A mixer acts in two parts, so that the views of one step agree where a paper wants them to. :meth:`plan` decides
+    once a step what all its mixtures share (who is mixed with whom, how much, how many images). :meth:`place` makes
+    one mixture of one batch by the plan (which patches, where the box lies); it is called for every mixed stream and
+    for every crop of it.
+
+    Randomness comes from the CPU generator that is handed in; without one, from torch's global CPU generator.
+    """
+
+    @abstractmethod
+    def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
+        """Draw what all mixtures of this step share, for a batch of ``num_images`` images."""
+
+    @abstractmethod
+    def place(self, images: Tensor, plan: Any, generator: torch.Generator | None = None) -> tuple[Tensor, Composition]:
+        """Mix ``images`` (B, C, H, W), any float dtype, by the plan.
+
+        Returns:
+            The mixed images (R, C, H, W) and their composition, with image ids local to the batch (0 to B - 1).
+        """
+
+    def check(self, num_images: int, height: int, width: int) -> None:  # noqa: B027
+        """Raise :class:`~mixcl.errors.UserError` if a batch of this size cannot be mixed. By default any can."""
+
+    def __call__(self, images: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, Composition]:
+        """:meth:`plan` followed by :meth:`place`."""
+        return self.place(images, self.plan(len(images), generator), generator)

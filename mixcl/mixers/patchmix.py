@@ -1,0 +1,125 @@
+"""PatchMix: every image is put together from patches of M images of the batch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.errors import UserError
+from mixcl.mixers.base import Mixer
+from mixcl.registry import MIXERS
+
+
+@dataclass(frozen=True)
+class PatchMixPlan:
+    """How many images each mixture of this step is made of; 1 leaves the images unmixed."""
+
+    num_mix: int
+
+
+@MIXERS.register_module()
+class PatchMix(Mixer):
+    """Inter-instance patch mixing ("Inter-Instance Similarity Modeling for Contrastive Learning", 2023, Sec. 3.2).
+
+    The patch grid is split into M groups of equal size by a random permutation of the positions, the same for all
+    images of a batch (the groups taken from different images must fill one grid). Group m of mixture i comes from
+    image (i + m) mod B. Positions that are left over when M does not divide the number of patches stay with the own
+    image; the shares are nominally 1/M.
+
+    Args:
+        num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
+            configs use 2. Of a sequence, one number is drawn per step, for all views together.
+        patch_size: side of a patch in pixels.
+        probability: share of the steps that mix at all; the decision holds for all views of the step.
+
+    Raises:
+        UserError: from :meth:`check` and :meth:`place`, if the image size is not a multiple of the patch size, or if
+            M exceeds the number of patches; from :meth:`check`, if M exceeds the batch of one process.
+    """
+
+    def __init__(self, num_mix: int | Sequence[int] = 3, patch_size: int = 16, probability: float = 1.0) -> None:
+        self.num_mix = tuple(num_mix) if isinstance(num_mix, Sequence) else (num_mix,)
+        if not self.num_mix or any(not isinstance(number, int) or number < 1 for number in self.num_mix):
+            raise UserError(f'PatchMix: num_mix must be a positive integer or several of them, not {num_mix!r}')
+        if patch_size < 1:
+            raise UserError(f'PatchMix: patch_size must be at least 1 pixel, not {patch_size!r}')
+        if not 0 <= probability <= 1:
+            raise UserError(f'PatchMix: probability must lie between 0 and 1, not {probability!r}')
+        self.patch_size = patch_size
+        self.probability = probability
+
+    def plan(self, num_images: int, generator: torch.Generator | None = None) -> PatchMixPlan:
+        apply, choice = torch.rand(2, generator=generator).tolist()
+        num_mix = self.num_mix[int(choice * len(self.num_mix))]
+        return PatchMixPlan(num_mix if apply < self.probability else 1)
+
+    def place(
+        self, images: Tensor, plan: PatchMixPlan, generator: torch.Generator | None = None
+    ) -> tuple[Tensor, Composition]:
+        rows, columns = self._grid(*images.shape[-2:], plan.num_mix)
+        permutation = torch.randperm(rows * columns, generator=generator)
+        groups = patch_groups(permutation, plan.num_mix).view(rows, columns).to(images.device, non_blocking=True)
+        mixed = mix_patches(images, groups, self.patch_size)
+        return mixed, patchmix_composition(len(images), plan.num_mix, images.device)
+
+    def check(self, num_images: int, height: int, width: int) -> None:
+        self._grid(height, width, max(self.num_mix))
+        if max(self.num_mix) > num_images:
+            raise UserError(
+                f'PatchMix: num_mix={max(self.num_mix)} images cannot be mixed from the {num_images} images that one '
+                f'process sees; raise train_dataloader.batch_size or lower num_mix'
+            )
+
+    def _grid(self, height: int, width: int, num_mix: int) -> tuple[int, int]:
+        size = self.patch_size
+        if height % size or width % size:
+            raise UserError(
+                f'PatchMix: images of {height}x{width} pixels cannot be cut into patches of {size}x{size}; choose an '
+                f'image size that is a multiple of patch_size={size}'
+            )
+        rows, columns = height // size, width // size
+        if num_mix > rows * columns:
+            raise UserError(
+                f'PatchMix: num_mix={num_mix} images do not fit into the {rows}x{columns} patches of {height}x{width} '
+                f'images; lower num_mix or patch_size={size}'
+            )
+        return rows, columns
+
+
+def patch_groups(permutation: Tensor, num_mix: int) -> Tensor:
+    """(T,) the group of every patch position, 0 to M - 1 (PatchMix Eq. 7 to 9).
+
+    Position t has rank r = argsort(permutation)[t] and belongs to group r // (T // M); left-over positions to group 0.
+    """
+    size = len(permutation) // num_mix
+    rank = permutation.argsort()
+    return torch.where(rank < num_mix * size, rank // size, 0)
+
+
+def mix_patches(images: Tensor, groups: Tensor, patch_size: int) -> Tensor:
+    """Take each patch of mixture i from image (i + group of the patch) mod B, at the same position.
+
+    Args:
+        images: (B, C, H, W).
+        groups: (H / patch size, W / patch size) int64.
+
+    Returns:
+        (B, C, H, W), same dtype.
+    """
+    batch, channels, height, width = images.shape
+    rows, columns = groups.shape
+    patches = images.reshape(batch, channels, rows, patch_size, columns, patch_size)
+    image = (torch.arange(batch, device=images.device)[:, None, None] + groups) % batch  # (B, rows, columns)
+    row = torch.arange(rows, device=images.device)[None, :, None]
+    column = torch.arange(columns, device=images.device)[None, None, :]
+    mixed = patches[image, :, row, :, column, :]  # (B, rows, columns, C, patch, patch)
+    return mixed.permute(0, 3, 1, 4, 2, 5).reshape(batch, channels, height, width)
+
+
+def patchmix_composition(batch: int, num_mix: int, device: torch.device | None = None) -> Composition:
+    """Mixture i counts as images i, i + 1, ..., i + M - 1 (mod B), 1/M each (PatchMix Eq. 10)."""
+    offsets = torch.arange(num_mix, device=device)
+    sources = (torch.arange(batch, device=device)[:, None] + offsets) % batch
+    return Composition(sources, torch.full(sources.shape, 1 / num_mix, device=device), reach=num_mix)

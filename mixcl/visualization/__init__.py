@@ -1,0 +1,4 @@
+"""Figures."""
+
+from mixcl.visualization.curves import draw_curves
+from mixcl.visualization.mix_preview import mix_preview

@@ -1,0 +1,85 @@
+"""Pictures of what a config mixes."""
+
+from pathlib import Path
+
+import matplotlib
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from mixcl.algorithms import StepKey, Stream, StreamRecipe
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS, MIXERS
+
+matplotlib.use('Agg')  # figures are written to files; no screen is needed
+
+from matplotlib import pyplot
+
+
+def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 0) -> Path:
+    """Draw originals and the mixtures that a pretraining config makes of them, with the sources' shares.
+
+    Args:
+        cfg: a pretraining config; its training data is read.
+        path: of the PNG file.
+        num_images: how many images to show, at least what the mixer needs.
+        seed: of the random draws.
+
+    Returns:
+        The path.
+
+    Raises:
+        UserError: if the config mixes nothing, or the images cannot be mixed.
+    """
+    model = cfg.model
+    names = list(model.get('streams') or {})
+    if not names:
+        raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
+    recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
+    crops = _first_crops(cfg, num_images)
+    recipe.check([crop[0] for crop in crops], num_images)
+    views = [recipe.source[name] for name in names]
+    streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
+    return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)], path)
+
+
+def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:
+    """(B, 3, h, w) RGB in [0, 1] for every crop of the pipeline."""
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        dataset = DATASETS.build(cfg.train_dataloader.dataset)
+    if len(dataset) < num_images:
+        raise UserError(f'the training set has {len(dataset)} images, fewer than the {num_images} to show')
+    samples = [dataset[index]['inputs'] for index in range(num_images)]
+    to_rgb = cfg.get('data_preprocessor', {}).get('to_rgb', False)
+    crops = [crop.float() / 255 for crop in default_collate(samples)]
+    return [crop.flip(1) if to_rgb else crop for crop in crops]
+
+
+def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Path:
+    columns = len(pairs[0][1].images[:8])
+    figure, axes = pyplot.subplots(
+        2 * len(pairs), columns, figsize=(1.9 * columns, 4.2 * len(pairs)), squeeze=False, layout='constrained'
+    )
+    for row, (view, originals, name, mixed) in enumerate(pairs):
+        for column in range(columns):
+            _show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
+            _show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
+    figure.suptitle('Originals and their mixtures, with the share of each source image')
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+    return path
+
+
+def _show(axis: pyplot.Axes, image: Tensor, title: str) -> None:
+    axis.imshow(image.clamp(0, 1).permute(1, 2, 0).numpy(), interpolation='nearest')
+    axis.set_title(title, fontsize=7)
+    axis.axis('off')
+
+
+def _shares(stream: Stream, row: int) -> str:
+    sources = stream.composition.sources[row].tolist()
+    weights = stream.composition.weights[row].tolist()
+    return '\n'.join(f'{weight:.0%} of {source}' for source, weight in zip(sources, weights, strict=True))

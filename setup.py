@@ -1,0 +1,65 @@
+"""Packaging of mixcl. What is lint only lies in pyproject.toml."""
+
+import re
+import shutil
+from pathlib import Path
+
+from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).parent
+
+
+class BuildWithConfigs(build_py):
+    """Ships configs/ and tools/ inside the package, under mixcl/.mim, where the OpenMMLab tools look for them."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            target = ROOT / 'mixcl' / '.mim'
+            target.mkdir(exist_ok=True)
+            for folder in ('configs', 'tools'):
+                link = target / folder
+                if not link.exists():
+                    link.symlink_to(Path('..', '..', folder))
+            return
+        target = Path(self.build_lib) / 'mixcl' / '.mim'
+        for folder in ('configs', 'tools'):
+            shutil.copytree(
+                ROOT / folder, target / folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns('__pycache__')
+            )
+
+
+def version() -> str:
+    return re.search(r"__version__ = '(.+)'", (ROOT / 'mixcl/__init__.py').read_text()).group(1)
+
+
+setup(
+    name='mixcl',
+    version=version(),
+    description='Contrastive pretraining on mixed images: PatchMix and relatives, as tables of terms.',
+    long_description=(ROOT / 'README.md').read_text(),
+    long_description_content_type='text/markdown',
+    license='Apache-2.0',
+    packages=find_packages(include=['mixcl', 'mixcl.*']),
+    python_requires='>=3.10',
+    cmdclass={'build_py': BuildWithConfigs},
+    install_requires=[
+        'torch>=2.4',
+        'torchvision',
+        'timm>=1.0',
+        'scikit-learn',
+        'numpy',
+        'matplotlib',
+        'tensorboard',
+        # The maintained continuation of the OpenMMLab packages; import names mmengine, mmcv, mmpretrain.
+        'onedl-mmengine>=0.10.12,<0.11',
+        'onedl-mmcv>=2.3.6,<2.4',
+        'onedl-mmpretrain>=1.3.6,<1.4',
+        'opencv-python-headless',  # mmengine imports cv2 without declaring it
+    ],
+    extras_require={
+        'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
+        'test': ['pytest', 'pytest-xdist', 'hypothesis', 'ruff'],
+    },
+)

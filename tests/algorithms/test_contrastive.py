@@ -1,0 +1,202 @@
+import copy
+
+import pytest
+import tiny
+import torch
+from torch.nn import functional
+
+from mixcl.algorithms import StepKey
+from mixcl.errors import UserError
+from mixcl.randomness import generator
+
+BATCH = 7
+
+
+def views(seed: int = 0, batch: int = BATCH) -> list[torch.Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    return [torch.randn(batch, 3, 8, 8, generator=rng) for _ in range(2)]
+
+
+def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
+    """PatchMix's three terms written out with dense targets and one forward per stream, as the paper's figure 2."""
+    mixer, batch = model.recipe.mixer, len(crops[0])
+    plan = mixer.plan(batch, generator(*key, 'plan'))
+    mix1, mix2 = (mixer.place(crop, plan, generator(*key, f'mix{i + 1}', 0))[0] for i, crop in enumerate(crops))
+
+    def query(images):
+        return functional.normalize(model.predictor(model.neck(model.backbone(images)[-1])), dim=1)
+
+    def momentum_key(images):
+        with torch.no_grad():
+            return functional.normalize(model.target.neck(model.target.backbone(images)[-1]), dim=1)
+
+    q1, q2m = query(crops[0]), query(mix2)
+    k1, k2, k1m = momentum_key(crops[0]), momentum_key(crops[1]), momentum_key(mix1)
+    membership = torch.zeros(batch, batch, dtype=q1.dtype)
+    for i in range(batch):
+        for m in range(plan.num_mix):
+            membership[i, (i + m) % batch] += 1 / plan.num_mix
+    band = membership @ membership.T  # equals the scatter-added window of Eq. 11, divided by M
+
+    def cross_entropy(q, k, target):
+        return -(target * (q @ k.T / 0.2).log_softmax(1)).sum(1).mean()
+
+    return dict(
+        loss_view1_view2=cross_entropy(q1, k2, torch.eye(batch, dtype=q1.dtype)),
+        loss_mix2_view1=0.5 * cross_entropy(q2m, k1, membership),
+        loss_mix2_mix1=0.5 * cross_entropy(q2m, k1m, band),
+    )
+
+
+def test_patchmix_equals_the_loss_written_out_with_its_gradients():
+    model = tiny.build().double()
+    reference = copy.deepcopy(model)
+    crops, key = [view.double() for view in views()], StepKey(3, 11, 0)
+    model.begin_step(key)
+    losses = model(crops, mode='loss')
+    expected = patchmix_by_hand(reference, crops, key)
+    for name, value in expected.items():
+        torch.testing.assert_close(losses[name], value)
+    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    sum(expected.values()).backward()
+    for (name, parameter), other in zip(model.named_parameters(), reference.parameters(), strict=True):
+        if parameter.requires_grad:
+            torch.testing.assert_close(parameter.grad, other.grad, msg=name)
+
+
+def test_gradients_reach_exactly_the_online_parameters():
+    model = tiny.build()
+    sum(value for name, value in model(views(), mode='loss').items() if 'loss' in name).backward()
+    with_gradient = {name for name, p in model.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
+    expected = {name for name, _ in model.named_parameters() if not name.startswith('target.')}
+    assert with_gradient == expected
+
+
+def test_merged_backbone_pass_equals_separate_ones():
+    """One backbone call for all streams of a size must not change what the heads see."""
+    model = tiny.build().double()
+    crops = [view.double() for view in views()]
+    together = model(crops, mode='loss')
+    # A batch-norm layer anywhere in the backbone makes the engine encode every stream on its own.
+    model.backbone.register_module('unused', torch.nn.BatchNorm2d(1))
+    model.target.backbone.register_module('unused', torch.nn.BatchNorm2d(1))
+    separate = model(crops, mode='loss')
+    torch.testing.assert_close(together, separate)
+
+
+def test_without_momentum_there_are_four_encoder_passes():
+    """PatchMix's no-momentum frame: q1 gives k1; x2 and mix1 are encoded without gradient."""
+    model = tiny.build(target=dict(type='StopGrad'))
+    assert model.passes_per_image() == (2, 2)
+    rows = []
+    model.backbone.register_forward_hook(lambda module, inputs, output: rows.append(len(inputs[0])))
+    losses = model(views(), mode='loss')
+    assert rows == [2 * BATCH, 2 * BATCH]
+    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    assert all(p.grad is not None for p in model.parameters())
+    assert model.encoder_names == ('online',)
+
+
+def test_momentum_frame_passes():
+    assert tiny.build().passes_per_image() == (2, 3)
+    assert tiny.build(terms=[('view1', 'view2', 1.0)]).passes_per_image() == (1, 1)
+
+
+def test_local_crops_are_stacked_and_mixed_each_on_its_own():
+    model = tiny.build(
+        views=dict(view1=1, view2=1, local=3),
+        streams=dict(local_mix=dict(mix='local')),
+        terms=[('view1', 'view2', 1.0), ('local', 'view1', 1.0), ('local_mix', 'view1', 1.0)],
+    )
+    crops = views() + [torch.randn(BATCH, 3, 4, 4) for _ in range(3)]
+    streams = model.recipe.build(crops, {'local', 'local_mix', 'view1'}, StepKey(0, 0, 0))
+    assert streams['local'].images.shape == (3 * BATCH, 3, 4, 4)
+    assert torch.equal(streams['local'].images[BATCH : 2 * BATCH], crops[3])
+    mixed = streams['local_mix'].images.chunk(3)
+    own = [(part == crop).flatten(2).all(1)[0] for part, crop in zip(mixed, crops[2:], strict=True)]
+    assert len({tuple(mask.tolist()) for mask in own}) > 1, 'every crop has a permutation of its own'
+    assert model.passes_per_image() == (7, 2)
+    losses = model(crops, mode='loss')
+    assert all(torch.isfinite(value) for value in losses.values())
+
+
+def test_mixing_is_a_function_of_seed_step_rank_and_stream():
+    model, crops = tiny.build(), views()
+
+    def mixed(key, name='mix1'):
+        return model.recipe.build(crops, {name}, key)[name].images
+
+    torch.manual_seed(1)
+    first = mixed(StepKey(0, 5, 0))
+    torch.manual_seed(2)
+    assert torch.equal(first, mixed(StepKey(0, 5, 0)))
+    for other in [StepKey(1, 5, 0), StepKey(0, 6, 0), StepKey(0, 5, 1)]:
+        assert not torch.equal(first, mixed(other))
+
+
+def test_ranks_have_their_own_global_image_ids():
+    streams = tiny.build().recipe.build(views(), {'view1', 'mix1'}, StepKey(0, 0, 2))
+    assert streams['view1'].composition.owner.tolist() == list(range(2 * BATCH, 3 * BATCH))
+    assert streams['mix1'].composition.sources[-1].tolist() == [3 * BATCH - 1, 2 * BATCH, 2 * BATCH + 1]
+
+
+def test_feature_std_shows_a_collapse():
+    model = tiny.build()
+    healthy = model(views(), mode='loss')['feature_std']
+    torch.nn.init.zeros_(model.backbone.ln1.weight)
+    torch.nn.init.ones_(model.backbone.ln1.bias)
+    assert healthy > 0.1 and model(views(), mode='loss')['feature_std'] < 1e-3
+
+
+def test_target_starts_from_the_initialised_online_weights():
+    model = tiny.build()
+    for name, parameter in model.target.backbone.named_parameters():
+        assert torch.equal(parameter, model.backbone.get_parameter(name))
+
+
+def test_features_of_both_encoders():
+    model = tiny.build().eval()
+    images = views()[0]
+    online = model.extract_features(images)
+    assert torch.equal(online, model.extract_features(images, 'target')) and online.shape == (BATCH, 16)
+    with pytest.raises(UserError, match="no 'momentum' encoder; it has online, target"):
+        model.extract_features(images, 'momentum')
+
+
+def test_row_options_reach_the_objective():
+    plain = tiny.build(terms=[('view1', 'view2', 1.0)])
+    smooth = tiny.build(terms=[('view1', 'view2', 1.0, dict(smoothing=0.1))])
+    smooth.load_state_dict(plain.state_dict())
+    name = 'loss_view1_view2'
+    assert not torch.equal(plain(views(), mode='loss')[name], smooth(views(), mode='loss')[name])
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        (dict(terms=[('view1', 'view3', 1.0)]), "unknown stream 'view3'; known streams: view1, view2, mix1, mix2"),
+        (dict(terms=[('view1', 'view2')]), 'is not a row of the table of terms'),
+        (dict(terms=[]), 'terms is empty'),
+        (dict(terms=[('view1', 'view2', 1.0), ('view1', 'view2', 2.0)]), 'repeats the pair'),
+        (dict(terms=[('view1', 'view2', 1.0, dict(temprature=1))]), "unknown option 'temprature'"),
+        (dict(terms=[('view1', 'view2', 1.0, dict(temperature=0))]), 'temperature must be above 0'),
+        (dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
+        (dict(mixer=None), 'mixer is missing'),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(UserError, match=message):
+        tiny.build(**changes)
+
+
+@pytest.mark.parametrize(
+    ('crops', 'batch', 'message'),
+    [
+        ([torch.zeros(3, 9, 9)] * 2, 8, 'cannot be cut into patches'),
+        ([torch.zeros(3, 8, 8)] * 2, 2, 'from the 2 images'),
+        ([torch.zeros(3, 8, 8)] * 3, 8, 'delivers 3 views'),
+    ],
+)
+def test_batches_that_do_not_fit_are_refused(crops, batch, message):
+    with pytest.raises(UserError, match=message):
+        tiny.build().check_batch(crops, batch)

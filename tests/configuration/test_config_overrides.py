@@ -1,0 +1,131 @@
+"""Overrides that would change nothing, or that mmengine cannot merge, are refused before."""
+
+import copy
+
+import pytest
+from mmengine.config import Config
+
+from mixcl.configuration.check import check_config, check_overrides
+from mixcl.errors import UserError
+
+
+def _config() -> Config:
+    images = dict(type='mmpretrain.CIFAR10', data_root='data/cifar10')
+    pipeline = [dict(type='mmpretrain.ResizeEdge', scale=36), dict(type='mmpretrain.PackInputs')]
+    return Config(
+        dict(
+            default_scope='mixcl',
+            data_root='data/cifar10',
+            epochs=77,
+            lost=(9, 9),
+            flag=True,
+            images=images,
+            pipeline=pipeline,
+            model=dict(
+                type='mmpretrain.ImageClassifier',
+                backbone=dict(type='mmpretrain.VisionTransformer', arch='deit-tiny', out_indices=(3, 11)),
+                head=None,
+            ),
+            train_dataloader=dict(batch_size=2, dataset=dict(type='RepeatDataset', times=2, dataset=images)),
+            val_dataloader=dict(batch_size=2, dataset=dict(**images, pipeline=pipeline)),
+            train_cfg=dict(by_epoch=True, max_epochs=77),
+            optim_wrapper=dict(optimizer=dict(type='AdamW', lr=1e-3), clip_grad=None),
+            param_scheduler=[dict(type='LinearLR', end=7), dict(type='MultiStepLR', milestones=[1, 2])],
+        )
+    )
+
+
+ALLOWED = [
+    {'model.backbone.arch': 'deit-small'},
+    {'model.backbone.drop_path_rate': 0.1},
+    {'model.backbone.init_cfg.type': 'Pretrained', 'model.backbone.init_cfg.checkpoint': 'x.pth'},
+    {'model.backbone.type': 'mmpretrain.ResNet', 'model.backbone.conv_cfg.type': 'Conv2d'},
+    {'param_scheduler.0.end': 3},
+    {'param_scheduler.1': {'gamma': 0.2}},
+    {'val_dataloader.dataset.pipeline.0.scale': 40},
+    {'val_dataloader.sampler.type': 'DefaultSampler'},
+    {'randomness.seed': 1},
+    {'env_cfg.mp_cfg.mp_start_method': 'spawn'},
+    {'default_hooks.checkpoint.type': 'CheckpointHook'},
+    {'optim_wrapper.paramwise_cfg.norm_decay_mult': 0.0},
+    {'optim_wrapper.clip_grad._delete_': True, 'optim_wrapper.clip_grad.max_norm': 1.0},
+    {'optim_wrapper.optimizer.typ': 'SGD'},
+    {'load_from': 'x.pth'},
+]
+
+
+@pytest.mark.parametrize('overrides', ALLOWED, ids=str)
+def test_what_is_allowed_can_be_merged(overrides):
+    cfg = _config()
+    check_overrides(cfg, copy.deepcopy(overrides))
+    cfg.merge_from_dict(overrides)
+
+
+def test_a_misspelt_leaf_is_found_after_merging():
+    cfg = _config()
+    cfg.merge_from_dict({'optim_wrapper.optimizer.typ': 'SGD'})
+    with pytest.raises(UserError, match=r"optim_wrapper\.optimizer has an unknown key 'typ'"):
+        check_config(cfg)
+
+
+@pytest.mark.parametrize(
+    ('key', 'message'),
+    [
+        ('modle.backbone.arch', "the config has no 'modle'; did you mean 'model'"),
+        ('epoch', "the config has no 'epoch'; did you mean 'epochs'"),
+        ('model.bakbone.arch', "model has no 'bakbone'; did you mean 'backbone'"),
+        ('model.backbone.conv_cfg.type', "model.backbone has no 'conv_cfg'"),
+        ('model.backbone.x.y.z', "model.backbone has no 'x'"),
+        ('model.backbone.arch.depth', "model.backbone.arch is 'deit-tiny', which has no parts"),
+        ('model.backbone.out_indices.0', r'model.backbone.out_indices is \(3, 11\), which has no parts'),
+        ('optim_wrapper.clip_grad.max_norm', r'clip_grad is None.*add optim_wrapper.clip_grad._delete_=True'),
+        ('model.head.num_classes', 'model.head is None'),
+        ('param_scheduler.2.end', "param_scheduler is a list of 2 and has no '2'; use an index from 0 to 1"),
+        ('param_scheduler.-1.end', "has no '-1'"),
+        ('param_scheduler.end', "has no 'end'"),
+        ('param_scheduler.0', 'give the whole list param_scheduler'),
+        ('param_scheduler.1.milestones.0', 'give the whole list param_scheduler.1.milestones'),
+        ('model..arch', "model has no ''"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_refused(key, message):
+    cfg = _config()
+    before = copy.deepcopy(cfg.to_dict())
+    with pytest.raises(UserError, match=f'--cfg-options {key}.*{message}'):
+        check_overrides(cfg, {key: 5})
+    assert cfg.to_dict() == before
+
+
+def test_a_used_variable_is_refused_with_the_places_that_use_it():
+    with pytest.raises(UserError) as error:
+        check_overrides(_config(), {'data_root': '/x'})
+    assert str(error.value) == (
+        "--cfg-options data_root=/x has no effect: 'data_root' is a variable that the config has already used; "
+        'override the place that uses it, for example train_dataloader.dataset.dataset.data_root or '
+        "val_dataloader.dataset.data_root (now 'data/cifar10'), or pass --data-root"
+    )
+
+
+@pytest.mark.parametrize(
+    ('key', 'hint'),
+    [
+        ('epochs', r'train_cfg\.max_epochs \(now 77\)$'),
+        (
+            'images.data_root',
+            r'for example train_dataloader\.dataset\.dataset\.data_root \(now .*, or pass --data-root$',
+        ),
+        ('images.split', r'for example train_dataloader\.dataset\.dataset\.split$'),
+        ('pipeline.0.scale', r'for example val_dataloader\.dataset\.pipeline\.0\.scale \(now 36\)$'),
+        ('pipeline', r'for example val_dataloader\.dataset\.pipeline$'),
+        ('lost', r'override the place that uses it$'),
+        ('flag', r'override the place that uses it$'),
+    ],
+)
+def test_the_hint_for_a_used_variable(key, hint):
+    with pytest.raises(UserError, match=f'--cfg-options {key}=5 has no effect.*{hint}'):
+        check_overrides(_config(), {key: 5})
+
+
+def test_data_root_without_such_a_variable_points_to_the_option():
+    with pytest.raises(UserError, match="has no 'data_root'; pass --data-root DIR"):
+        check_overrides(Config(dict(model=dict())), {'data_root': '/x'})

@@ -1,0 +1,50 @@
+"""scikit-learn's digits as a data set."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from mixcl.datasets import Digits
+from mixcl.errors import UserError
+
+
+def images_and_labels(split: str) -> tuple[np.ndarray, np.ndarray]:
+    dataset = Digits(split=split)
+    infos = [dataset.get_data_info(index) for index in range(len(dataset))]
+    return np.stack([info['img'] for info in infos]), np.array([info['gt_label'] for info in infos])
+
+
+def sorted_pairs(images: np.ndarray, labels: np.ndarray) -> list[tuple[int, bytes]]:
+    return sorted((label, image.tobytes()) for image, label in zip(images, labels, strict=True))
+
+
+def test_the_two_splits_are_all_digits_once() -> None:
+    parts = [images_and_labels(split) for split in ('train', 'test')]
+    assert [len(labels) for _, labels in parts] == [1437, 360]
+    images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    digits = load_digits()
+    expected = np.floor(digits.images * 255 / 16 + 0.5).astype(np.uint8)
+    assert sorted_pairs(images[..., 0], labels) == sorted_pairs(expected, digits.target)
+
+
+def test_images_are_grey_uint8_of_full_range() -> None:
+    images, _ = images_and_labels('test')
+    assert (images.dtype, images.shape) == (np.uint8, (360, 8, 8, 3))
+    assert (images.min(), images.max()) == (0, 255)
+    assert (images == images[..., :1]).all()
+
+
+def test_the_split_is_stratified_and_always_the_same() -> None:
+    images, labels = images_and_labels('test')
+    shares = np.bincount(labels) / np.bincount(load_digits().target)
+    assert np.abs(shares - 0.2).max() < 0.01
+    assert np.array_equal(images, images_and_labels('test')[0])
+
+
+def test_first_images_only() -> None:
+    assert len(Digits(indices=50)) == 50
+
+
+def test_unknown_split() -> None:
+    with pytest.raises(UserError, match="not 'val'"):
+        Digits(split='val')

@@ -1,0 +1,83 @@
+"""Which files of a folder are images."""
+
+from pathlib import Path
+
+import pytest
+
+from mixcl.datasets import ImageFolder
+from mixcl.errors import UserError
+
+
+def paths(dataset: ImageFolder) -> list[str]:
+    return [dataset.get_data_info(index)['img_path'] for index in range(len(dataset))]
+
+
+def make_files(folder: Path, *names: str) -> list[str]:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return [str(folder / name) for name in names]
+
+
+def test_all_usual_endings_in_any_letter_case_however_deep(tmp_path: Path) -> None:
+    names = [
+        'A.JPG',
+        'b.jpeg',
+        'c.Png',
+        'd.webp',
+        'e.GIF',
+        'f.bmp',
+        'g.tif',
+        'h.TIFF',
+        'i.ppm',
+        'j.jpe',
+        'k.jfif',
+        'x/l.pgm',
+        'x/y/z/m.jpg',
+    ]
+    images = make_files(tmp_path, *names)
+    make_files(tmp_path, 'notes.txt', 'x/labels.json', 'jpg', '.hidden.jpg', '.cache/thumbnail.jpg', 'x/.git/a.png')
+    assert paths(ImageFolder(str(tmp_path))) == sorted(images)
+    assert 'gt_label' not in ImageFolder(str(tmp_path)).get_data_info(0)
+
+
+def test_symbolic_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
+    elsewhere, root = tmp_path / 'elsewhere', tmp_path / 'root'
+    make_files(elsewhere, 'far.jpg')
+    make_files(root, 'sub/near.jpg')
+    (root / 'sub/circle').symlink_to(root)
+    (root / 'linked').symlink_to(elsewhere)
+    (root / 'alias.jpg').symlink_to(elsewhere / 'far.jpg')
+    found = [Path(path).relative_to(root).as_posix() for path in paths(ImageFolder(str(root)))]
+    assert found == ['alias.jpg', 'linked/far.jpg', 'sub/near.jpg']
+
+
+def test_a_file_list_decides_what_is_taken_and_in_which_order(tmp_path: Path) -> None:
+    make_files(tmp_path, 'a.jpg', 'b/c.jpg', 'd.jpg')
+    (tmp_path / 'list.txt').write_text('d.jpg\nb/c.jpg\n')
+    dataset = ImageFolder(str(tmp_path), ann_file='list.txt')
+    assert paths(dataset) == [str(tmp_path / 'd.jpg'), str(tmp_path / 'b/c.jpg')]
+    with pytest.raises(UserError, match=r'missing\.txt does not exist'):
+        ImageFolder(str(tmp_path), ann_file='missing.txt')
+
+
+def test_sub_folders_as_classes(tmp_path: Path) -> None:
+    make_files(tmp_path, 'cat/1.webp', 'cat/2.jpg', 'dog/1.jpg')
+    dataset = ImageFolder(str(tmp_path), with_label=True)
+    assert [dataset.get_data_info(index)['gt_label'] for index in range(3)] == [0, 0, 1]
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r'none does not exist: .*--data-root'):
+        ImageFolder(str(tmp_path / 'none'))
+
+
+@pytest.mark.parametrize('with_label', [False, True])
+def test_a_folder_without_images(tmp_path: Path, with_label: bool) -> None:
+    make_files(tmp_path, 'a.txt', 'b/c.mp4', '.hidden.jpg')
+    with pytest.raises(UserError) as caught:
+        ImageFolder(str(tmp_path), with_label=with_label)
+    message = str(caught.value)
+    assert str(tmp_path) in message
+    assert '.webp' in message
+    assert 'saw 2 other file(s)' in message

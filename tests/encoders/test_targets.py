@@ -1,0 +1,91 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from mixcl.encoders import EMA, EpochwiseEMA, StopGrad
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+
+def vit(drop_path_rate: float = 0.0) -> nn.Module:
+    arch = dict(embed_dims=8, num_layers=3, num_heads=2, feedforward_channels=16)
+    return MODELS.build(dict(type='ContrastiveViT', arch=arch, img_size=8, patch_size=4, drop_path_rate=drop_path_rate))
+
+
+def head() -> nn.Module:
+    return MODELS.build(dict(type='MLPHead', in_channels=8, hidden_channels=6, out_channels=4))
+
+
+def test_momentum_follows_the_cosine():
+    """methods.md 0.4: m0 = .996 over 300 epochs."""
+    target = EMA(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996)
+    for epoch, expected in [(0, 0.996), (75, 0.9965858), (150, 0.998), (225, 0.9994142), (300, 1.0)]:
+        assert target.momentum_at(epoch / 300) == pytest.approx(expected, abs=1e-7)
+
+
+def test_epochwise_momentum_is_constant_within_an_epoch():
+    target = EpochwiseEMA(nn.Linear(1, 1), nn.Linear(1, 1), epochs=300, momentum=0.996)
+    steps = [target.momentum_at(step / 3000) for step in range(750, 760)]
+    assert len(set(steps)) == 1 and steps[0] == pytest.approx(0.9965858, abs=1e-7)
+    assert target.momentum_at(760 / 3000) > steps[0]
+
+
+def test_update_equals_a_loop_over_parameters():
+    backbone, neck = vit(), head()
+    target = EMA(backbone, neck, momentum=0.7, final_momentum=0.7)
+    before = copy.deepcopy(target)
+    with torch.no_grad():
+        for parameter in [*backbone.parameters(), *neck.parameters()]:
+            parameter.add_(torch.randn_like(parameter))
+    assert target.update(backbone, neck, 0.5) == dict(ema_momentum=pytest.approx(0.7))
+    online = dict(backbone.named_parameters(prefix='backbone')) | dict(neck.named_parameters(prefix='neck'))
+    for name, parameter in target.named_parameters():
+        expected = 0.7 * before.get_parameter(name) + 0.3 * online[name]
+        torch.testing.assert_close(parameter, expected)
+
+
+def test_batch_norm_buffers_follow_the_targets_own_passes():
+    backbone, neck = vit(), head()
+    target = EMA(backbone, neck)
+    target.train()
+    online_mean, own_mean = neck.bn0.running_mean.clone(), target.neck.bn0.running_mean.clone()
+    keys = target.keys(dict(view1=torch.randn(5, 3, 8, 8)), {}, backbone, neck)['view1']
+    assert not keys.requires_grad
+    assert not torch.equal(target.neck.bn0.running_mean, own_mean)
+    assert torch.equal(neck.bn0.running_mean, online_mean)
+    seen = target.neck.bn0.running_mean.clone()
+    target.update(backbone, neck, 0.1)
+    assert torch.equal(target.neck.bn0.running_mean, seen)
+
+
+def test_target_has_no_drop_path_and_the_online_encoder_keeps_its_own():
+    backbone, neck = vit(drop_path_rate=0.9), head()
+    target = EMA(backbone, neck).train()
+    images = dict(view1=torch.randn(16, 3, 8, 8))
+    assert torch.equal(*(target.keys(images, {}, backbone, neck)['view1'] for _ in range(2)))
+    backbone.train()
+    assert not torch.equal(backbone(images['view1'])[-1], backbone(images['view1'])[-1])
+
+
+def test_only_the_online_encoder_is_trained():
+    assert not any(parameter.requires_grad for parameter in EMA(vit(), head()).parameters())
+
+
+def test_stop_grad_encodes_a_stream_once():
+    backbone, neck = vit(), head()
+    target = StopGrad(backbone, neck)
+    images = dict(view1=torch.randn(4, 3, 8, 8), view2=torch.randn(4, 3, 8, 8))
+    projection = torch.randn(4, 4, requires_grad=True)
+    keys = target.keys(images, dict(view1=projection), backbone, neck)
+    assert torch.equal(keys['view1'], projection) and not keys['view1'].requires_grad
+    assert not keys['view2'].requires_grad
+    assert target.passes({'view1'}, {'view1', 'view2'}) == {'view2'}
+    assert not list(target.parameters())
+
+
+@pytest.mark.parametrize('arguments', [dict(momentum=1.1), dict(momentum=-0.1), dict(final_momentum=2.0)])
+def test_momentum_out_of_range_is_refused(arguments):
+    with pytest.raises(UserError, match='between 0 and 1'):
+        EMA(nn.Linear(1, 1), nn.Linear(1, 1), **arguments)

@@ -1,0 +1,118 @@
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixcl.composition import Composition
+
+
+def brute_force_overlap(a: Composition, b: Composition) -> torch.Tensor:
+    """sum over images of min(share, share), by python dictionaries."""
+
+    def shares(composition, row):
+        total = {}
+        for source, weight in zip(composition.sources[row].tolist(), composition.weights[row].tolist(), strict=True):
+            total[source] = total.get(source, 0) + weight
+        return total
+
+    table = torch.zeros(len(a), len(b), dtype=torch.float64)
+    for i, j in itertools.product(range(len(a)), range(len(b))):
+        own, other = shares(a, i), shares(b, j)
+        table[i, j] = sum(min(own[s], other[s]) for s in own.keys() & other.keys())
+    return table
+
+
+@st.composite
+def compositions(draw, num_images: int) -> Composition:
+    rows, listed = draw(st.integers(1, 7)), draw(st.integers(1, 4))
+    entries = st.lists(st.integers(0, num_images - 1), min_size=rows * listed, max_size=rows * listed)
+    shares = st.lists(st.floats(0.05, 1), min_size=rows * listed, max_size=rows * listed)
+    weights = torch.tensor(draw(shares), dtype=torch.float64).view(rows, listed)
+    return Composition(torch.tensor(draw(entries)).view(rows, listed), weights / weights.sum(1, keepdim=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_overlap_and_target_agree_with_set_intersection(data):
+    num_images = data.draw(st.integers(1, 8))
+    a, b = data.draw(compositions(num_images)), data.draw(compositions(num_images))
+    expected = brute_force_overlap(a, b)
+    torch.testing.assert_close(a.overlap(b), expected)
+    target = a.target(b)
+    total = expected.sum(1, keepdim=True)
+    torch.testing.assert_close(target.dense(len(b)), torch.where(total > 0, expected / total, 0.0))
+    assert target.valid.tolist() == (total[:, 0] > 0).tolist()
+
+
+def test_views_give_one_hot_targets():
+    views = Composition.identity(5, start=10)
+    assert views.sources[:, 0].tolist() == [10, 11, 12, 13, 14]
+    assert torch.equal(views.target(views).dense(5), torch.eye(5))
+
+
+def test_overlap_with_itself_is_one():
+    a = Composition(torch.tensor([[0, 0, 1], [2, 1, 2]]), torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]]))
+    torch.testing.assert_close(a.overlap(a).diagonal(), torch.ones(2))
+
+
+def test_merged_sums_shares_of_one_image_and_frees_the_entry():
+    merged = Composition(torch.tensor([[3, 1, 3]]), torch.tensor([[0.2, 0.5, 0.3]])).merged()
+    assert merged.sources.tolist() == [[3, 1, -1]]
+    torch.testing.assert_close(merged.weights, torch.tensor([[0.5, 0.5, 0.0]]))
+
+
+def test_freed_entries_of_two_rows_do_not_match_each_other():
+    a = Composition(torch.tensor([[0, 0]]), torch.tensor([[0.5, 0.5]]))
+    b = Composition(torch.tensor([[1, 1]]), torch.tensor([[0.5, 0.5]]))
+    assert a.overlap(b).tolist() == [[0.0]]
+    assert not a.target(b).valid.any()
+
+
+def test_start_offsets_the_columns():
+    views = Composition.identity(2, start=4)
+    dense = views.target(views, start=4).dense(6)
+    assert dense[:, 4:].tolist() == [[1, 0], [0, 1]] and dense[:, :4].sum() == 0
+
+
+def test_sdmp_mix_to_mix_targets():
+    """TV-SD-1: own weight 1 / (1 + c), c = min(l_i, 1 - l_p) + min(1 - l_i, l_p), partner n - 1 - i."""
+    lam = torch.tensor([0.7, 0.6, 0.4, 0.2], dtype=torch.float64)
+    mix = Composition(torch.tensor([[0, 3], [1, 2], [2, 1], [3, 0]]), torch.stack([lam, 1 - lam], 1))
+    own = mix.target(mix).dense(4).diagonal()
+    torch.testing.assert_close(own, torch.tensor([1 / 1.9, 0.5, 0.5, 1 / 1.9], dtype=torch.float64))
+
+
+def test_crops_stacked_as_one_stream_share_the_target():
+    views, crops = Composition.identity(3), Composition.cat([Composition.identity(3)] * 2)
+    assert crops.reach == 2
+    assert torch.equal(crops.target(views).dense(3), torch.eye(3).repeat(2, 1))
+    assert torch.equal(views.target(crops).dense(6), torch.eye(3).repeat(1, 2) / 2)
+
+
+def test_pick_selects_and_never_multiplies_by_infinity():
+    views = Composition.identity(3)
+    table = torch.full((3, 3), -torch.inf).fill_diagonal_(2.0)
+    assert views.target(views).pick(table).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_pick_equals_the_dense_product():
+    a = Composition(torch.tensor([[0, 1], [1, 2], [2, 0]]), torch.tensor([[0.7, 0.3], [0.5, 0.5], [0.9, 0.1]]))
+    table = torch.randn(3, 5)
+    target = a.target(a, start=2)
+    torch.testing.assert_close(target.pick(table), (target.dense(5) * table).sum(1))
+
+
+@pytest.mark.parametrize(
+    ('sources', 'weights'),
+    [
+        (torch.zeros(3, 2, dtype=torch.int64), torch.ones(3, 1)),
+        (torch.zeros(3, dtype=torch.int64), torch.ones(3)),
+        (torch.zeros(3, 1, dtype=torch.int32), torch.ones(3, 1)),
+        (torch.zeros(3, 1, dtype=torch.int64), torch.ones(3, 1, dtype=torch.int64)),
+    ],
+)
+def test_malformed_compositions_are_refused(sources, weights):
+    with pytest.raises(ValueError, match='a composition needs'):
+        Composition(sources, weights)

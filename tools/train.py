@@ -1,0 +1,74 @@
+"""Pretrain a model: ``python tools/train.py configs/patchmix/vit-s16_in1k.py``."""
+
+import argparse
+import os
+from pathlib import Path
+
+from mmengine.config import DictAction
+
+from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher, use_mixed_precision
+from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.errors import UserError, reported_to_user
+from mixcl.visualization import mix_preview
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Pretrain a model.')
+    parser.add_argument('config', help='config file')
+    parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<config name>')
+    parser.add_argument(
+        '--resume',
+        nargs='?',
+        const='auto',
+        metavar='CHECKPOINT',
+        help='continue a run: from the newest checkpoint of the work dir, or from the one given',
+    )
+    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
+    parser.add_argument(
+        '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
+    )
+    parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument(
+        '--smoke', action='store_true', help='20 steps on synthetic images at reduced size, to see that it runs'
+    )
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='NAME=VALUE',
+        help='override values of the config, for example model.mixer.num_mix=2 train_cfg.max_epochs=100',
+    )
+    parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
+    parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = parse_arguments()
+    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
+    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config, '_smoke' if args.smoke else '')
+    if args.smoke:
+        shrink_to_smoke(cfg)
+    if args.amp:
+        use_mixed_precision(cfg)
+    if args.auto_scale_lr:
+        if not cfg.get('auto_scale_lr'):
+            raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')
+        cfg.auto_scale_lr.enable = True
+    if args.no_validate:
+        cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    if args.resume:
+        cfg.resume = True
+        cfg.load_from = None if args.resume == 'auto' else args.resume
+    use_launcher(cfg, args.launcher)
+    runner = build_runner(cfg)
+    if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
+        runner.logger.info(f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png")}')
+    runner.train()
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main()
