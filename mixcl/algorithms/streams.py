@@ -50,8 +50,8 @@ class StreamRecipe:
         for name, recipe in mixed.items():
             if set(recipe) != {'mix'} or recipe['mix'] not in views or name in views:
                 raise UserError(
-                    f'model.streams: {name}={dict(recipe)!r} is not understood; a mixed stream has a name of its own and '
-                    f"is written dict(mix='VIEW') with one of the views {', '.join(views)}"
+                    f'model.streams: {name}={dict(recipe)!r} is not understood; a mixed stream has a name of its own, '
+                    f"written as dict(mix='VIEW') with one of the views {', '.join(views)}"
                 )
         if mixed and mixer is None:
             raise UserError(f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(mixed)}')

@@ -23,6 +23,8 @@ class BannerHook(Hook):
             f'{len(runner.train_dataloader)} steps per epoch, {loop.max_epochs} epochs, seed {runner.seed}, '
             f'{type(runner.optim_wrapper).__name__}'
         )
+        if runner.val_loop is None:
+            lines.append('no kNN accuracy during the run: the config names no labelled images (val_dataloader)')
         runner.logger.info('\n'.join(['this run:', *(f'  {line}' for line in lines)]))
 
 
@@ -63,7 +65,7 @@ def _group_lines(runner: Runner) -> list[str]:
     return [
         f'parameter group: {sum(p.numel() for p in group["params"]) / 1e6:.2f} M in {len(group["params"])} tensors, '
         f'weight decay {group.get("initial_weight_decay", group["weight_decay"]):.3g}'
-        for group in runner.optim_wrapper.param_groups
+        for group in runner.optim_wrapper.optimizer.param_groups  # the wrapper's has a placeholder group beside them
     ]
 
 

@@ -2,8 +2,9 @@
 
 from mmengine.dist import get_rank
 from mmengine.model import is_model_wrapper
-from mmengine.runner import EpochBasedTrainLoop
+from mmengine.runner import EpochBasedTrainLoop, Runner
 from torch import nn
+from torch.utils.data import DataLoader
 
 from mixcl.algorithms import StepKey
 from mixcl.errors import UserError
@@ -17,17 +18,24 @@ class PretrainLoop(EpochBasedTrainLoop):
 
     Beyond mmengine's loop it
 
-    - checks one sample and the batch size against the mixer before the first step;
+    - checks one sample and the batch size against the mixer when it is built;
     - starts the global generators of every step from (seed, step, rank), so that drop path and the like do not depend
       on the run's history, and tells the model which step it is;
     - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
       gradient), before any hook looks at the weights.
 
     Arguments as of mmengine's ``EpochBasedTrainLoop``.
+
+    Raises:
+        UserError: if the training set is smaller than a batch, or its images cannot be mixed.
     """
 
-    def run(self) -> nn.Module:
+    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs) -> None:
+        super().__init__(runner, dataloader, **kwargs)
+        # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
         self._check_data()
+
+    def run(self) -> nn.Module:
         # A run that was started without a seed continues with that of its checkpoint.
         self.dataloader.sampler.seed = self.runner.seed
         return super().run()

@@ -4,6 +4,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 from mixcl.errors import UserError
+from mixcl.evaluation import neighbour_search
 from mixcl.evaluation.neighbour_search import nearest_neighbours
 
 CHUNKS = [(1, 1), (7, 7), (5, 130), (1024, 32768)]
@@ -25,7 +26,10 @@ def test_agrees_with_scikit_learn(k: int) -> None:
 
 
 @pytest.mark.parametrize('chunks', CHUNKS)
-def test_ties_go_to_the_lowest_index(chunks: tuple[int, int]) -> None:
+@pytest.mark.parametrize('spare', [0, 16])
+def test_ties_go_to_the_lowest_index(chunks: tuple[int, int], spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without spare candidates every wrong choice during the search shows.
+    monkeypatch.setattr(neighbour_search, 'SPARE_CANDIDATES', spare)
     # Rows of +-1 in four dimensions: few distinct directions, so that most similarities tie, exactly.
     signs = [random_features(rows, 4, seed).sign() for seed, rows in enumerate((23, 600))]
     cosines = (signs[0].double() @ signs[1].double().T / 4).numpy()
@@ -35,15 +39,23 @@ def test_ties_go_to_the_lowest_index(chunks: tuple[int, int]) -> None:
     np.testing.assert_array_equal(similarities, np.take_along_axis(cosines, expected, axis=1).astype(np.float32))
 
 
+def test_a_later_block_displaces_the_highest_of_equal_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbour_search, 'SPARE_CANDIDATES', 0)
+    near, middle, far = [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]
+    bank = torch.tensor([far] * 4 + [middle] * 56 + [near] * 20 + [far] * 40)
+    _, indices = nearest_neighbours(torch.tensor([near]), bank, 56, bank_chunk=60)
+    assert indices.tolist() == [[*range(60, 80), *range(4, 40)]]
+
+
 @pytest.mark.parametrize('copies', [2, 5])
 def test_copies_of_an_image_tie_whatever_the_chunks(copies: int) -> None:
-    queries, originals = random_features(29, 96), random_features(31, 96, seed=1)
+    queries, originals = random_features(500, 96), random_features(31, 96, seed=1)
     bank = originals.repeat(copies, 1)
     similarities, indices = nearest_neighbours(queries, bank, 13)
     _, nearest = nearest_neighbours(queries, originals, 13)
     copied = nearest.repeat_interleave(copies, dim=1) + 31 * torch.arange(copies).repeat(13)
     torch.testing.assert_close(indices, copied[:, :13], rtol=0, atol=0)
-    for chunks in CHUNKS:
+    for chunks in CHUNKS[1:]:
         for whole, part in zip((similarities, indices), nearest_neighbours(queries, bank, 13, *chunks), strict=True):
             torch.testing.assert_close(part, whole, rtol=0, atol=0)
 
@@ -77,7 +89,7 @@ def test_length_does_not_matter_and_zero_has_cosine_zero() -> None:
 
 
 def test_half_precision_and_autocast_do_not_lose_precision() -> None:
-    queries, bank = random_features(20, 64).half(), random_features(5000, 64, 1).half()
+    queries, bank = (random_features(20, 64) + 5).half(), (random_features(5000, 64, 1) + 5).half()
     expected = nearest_neighbours(queries.double(), bank.double(), 30)
     with torch.autocast('cpu', torch.bfloat16):
         found = nearest_neighbours(queries, bank, 30)

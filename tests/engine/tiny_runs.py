@@ -1,0 +1,54 @@
+"""Runs of a few seconds on real digits, with everything but the size as in the configs."""
+
+import itertools
+from pathlib import Path
+
+import tiny
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+from mixcl.engine.launch import build_runner
+
+STEPS_PER_EPOCH = 5
+BATCH_SIZE = 8
+_numbers = itertools.count()
+
+
+def run_config(work_dir: Path, **overrides: object) -> Config:
+    """Two epochs of five batches of eight images; ``overrides`` by dotted name (``__`` for the dot)."""
+    crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, crop_ratio_range=(0.5, 1.0), backend='pillow')
+    pipeline = [
+        dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop], [crop]]),
+        dict(type='mmpretrain.PackInputs'),
+    ]
+    digits = dict(type='Digits', split='train', indices=BATCH_SIZE * STEPS_PER_EPOCH, pipeline=pipeline)
+    base = Config.fromfile('configs/_base_/default_runtime.py')
+    schedule = Config.fromfile('configs/_base_/schedules/patchmix_300e.py')
+    cfg = Config({**base.to_dict(), **schedule.to_dict()})
+    cfg.model = tiny.model_config()
+    cfg.data_preprocessor = dict(
+        type='mmpretrain.SelfSupDataPreprocessor', mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True
+    )
+    cfg.train_dataloader = dict(
+        batch_size=BATCH_SIZE,
+        num_workers=0,
+        drop_last=True,
+        collate_fn=dict(type='default_collate'),
+        sampler=dict(type='KeyedSampler', shuffle=True),
+        dataset=dict(type='KeyedDataset', dataset=digits),
+    )
+    cfg.train_cfg.max_epochs = 2
+    cfg.param_scheduler[0].warmup = 1
+    cfg.default_hooks.logger.interval = 1
+    cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
+    cfg.work_dir = str(work_dir)
+    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    cfg.experiment_name = f'tiny_{next(_numbers)}'
+    cfg.merge_from_dict({name.replace('__', '.'): value for name, value in overrides.items()})
+    return cfg
+
+
+def trained(cfg: Config) -> Runner:
+    runner = build_runner(cfg)
+    runner.train()
+    return runner

@@ -1,0 +1,243 @@
+"""Two processes side by side, and what the tests have each of them do.
+
+In a module of its own because spawned processes cannot import test modules.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import tiny
+import torch
+from mmengine.dataset import default_collate
+from mmengine.dist import get_world_size
+from mmengine.model import MMDistributedDataParallel
+from mmengine.registry import DefaultScope
+from mmengine.runner import Runner
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from mixcl.algorithms import ContrastiveLearner, StepKey
+from mixcl.datasets import KeyedDataset, KeyedSampler, SampleKey, SyntheticImages
+from mixcl.distributed import gather_keys
+from mixcl.encoders import SyncBatchNorm
+from mixcl.registry import MODELS
+
+RANKS = (0, 1)
+BATCH, NUM_MIX = 5, 2
+SEED, STEP = 3, 11
+LEARNING_RATE = 0.1
+PROGRESS = 0.5
+
+LEARNERS = {
+    'momentum': dict(),
+    'stop gradient': dict(target=dict(type='StopGrad')),
+    'smoothing': dict(objective=dict(type='InfoNCE', smoothing=0.1)),
+    'moco v3': dict(
+        objective=dict(type='InfoNCE', temperature_scale=2),
+        terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)],
+    ),
+    'two crops per key': dict(
+        views=dict(view1=1, view2=2),
+        terms=[('view1', 'view2', 1.0), ('mix1', 'view2', 0.5), ('view2', 'view1', 0.5)],
+        streams=dict(mix1=dict(mix='view1')),
+    ),
+}
+"""What differs from PatchMix with a momentum encoder, by name."""
+
+NORM_CASES = {
+    '(N, C)': dict(shape=(8, 3)),
+    '(N, C, H, W)': dict(shape=(8, 3, 2, 4)),
+    'cumulative average': dict(shape=(8, 3), momentum=None),
+    'without affine parameters': dict(shape=(8, 3), affine=False),
+}
+"""Shape of the batch of both processes together, and arguments of the layer."""
+
+FIRST_ROWS = 5
+"""Of 8 rows, the first process holds 5 and the second one 3."""
+
+
+def run_pair(function: Callable[[int], object], folder: Path) -> list:
+    """What ``function(rank)`` returns in two processes that can reach each other through gloo."""
+    torch.multiprocessing.spawn(_enter, (function, str(folder)), nprocs=2)
+    return [torch.load(folder / f'rank{rank}.pth') for rank in RANKS]
+
+
+def _enter(rank: int, function: Callable[[int], object], folder: str) -> None:
+    torch.set_num_threads(1)
+    # A process that waits in vain for the other one shall fail.
+    group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
+    torch.distributed.init_process_group('gloo', rank=rank, world_size=2, **group)
+    torch.save(function(rank), f'{folder}/rank{rank}.pth')
+    torch.distributed.destroy_process_group()
+
+
+def everything(rank: int) -> dict:
+    """What one process of the pair finds, by name."""
+    rows = slice(FIRST_ROWS) if rank == 0 else slice(FIRST_ROWS, None)
+    keys = own_keys(rank).requires_grad_()
+    gathered = gather_keys(keys)
+    return dict(
+        norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
+        low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
+        gathered=gathered.detach(),
+        gathered_with_gradient=gathered.requires_grad,
+        learners={name: learner_step(name, rank) for name in LEARNERS},
+        batches=hashed_batches(),
+        same_view=hashed_views(synthetic()[SampleKey(SEED, 2, 4)]['inputs']),
+        agreed_seed=KeyedSampler(range(4)).seed,
+        mixing=mixing(rank),
+        run=run(rank),
+    )
+
+
+def normalise(layer_type: type[nn.Module], case: str, rows: slice) -> dict:
+    """Two training batches and one in evaluation mode through a layer that sees some rows of a batch of 8.
+
+    Each output is differentiated for a fixed weighted sum over all rows of both processes.
+    """
+    arguments = dict(NORM_CASES[case])
+    shape = arguments.pop('shape')
+    random = torch.Generator().manual_seed(0)
+    layer = layer_type(shape[1], **arguments).double()
+    for parameter in layer.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=random, dtype=torch.float64)
+    outputs, gradients = [], []
+    for training in (True, True, False):
+        x, factors = (torch.randn(shape, generator=random, dtype=torch.float64)[rows] for _ in range(2))
+        outputs.append(layer.train(training)(x.requires_grad_()))
+        (outputs[-1] * factors).sum().backward()
+        gradients.append(x.grad)
+    return dict(
+        outputs=torch.stack(outputs, dim=1).detach(),
+        gradients=torch.stack(gradients, dim=1),
+        parameter_gradients={name: parameter.grad for name, parameter in layer.named_parameters()},
+        buffers=dict(layer.named_buffers()),
+    )
+
+
+def normalise_shifted(layer_type: type[nn.Module], dtype: str, rows: slice) -> Tensor:
+    """Some rows of a batch whose mean is large against its spread, through a float32 layer."""
+    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0)) * 100 + 1e4
+    return layer_type(3)(x.to(getattr(torch, dtype))[rows]).detach()
+
+
+def own_keys(rank: int) -> Tensor:
+    """(4, 3), not contiguous."""
+    return torch.arange(12.0).view(3, 4).T + 100 * rank
+
+
+def build_learner(name: str) -> ContrastiveLearner:
+    # Two images per mixture give shares that float32, in which targets are kept, holds exactly.
+    mixer = dict(type='PatchMix', num_mix=NUM_MIX, patch_size=2)
+    torch.manual_seed(0)
+    return tiny.build(mixer=mixer, **LEARNERS[name]).double()
+
+
+def crops(learner: ContrastiveLearner, rank: int) -> list[Tensor]:
+    """What the loader would deliver to a process."""
+    random = torch.Generator().manual_seed(rank)
+    return [
+        torch.randn(BATCH, 3, 8, 8, generator=random, dtype=torch.float64)
+        for _ in range(sum(learner.recipe.views.values()))
+    ]
+
+
+def learner_step(name: str, rank: int) -> dict:
+    """One training step as the train loop does it, with plain gradient descent."""
+    learner = build_learner(name)
+    parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
+    learner.begin_step(StepKey(SEED, STEP, rank))
+    losses = parallel(crops(learner, rank), mode='loss')
+    learner.parse_losses(losses)[0].backward()
+    torch.optim.SGD(learner.parameters(), lr=LEARNING_RATE).step()
+    learner.end_step(PROGRESS)
+    return dict(
+        losses={key: value.detach() for key, value in losses.items() if 'loss' in key},
+        gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
+        state=dict(learner.state_dict()),
+    )
+
+
+def synthetic() -> KeyedDataset:
+    """21 images, of which two randomly cropped views are taken."""
+    view = [dict(type='mmpretrain.RandomResizedCrop', scale=8), dict(type='RandomFlip', prob=0.5)]
+    pipeline = [
+        dict(type='LoadImage'),
+        dict(type='KeyedMultiView', num_views=[2], transforms=[view]),
+        dict(type='mmpretrain.PackInputs'),
+    ]
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        return KeyedDataset(SyntheticImages(num_images=21, image_size=16, pipeline=pipeline))
+
+
+def hashed_views(views: list[Tensor]) -> list[str]:
+    return [hashlib.sha256(view.numpy().tobytes()).hexdigest() for view in views]
+
+
+def hashed_batches() -> list[list[list]]:
+    """The batches of this process's share of an epoch, 8 images over all processes: [index, hashes] of every image."""
+    dataset = synthetic()
+    sampler = KeyedSampler(dataset, seed=SEED)
+    sampler.set_epoch(1)
+    loader = DataLoader(dataset, 8 // get_world_size(), sampler=sampler, drop_last=True, collate_fn=default_collate)
+    return [
+        [
+            [sample.sample_idx, hashed_views([view[row] for view in batch['inputs']])]
+            for row, sample in enumerate(batch['data_samples'])
+        ]
+        for batch in loader
+    ]
+
+
+def mixing(rank: int) -> dict:
+    """How a step mixes the same two views on every process, and how many images it mixes in 20 steps."""
+    recipe = tiny.build(mixer=dict(type='PatchMix', num_mix=[1, 2, 3], patch_size=2)).recipe
+    views = [torch.randn(BATCH, 3, 8, 8, generator=torch.Generator().manual_seed(view)) for view in range(2)]
+    plans, images = [], []
+    for step in range(20):
+        streams = recipe.build(views, {'view1', 'mix1'}, StepKey(SEED, step, rank))
+        plans.append(streams['mix1'].composition.sources.shape[1])
+        images.append(streams['mix1'].images)
+    return dict(plans=plans, images=images, view=streams['view1'].images)
+
+
+@MODELS.register_module(force=True)
+class NotingLearner(ContrastiveLearner):
+    """Notes which steps the train loop announces."""
+
+    def begin_step(self, key: StepKey) -> None:
+        self.steps = [*getattr(self, 'steps', []), tuple(key)]
+        super().begin_step(key)
+
+
+def run(rank: int) -> dict:
+    """Two epochs of the train loop, in a run whose seed nobody gave."""
+    os.environ['LOCAL_RANK'] = str(rank)
+    preprocessor = dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[128.0] * 3, std=[64.0] * 3)
+    wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    with tempfile.TemporaryDirectory() as work_dir:
+        runner = Runner(
+            tiny.model_config(type='NotingLearner', data_preprocessor=preprocessor),
+            work_dir,
+            train_dataloader=dict(
+                batch_size=4,
+                num_workers=0,
+                drop_last=True,
+                dataset=synthetic(),
+                sampler=dict(type='KeyedSampler'),
+                collate_fn=dict(type='default_collate'),
+            ),
+            train_cfg=dict(type='PretrainLoop', max_epochs=2),
+            optim_wrapper=dict(optimizer=dict(type='AdamW', lr=1e-2)),
+            default_hooks=dict(checkpoint=None),
+            cfg=dict(model_wrapper_cfg=wrapper),
+            launcher='pytorch',
+            default_scope='mixcl',
+            log_level='ERROR',
+        )
+        learner = runner.train().module
+    return dict(steps=learner.steps, state=dict(learner.state_dict()))

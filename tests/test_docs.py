@@ -1,0 +1,67 @@
+"""What the documentation shows must work as printed."""
+
+import re
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from mixcl.composition import Composition
+from mixcl.registry import MIXERS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
+
+
+def code_blocks(page: str, first_word: str) -> list[str]:
+    blocks = re.findall(r'```python\n(.*?)```', (ROOT / page).read_text(), re.DOTALL)
+    return [block for block in blocks if block.startswith(first_word)]
+
+
+@pytest.fixture
+def stripes():
+    (example,) = code_blocks('docs/your_own_mixer.md', '# my_mixers.py')
+    exec(example, {})
+    yield
+    MIXERS._module_dict.pop('Stripes')
+
+
+def test_the_example_mixer_trains(stripes):
+    model = tiny.build(mixer=dict(type='Stripes'))
+    losses = model([torch.randn(6, 3, 8, 8), torch.randn(6, 3, 8, 8)], mode='loss')
+    assert all(torch.isfinite(value) for value in losses.values())
+
+
+def test_the_example_mixer_says_what_it_did(stripes):
+    images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)
+    mixed, composition = MIXERS.build(dict(type='Stripes'))(images)
+    own_pixels = (mixed == images).float().mean((1, 2, 3))
+    torch.testing.assert_close(own_pixels, composition.weights[:, 0])
+    counted = Composition(composition.sources, composition.weights)  # no reach: counted from the rows
+    torch.testing.assert_close(
+        composition.target(composition).dense(5), counted.target(counted).dense(5)
+    )
+
+
+def test_the_library_example_of_the_readme_runs():
+    (example,) = code_blocks('README.md', 'import torch')
+    names = {}
+    exec(example, names)
+    assert names['mixed'].shape == (8, 3, 224, 224)
+    assert names['composition'].sources[0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page):
+    text = page.read_text()
+    named = re.findall(r'(?:configs|tools|docs|mixcl)/[\w./-]+\.(?:py|sh|md)', text)
+    named += [f'configs/patchmix/{name}' for name in re.findall(r'`(vit-[\w-]+\.py)`', text)]
+    missing = [name for name in named if not (ROOT / name).exists()]
+    assert not missing
+
+
+def test_nothing_points_at_a_weight_host_that_lapsed():
+    files = [path for folder in ('mixcl', 'configs', 'tools') for path in (ROOT / folder).rglob('*.py')]
+    assert len(files) > 50
+    assert not [path for path in files if 'openmmlab.com' in path.read_text()]
