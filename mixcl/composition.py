@@ -68,6 +68,18 @@ class Composition:
         """(R,) the image that each row belongs to."""
         return self.sources[:, 0]
 
+    def lists(self, images: Tensor) -> Tensor:
+        """(R, n) bool: whether each row lists each of the images (n,), whatever its share."""
+        return (self.sources[:, :, None] == images).any(dim=1)
+
+    def owned(self) -> 'Composition':
+        """Every row counts as its owner alone (DACL; SDMP's fixed mixture target)."""
+        return Composition(self.sources[:, :1], torch.ones_like(self.weights[:, :1]), self.reach)
+
+    def even(self) -> 'Composition':
+        """Every row counts as all that it lists, in equal shares (SDMP's fixed lambda)."""
+        return Composition(self.sources, torch.full_like(self.weights, 1 / self.weights.shape[1]), self.reach)
+
     def shifted(self, start: int) -> 'Composition':
         """The same rows, with ``start`` added to every image id: from local to global ids."""
         return Composition(self.sources + start, self.weights, self.reach)
@@ -172,6 +184,21 @@ class SoftTarget:
         """
         chosen = table.gather(1, self._gathered_columns())
         return torch.where(self.hit, chosen * self.weights.to(chosen.dtype), torch.zeros_like(chosen)).sum(dim=1)
+
+    def log_expect(self, log_table: Tensor) -> Tensor:
+        """(R,) the log of the weighted sum of the exponentials of the entries that the target names."""
+        chosen = log_table.gather(1, self._gathered_columns()) + self.weights.log().to(log_table.dtype)
+        return torch.where(self.hit, chosen, -torch.inf).logsumexp(dim=1)
+
+    def expect(self, keys: Tensor) -> Tensor:
+        """(R, D) the mean of this process's key rows (n, D), weighted by the target."""
+        local = SoftTarget(self.columns, self.weights, self.hit)
+        return local.dense(len(keys)).to(keys.dtype) @ keys
+
+    def support(self, num_keys: int) -> Tensor:
+        """(R, num_keys) bool: the gathered keys that share an image with the row, whatever the share."""
+        counts = torch.zeros(len(self.weights), num_keys, device=self.weights.device)
+        return counts.scatter_add(1, self._gathered_columns(), self.hit.to(counts.dtype)) > 0
 
     def _gathered_columns(self) -> Tensor:
         return self.columns + self.start

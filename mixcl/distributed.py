@@ -1,24 +1,51 @@
-"""Gathering keys over processes."""
+"""Gathering rows over processes."""
 
+import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor
-from torch.distributed import all_gather
+from torch.distributed import all_gather, all_reduce
 
 
-def gather_keys(keys: Tensor) -> Tensor:
-    """The keys of all processes in rank order, (world size * n, D); this process's start at ``rank * n``.
+def gather_rows(rows: Tensor, gradient: str = 'global') -> Tensor:
+    """The rows of all processes in rank order, (world size * n, ...); this process's start at ``rank * n``.
 
-    No gradient flows. Every process must hand in the same number of rows.
+    Every process must hand in the same number of rows.
+
+    Args:
+        rows: (n, ...) of this process.
+        gradient: what flows back where ``rows`` carry a gradient. 'global': the gradient of the sum of all processes'
+            losses, so that after the averaging of DistributedDataParallel the result is that of one process with the
+            whole batch. 'slice': only that of this process's loss, as SimCLR codes in circulation have it.
     """
-    world_size = get_world_size()
-    if world_size == 1:
-        return keys
-    keys = keys.contiguous()
-    gathered = keys.new_empty(world_size * len(keys), *keys.shape[1:])
-    all_gather(list(gathered.chunk(world_size)), keys)
-    return gathered
+    if get_world_size() == 1:
+        return rows
+    if torch.is_grad_enabled() and rows.requires_grad:
+        return _GatherWithGradient.apply(rows, gradient == 'global')
+    return _gathered(rows)
 
 
 def first_row(num_rows: int) -> int:
     """Index among the gathered rows at which this process's ``num_rows`` rows start."""
     return get_rank() * num_rows
+
+
+def _gathered(rows: Tensor) -> Tensor:
+    rows = rows.contiguous()
+    gathered = rows.new_empty(get_world_size() * len(rows), *rows.shape[1:])
+    all_gather(list(gathered.chunk(get_world_size())), rows)
+    return gathered
+
+
+class _GatherWithGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(context, rows: Tensor, reduce: bool) -> Tensor:
+        context.num_rows, context.reduce = len(rows), reduce
+        return _gathered(rows)
+
+    @staticmethod
+    def backward(context, gradient: Tensor) -> tuple[Tensor, None]:
+        if context.reduce:
+            gradient = gradient.contiguous().clone()
+            all_reduce(gradient)
+        start = first_row(context.num_rows)
+        return gradient[start : start + context.num_rows], None

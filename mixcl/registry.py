@@ -32,8 +32,17 @@ MODELS = Registry(
 MIXERS = Registry('mixer', scope='mixcl', locations=['mixcl.mixers'])
 """Mixers: who is mixed with whom, how much, and where."""
 
+PAIRINGS = Registry('pairing', scope='mixcl', locations=['mixcl.mixers'])
+"""Functions that say who is mixed with whom: (n, generator) to owners and partners."""
+
+SHARES = Registry('share', scope='mixcl', locations=['mixcl.mixers'])
+"""Distributions of the own share (lambda) of a mixture of two."""
+
 LOSSES = Registry('loss', scope='mixcl', locations=['mixcl.losses'])
 """Objectives: one loss per query row."""
+
+NEGATIVES = Registry('negatives', scope='mixcl', locations=['mixcl.losses'])
+"""Kinds of extra negatives that are configured by a dict."""
 
 TARGET_ENCODERS = Registry('target encoder', scope='mixcl', locations=['mixcl.encoders'])
 """Where the keys come from."""
@@ -59,6 +68,6 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 
 # Still empty. They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
 MODEL_WRAPPERS = Registry('model wrapper', parent=MMENGINE_MODEL_WRAPPERS, scope='mixcl')
-OPTIMIZERS = Registry('optimizer', parent=MMENGINE_OPTIMIZERS, scope='mixcl')
+OPTIMIZERS = Registry('optimizer', parent=MMENGINE_OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
 VISBACKENDS = Registry('visualization backend', parent=MMENGINE_VISBACKENDS, scope='mixcl')
 VISUALIZERS = Registry('visualizer', parent=MMENGINE_VISUALIZERS, scope='mixcl')

@@ -5,15 +5,18 @@ from collections.abc import Sequence
 import torch
 from mmengine.dist import get_rank
 from mmengine.model import BaseModel
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
-from mixcl.algorithms.terms import parse_terms
-from mixcl.encoders.passes import backbone_features, project
+from mixcl.algorithms.terms import Term, parse_terms
+from mixcl.distributed import gather_rows
+from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
-from mixcl.losses import Objective
-from mixcl.registry import LOSSES, MIXERS, MODELS, TARGET_ENCODERS
+from mixcl.losses import NegativesContext, NegativesSource, Objective, Queue, Rows
+from mixcl.losses.info_nce import normalised
+from mixcl.randomness import generator
+from mixcl.registry import LOSSES, MIXERS, MODELS, NEGATIVES, TARGET_ENCODERS
 
 
 @MODELS.register_module()
@@ -30,13 +33,18 @@ class ContrastiveLearner(BaseModel):
     Args:
         backbone: config of the backbone; its last output is used, (R, C) or (R, C, h, w).
         neck: config of the projector, (R, C) -> (R, D).
-        predictor: config of the predictor of queries, (R, D) -> (R, D).
+        predictor: config of the predictor of queries, (R, D) -> (R, D), or None where there is none.
         target: config of the target encoder, for example ``dict(type='EMA', momentum=0.996)``.
         objective: config of the objective, for example ``dict(type='InfoNCE', temperature=0.2)``.
         terms: rows ``(query stream, key stream, weight)`` or ``(..., dict of options)``.
         mixer: config of the mixer, or None where nothing is mixed.
         streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
+        shared_plan: whether all mixed streams of a step share the mixer's plan, or have one each.
+        swap_views: probability that the first two views change places in a step.
+        joint: groups of streams that share a forward pass and its batch-norm statistics, for example
+            ``[('view1', 'mix1')]``; every other stream has its own.
+        memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
     Raises:
@@ -47,27 +55,74 @@ class ContrastiveLearner(BaseModel):
         self,
         backbone: dict,
         neck: dict,
-        predictor: dict,
         target: dict,
         objective: dict,
         terms: Sequence[Sequence],
+        predictor: dict | None = None,
         mixer: dict | None = None,
         streams: dict[str, dict] | None = None,
         views: dict[str, int] | None = None,
+        shared_plan: bool = True,
+        swap_views: float = 0.0,
+        joint: Sequence[Sequence[str]] = (),
+        memory: dict[str, dict] | None = None,
         data_preprocessor: dict | None = None,
     ) -> None:
         super().__init__(data_preprocessor)
-        recipe_views = dict(view1=1, view2=1) if views is None else views
-        self.recipe = StreamRecipe(recipe_views, streams or {}, None if mixer is None else MIXERS.build(mixer))
+        self.recipe = StreamRecipe(
+            dict(view1=1, view2=1) if views is None else views,
+            streams or {},
+            None if mixer is None else MIXERS.build(mixer),
+            shared_plan,
+            swap_views,
+        )
         self.objective: Objective = LOSSES.build(objective)
         self.terms = parse_terms(terms, self.recipe.names, self.objective)
+        self.memory = nn.ModuleDict({name: Queue(**settings) for name, settings in (memory or {}).items()})
+        self.sources = {term.name: self._sources(term) for term in self.terms}
         self.query_names = {term.query for term in self.terms}
-        self.key_names = {term.key for term in self.terms}
+        self.key_names = self._key_names()
+        self.joint = joint
+        self._check_names(joint)
         self.backbone = MODELS.build(backbone)
         self.neck = MODELS.build(neck)
-        self.predictor = MODELS.build(predictor)
+        self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
         self._key = StepKey(seed=0, step=0, rank=get_rank())
+
+    def _sources(self, term: Term) -> list[NegativesSource]:
+        """The negatives of a row: a queue, the rows of a stream, or a kind of its own."""
+        named = self.objective.negatives if term.negatives is None else term.negatives
+        sources = []
+        for item in named:
+            name = term.query if item == 'own' else item
+            if isinstance(name, dict):
+                sources.append(NEGATIVES.build(name))
+            elif name in self.memory:
+                sources.append(self.memory[name])
+            elif name in self.recipe.names:
+                sources.append(Rows(name))
+            else:
+                known = ', '.join(['own', *self.memory, *self.recipe.names])
+                raise UserError(f'negatives of {term.name} name {name!r}, but there are {known}')
+        return sources
+
+    def _key_names(self) -> set[str]:
+        names = {term.key for term in self.terms}
+        names |= {stream for sources in self.sources.values() for source in sources for stream in source.streams}
+        names |= {queue.fed_by for queue in self.memory.values()}
+        return names | set(getattr(self.objective, 'centred_by', ()))
+
+    def _check_names(self, joint: Sequence[Sequence[str]]) -> None:
+        for place, names in [
+            ('model.joint', [name for group in joint for name in group]),
+            ('negatives, memory or centre', self.key_names),
+        ]:
+            unknown = sorted(set(names) - set(self.recipe.names))
+            if unknown:
+                raise UserError(
+                    f'{place} names an unknown stream {unknown[0]!r}; known streams: {", ".join(self.recipe.names)}'
+                )
 
     def init_weights(self) -> None:
         super().init_weights()
@@ -78,10 +133,12 @@ class ContrastiveLearner(BaseModel):
     def check_batch(self, crops: list[Tensor], batch_size: int) -> None:
         """Raise UserError if batches of ``batch_size`` images with crops of these shapes (C, h, w) cannot be used."""
         self.recipe.check(crops, batch_size)
+        self.target.check_batch(batch_size)
 
-    def begin_step(self, key: StepKey) -> None:
-        """Say which step this is; its mixing is a function of the key."""
+    def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
+        """Say which step this is and which share of the run is over; its mixing is a function of the key."""
         self._key = key
+        self.objective.begin_step(progress)
 
     def end_step(self, progress: float) -> dict[str, float]:
         """Let the target encoder follow after an optimiser step; returns values for the log."""
@@ -94,40 +151,70 @@ class ContrastiveLearner(BaseModel):
     ) -> dict[str, Tensor] | Tensor:
         """mmengine's entry: mode 'loss' takes the list of view batches, 'tensor' one batch of images."""
         if mode == 'loss':
-            return self.loss(inputs)
+            return self.loss(inputs, data_samples)
         if mode == 'tensor':
             return self.extract_features(inputs)
         raise UserError(f'ContrastiveLearner has the modes loss and tensor, not {mode!r}; for kNN use a KNNLoop')
 
-    def loss(self, inputs: list[Tensor]) -> dict[str, Tensor]:
-        """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
-        streams = self.recipe.build(inputs, self.query_names | self.key_names, self._key)
-        features = backbone_features(self.backbone, self._images(streams, self.query_names))
-        projections = project(self.neck, features)
-        key_images = self._images(streams, self.key_names)
-        raw_keys = self.target.keys(key_images, projections, self.backbone, self.neck)
+    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
+        """The streams that the terms need, from view batches (B, 3, h, w) each."""
+        return self.recipe.build(crops, self.query_names | self.key_names, self._key)
 
-        queries = {name: self.objective.prepare_query(self.predictor(z)) for name, z in projections.items()}
+    def loss(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Tensor]:
+        """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
+        streams = self.build_streams(crops, data_samples)
+        inputs = self._inputs(streams)
+        online = inputs.only(self.target.online_streams(self.query_names, self.key_names))
+        features = backbone_features(self.backbone, online)
+        projections = project(self.neck, features, online)
+        raw_keys = self.target.keys(inputs.only(self.key_names), projections, self.backbone, self.neck)
+
+        query_projections = {name: z for name, z in projections.items() if name in self.query_names}
+        predictions = project(self.predictor, query_projections, online)
+        queries = {name: self.objective.prepare_query(prediction) for name, prediction in predictions.items()}
         keys = {name: self.objective.prepare_key(z) for name, z in raw_keys.items()}
         outputs = self._term_losses(streams, queries, keys)
         outputs['feature_std'] = feature_std(features[self.terms[0].query])
+        self._remember(raw_keys)
         return outputs
 
     def _term_losses(
         self, streams: dict[str, Stream], queries: dict[str, Tensor], keys: dict[str, Tensor]
     ) -> dict[str, Tensor]:
+        compositions = {name: stream.composition for name, stream in streams.items()}
+        starts = {name: self.objective.key_start(len(compositions[name])) for name in keys}
         losses = {}
         for term in self.terms:
-            key_rows = streams[term.key].composition
-            start = self.objective.key_start(len(key_rows))
-            target = streams[term.query].composition.target(key_rows, start)
-            rows = self.objective(queries[term.query], keys[term.key], target, **term.options)
+            target = term.soft_target(compositions[term.query], compositions[term.key], starts[term.key])
+            context = NegativesContext(
+                queries[term.query],
+                compositions[term.query],
+                keys[term.key],
+                target,
+                keys,
+                compositions,
+                starts,
+                generator(*self._key, term.name),
+            )
+            negatives = [source(context) for source in self.sources[term.name]]
+            rows = self.objective(context.queries, context.keys, target, negatives, **term.options)
             losses[term.name] = term.weight * _mean_over(rows, target.valid)
         return losses
 
-    def _images(self, streams: dict[str, Stream], names: set[str]) -> dict[str, Tensor]:
-        # In the order of the recipe: a set has no order that all processes share.
-        return {name: streams[name].images for name in self.recipe.names if name in names}
+    def _remember(self, raw_keys: dict[str, Tensor]) -> None:
+        for queue in self.memory.values():
+            queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
+        self.objective.observe(raw_keys)
+
+    def _inputs(self, streams: dict[str, Stream]) -> Inputs:
+        # In the order of the recipe, which all processes share.
+        ordered = {name: streams[name] for name in self.recipe.names if name in streams}
+        return Inputs(
+            images={name: stream.images for name, stream in ordered.items()},
+            tokens={name: stream.tokens for name, stream in ordered.items() if stream.tokens is not None},
+            joint=self.joint,
+            key=(self._key.seed, self._key.step),
+        )
 
     # ----- evaluation and reports -----
 
@@ -145,13 +232,14 @@ class ContrastiveLearner(BaseModel):
         if encoder not in self.encoder_names:
             raise UserError(f'this model has no {encoder!r} encoder; it has {", ".join(self.encoder_names)}')
         backbone = self.backbone if encoder == 'online' else self.target.backbone
-        features = backbone_features(backbone, dict(images=images))['images']
+        features = backbone_features(backbone, Inputs(dict(images=images)))['images']
         return features.mean(dim=(2, 3)) if features.dim() == 4 else features
 
     def passes_per_image(self) -> tuple[int, int]:
         """Encoder passes per loaded image in a step: with gradient, and without."""
+        with_gradient = self.target.online_streams(self.query_names, self.key_names)
         without = self.target.passes(self.query_names, self.key_names)
-        return sum(map(self.recipe.crops, self.query_names)), sum(map(self.recipe.crops, without))
+        return sum(map(self.recipe.crops, with_gradient)), sum(map(self.recipe.crops, without))
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -27,10 +27,12 @@ class Stream:
     Attributes:
         images: (R, 3, H, W) float, normalised.
         composition: of the R rows, over global image ids.
+        tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
     """
 
     images: Tensor
     composition: Composition
+    tokens: Tensor | None = None
 
 
 class StreamRecipe:
@@ -41,12 +43,23 @@ class StreamRecipe:
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
         mixed: by name of a mixed stream ``dict(mix=<view>)``: the view whose crops are mixed, each on its own.
         mixer: mixes them; may be None where no stream is mixed.
+        shared_plan: one plan per step for all mixed streams (SDMP, PatchMix), or one for each (MixCo, DACL).
+        swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
 
     Raises:
         UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer.
     """
 
-    def __init__(self, views: dict[str, int], mixed: dict[str, dict], mixer: Mixer | None) -> None:
+    def __init__(
+        self,
+        views: dict[str, int],
+        mixed: dict[str, dict],
+        mixer: Mixer | None,
+        shared_plan: bool = True,
+        swap_views: float = 0.0,
+    ) -> None:
+        if not 0 <= swap_views <= 1:
+            raise UserError(f'model.swap_views must be a probability, not {swap_views!r}')
         for name, recipe in mixed.items():
             if set(recipe) != {'mix'} or recipe['mix'] not in views or name in views:
                 raise UserError(
@@ -58,6 +71,8 @@ class StreamRecipe:
         self.views = dict(views)
         self.source = {name: recipe['mix'] for name, recipe in mixed.items()}
         self.mixer = mixer
+        self.shared_plan = shared_plan
+        self.swap_views = swap_views
 
     @property
     def names(self) -> list[str]:
@@ -76,7 +91,7 @@ class StreamRecipe:
             names: the streams that are needed.
             key: of the step.
         """
-        by_view = self._by_view(crops)
+        by_view = self._swapped(self._by_view(crops), key)
         batch, device = len(crops[0]), crops[0].device
         plain = Composition.identity(batch, key.rank * batch, device)
         streams = {
@@ -84,12 +99,19 @@ class StreamRecipe:
             for name, count in self.views.items()
             if name in names
         }
-        mixed = [name for name in self.source if name in names]
-        if mixed:
-            plan = self.mixer.plan(batch, generator(*key, 'plan'))
-            for name in mixed:
+        shared = self.mixer.plan(batch, generator(*key, 'plan')) if self.source and self.shared_plan else None
+        for name in self.source:
+            if name in names:
+                plan = shared if self.shared_plan else self.mixer.plan(batch, generator(*key, name, 'plan'))
                 streams[name] = self._mix(name, by_view[self.source[name]], plan, key)
         return streams
+
+    def _swapped(self, by_view: dict[str, list[Tensor]], key: StepKey) -> dict[str, list[Tensor]]:
+        coin = torch.rand((), generator=generator(key.seed, key.step, 'swap')).item()
+        if coin >= self.swap_views:
+            return by_view
+        first, second = list(by_view)[:2]
+        return by_view | {first: by_view[second], second: by_view[first]}
 
     def check(self, crops: list[Tensor], batch_size: int) -> None:
         """Raise UserError if batches of such crops (C, h, w) cannot be turned into these streams."""

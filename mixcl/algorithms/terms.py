@@ -1,8 +1,9 @@
 """The table of terms: which query stream is pulled to which key stream, and how strongly."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from mixcl.composition import Composition, SoftTarget
 from mixcl.errors import UserError
 from mixcl.losses import Objective
 
@@ -16,17 +17,33 @@ class Term:
         key: name of the stream that they are pulled to.
         weight: factor of this term in the total loss.
         options: keywords for the objective in this row, for example ``dict(smoothing=0.1)``.
+        target: rule for the target: 'overlap' of the compositions; 'owner', the row's owner alone; 'even', equal
+            shares of all images that the row lists.
+        negatives: of this row; None for the objective's.
     """
 
     query: str
     key: str
     weight: float
     options: dict = field(default_factory=dict)
+    target: str = 'overlap'
+    negatives: Sequence | None = None
 
     @property
     def name(self) -> str:
         """Name in the log. It contains 'loss', or mmengine would not train it."""
         return f'loss_{self.query}_{self.key}'
+
+    def soft_target(self, query: Composition, key: Composition, start: int) -> SoftTarget:
+        """The target of the query rows over the key rows by this row's rule."""
+        rule = TARGETS[self.target]
+        return rule(query).target(rule(key), start)
+
+
+TARGETS: dict[str, Callable[[Composition], Composition]] = dict(
+    overlap=lambda composition: composition, owner=Composition.owned, even=Composition.even
+)
+"""What both streams are taken to count as, by the value of a row's option ``target``."""
 
 
 def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Objective) -> list[Term]:
@@ -48,12 +65,7 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
                 raise UserError(
                     f'model.terms[{position}] names an unknown stream {stream!r}; known streams: {", ".join(streams)}'
                 )
-        for option in term.options:
-            if option not in objective.options:
-                raise UserError(
-                    f'model.terms[{position}] has an unknown option {option!r}; {type(objective).__name__} knows '
-                    f'{", ".join(objective.options) or "none"}'
-                )
+        _check_row_options(f'model.terms[{position}]', term, objective)
         objective.check_options(**term.options)
         if any(term.name == other.name for other in terms):
             raise UserError(
@@ -70,8 +82,23 @@ def _parse_row(place: str, row: Sequence) -> Term:
         case [str(query), str(key), int() | float() as weight]:
             return Term(query, key, float(weight))
         case [str(query), str(key), int() | float() as weight, dict(options)]:
-            return Term(query, key, float(weight), dict(options))
+            rest = {name: value for name, value in options.items() if name not in ('target', 'negatives')}
+            named = {name: value for name, value in options.items() if name not in rest}
+            return Term(query, key, float(weight), rest, **named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '
         '(query stream, key stream, weight, dict(option=value))'
     )
+
+
+def _check_row_options(place: str, term: Term, objective: Objective) -> None:
+    for option in term.options:
+        if option not in objective.options:
+            raise UserError(
+                f'{place} has an unknown option {option!r}; {type(objective).__name__} knows '
+                f'{", ".join((*objective.options, "target", "negatives"))}'
+            )
+    if term.target not in TARGETS:
+        raise UserError(f'{place}: target must be one of {", ".join(TARGETS)}, not {term.target!r}')
+    if term.negatives and not objective.takes_negatives:
+        raise UserError(f'{place} names negatives, but {type(objective).__name__} has none')

@@ -2,10 +2,12 @@
 
 import math
 
+import torch
 from mmpretrain.models import VisionTransformer
-from mmpretrain.models.utils import build_2d_sincos_position_embedding
-from torch import nn
+from mmpretrain.models.utils import build_2d_sincos_position_embedding, resize_pos_embed
+from torch import Tensor, nn
 
+from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -17,6 +19,10 @@ class ContrastiveViT(VisionTransformer):
     Linear layers are Xavier-uniform with zero biases, query, key and value being three matrices; the class token is
     nearly zero. Parameter names are VisionTransformer's, so its weights load there. The output is a tuple with the
     class token (B, C) of the last block after the final layer norm.
+
+    It can be told which patches to keep: the others are dropped before the first block, which saves their cost (APS).
+    The class token has a position of its own, learned with ``pos_embed`` or, with ``fixed_position``, zero. (APS has
+    none, which is the same function: a learned one only adds to the class token.)
 
     Args:
         fixed_position: use the fixed 2-D sin-cos position embedding (MoCo v3, SDMP) instead of a learned one
@@ -49,6 +55,42 @@ class ContrastiveViT(VisionTransformer):
         if self.fixed_position:
             position = build_2d_sincos_position_embedding(self.patch_resolution, self.embed_dims, cls_token=True)
             self.pos_embed.data.copy_(position)
+
+    def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Encode images.
+
+        Args:
+            images: (B, 3, H, W), normalised.
+            tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
+
+        Returns:
+            A tuple of one output per ``out_indices``, with tokens that of the last block alone.
+
+        Raises:
+            UserError: if ``out_type`` is a map, which dropped patches leave holes in.
+        """
+        if tokens is None:
+            return super().forward(images)
+        if self.out_type == 'featmap':
+            raise UserError("ContrastiveViT: out_type='featmap' needs all patches; use 'cls_token' to drop some")
+        x = self.drop_after_pos(self._embed(images, tokens))
+        x = self.pre_norm(x)
+        for layer in self.layers:
+            x = layer(x)
+        x = self.ln1(x) if self.final_norm else x
+        return (self._format_output(x, None),)
+
+    def _embed(self, images: Tensor, tokens: Tensor) -> Tensor:
+        """(B, 1 + n, C): the class token and the kept patches, with their positions."""
+        patches, resolution = self.patch_embed(images)
+        position = resize_pos_embed(
+            self.pos_embed, self.patch_resolution, resolution, self.interpolate_mode, self.num_extra_tokens
+        )
+        of_class, of_patches = position.split([self.num_extra_tokens, patches.shape[1]], dim=1)
+        kept = torch.take_along_dim(patches + of_patches, tokens[..., None], dim=1)
+        if self.cls_token is None:
+            return kept
+        return torch.cat([(self.cls_token + of_class).expand(len(kept), -1, -1), kept], dim=1)
 
 
 def _xavier_uniform(layer: nn.Linear | nn.Conv2d, fan_in: int, fan_out: int) -> None:

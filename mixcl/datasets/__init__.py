@@ -4,5 +4,7 @@ from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder
 from mixcl.datasets.keyed import KeyedDataset, KeyedSampler, SampleKey
+from mixcl.datasets.patch_sampling import SampledPatchPair
+from mixcl.datasets.recorded_crop import RecordedResizedCrop
 from mixcl.datasets.synthetic import SyntheticImages
 from mixcl.datasets.transforms import KeyedMultiView, LoadImage, RGBToBGR

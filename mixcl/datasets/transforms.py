@@ -35,14 +35,18 @@ class KeyedMultiView(MultiView):
 
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by the list of its views."""
+        return {**results, 'img': [view['img'] for view in self.run_views(results)]}
+
+    def run_views(self, results: dict) -> list[dict]:
+        """What the pipeline of each view returns."""
         key = results.get('sample_key')
         views = []
         for view, pipeline in enumerate(self.transforms):
             if key is not None:
                 seed_global_generators(*key, 'view', view)
             # A deep copy of everything, as in the base class, would cost more than some of the transforms.
-            views.append(pipeline({**results, 'img': results['img'].copy()})['img'])
-        return {**results, 'img': views}
+            views.append(pipeline({**results, 'img': results['img'].copy()}))
+        return views
 
 
 @TRANSFORMS.register_module()

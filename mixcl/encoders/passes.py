@@ -1,4 +1,7 @@
-"""Forward passes of a backbone over named streams of images."""
+"""Forward passes of a backbone and a head over named streams of images."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -6,28 +9,72 @@ from torch import Tensor, nn
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 
 
-def backbone_features(backbone: nn.Module, images: dict[str, Tensor]) -> dict[str, Tensor]:
+@dataclass(frozen=True)
+class Inputs:
+    """The streams of a step, as an encoder sees them.
+
+    Attributes:
+        images: (R, 3, H, W) by stream name.
+        tokens: (R, n) indices of the patches to keep, for streams that keep some only.
+        joint: groups of streams that share a forward pass and its batch-norm statistics; others are on their own.
+        key: (seed, step) of the step, for encoders that draw random numbers which all processes share.
+    """
+
+    images: dict[str, Tensor]
+    tokens: dict[str, Tensor] = field(default_factory=dict)
+    joint: Sequence[Sequence[str]] = ()
+    key: tuple[int, int] = (0, 0)
+
+    def only(self, names: Iterable[str]) -> 'Inputs':
+        """The same for some of the streams, in the same order."""
+        wanted = set(names)
+        return replace(self, images={name: batch for name, batch in self.images.items() if name in wanted})
+
+    def groups(self) -> list[list[str]]:
+        """Which streams go through an encoder together."""
+        joint = [[name for name in self.images if name in group] for group in self.joint]
+        together = {name for group in joint for name in group}
+        return [group for group in joint if group] + [[name] for name in self.images if name not in together]
+
+
+def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
     """Encode every stream once: (R, C) pooled features, or (R, C, h, w) maps, by stream name.
 
-    A backbone with batch normalisation sees each stream on its own, because a batch's rows share statistics there.
-    Another one takes all streams of one image size as one batch, which is the same function and faster.
+    A backbone with batch normalisation takes the groups of the inputs, because the rows of a forward pass share
+    statistics there. Another one takes all streams of one shape as one batch, which is the same function and faster.
     """
-    if has_batch_norm(backbone):
-        return {name: _last_output(backbone(batch)) for name, batch in images.items()}
-    by_shape: dict[torch.Size, list[str]] = {}
-    for name, batch in images.items():
-        by_shape.setdefault(batch.shape[1:], []).append(name)
+    groups = inputs.groups() if has_batch_norm(backbone) else [list(inputs.images)]
     features = {}
-    for names in by_shape.values():
-        together = _last_output(backbone(torch.cat([images[name] for name in names])))
-        features.update(zip(names, together.split([len(images[name]) for name in names]), strict=True))
-    return {name: features[name] for name in images}
+    for names in (part for group in groups for part in _of_one_shape(group, inputs)):
+        images = torch.cat([inputs.images[name] for name in names])
+        if names[0] in inputs.tokens:
+            outputs = backbone(images, torch.cat([inputs.tokens[name] for name in names]))
+        else:
+            outputs = backbone(images)
+        features.update(_split(_last(outputs), names, [len(inputs.images[name]) for name in names]))
+    return {name: features[name] for name in inputs.images}
 
 
-def project(neck: nn.Module, features: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Project every stream on its own: each has its own batch-norm statistics in the head."""
-    return {name: neck(stream) for name, stream in features.items()}
+def project(head: nn.Module, features: dict[str, Tensor], inputs: Inputs) -> dict[str, Tensor]:
+    """Send every stream through a head; a group of joint streams shares its batch-norm statistics."""
+    outputs = {}
+    for names in inputs.only(features).groups():
+        together = head(torch.cat([features[name] for name in names]))
+        outputs.update(_split(together, names, [len(features[name]) for name in names]))
+    return {name: outputs[name] for name in features}
 
 
-def _last_output(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
+def _of_one_shape(names: list[str], inputs: Inputs) -> list[list[str]]:
+    parts: dict[tuple, list[str]] = {}
+    for name in names:
+        kept = inputs.tokens[name].shape[1:] if name in inputs.tokens else None
+        parts.setdefault((inputs.images[name].shape[1:], kept), []).append(name)
+    return list(parts.values())
+
+
+def _split(together: Tensor, names: list[str], sizes: list[int]) -> dict[str, Tensor]:
+    return dict(zip(names, together.split(sizes), strict=True))
+
+
+def _last(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
     return outputs[-1] if isinstance(outputs, (tuple, list)) else outputs

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from mixcl.encoders.passes import backbone_features, project
+from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
 from mixcl.registry import TARGET_ENCODERS
 
@@ -19,19 +19,23 @@ class TargetEncoder(nn.Module, ABC):
     own_weights: bool
     """Whether there is a second set of weights, which can be evaluated as encoder 'target'."""
 
+    def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
+        """The streams that the online encoder encodes with gradient: the queries, unless keys carry one too."""
+        return queries
+
     @abstractmethod
     def keys(
-        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
         """Project the key streams.
 
         Args:
-            images: the key streams, (n, 3, H, W) each.
+            inputs: the key streams.
             projections: online projections that exist already, because their streams are queries too.
             backbone, neck: the online encoder.
 
         Returns:
-            (n, D) projections without gradient, by stream name.
+            (n, D) projections, by stream name.
         """
 
     @abstractmethod
@@ -67,15 +71,36 @@ class StopGrad(TargetEncoder):
         super().__init__()
 
     def keys(
-        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
-        missing = {name: batch for name, batch in images.items() if name not in projections}
+        missing = inputs.only(inputs.images.keys() - projections.keys())
         with torch.no_grad():
-            fresh = project(neck, backbone_features(backbone, missing))
-        return {name: fresh[name] if name in fresh else projections[name].detach() for name in images}
+            fresh = project(neck, backbone_features(backbone, missing), missing)
+        return {name: fresh[name] if name in fresh else projections[name].detach() for name in inputs.images}
 
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
         return keys - queries
+
+
+@TARGET_ENCODERS.register_module()
+class Shared(TargetEncoder):
+    """The online encoder itself, with gradient (SimCLR): keys are trained as queries are."""
+
+    own_weights = False
+
+    def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
+        super().__init__()
+
+    def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
+        return queries | keys
+
+    def keys(
+        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[str, Tensor]:
+        return {name: projections[name] for name in inputs.images}
+
+    def passes(self, queries: set[str], keys: set[str]) -> set[str]:
+        return set()
 
 
 @TARGET_ENCODERS.register_module()
@@ -110,10 +135,10 @@ class EMA(TargetEncoder):
         self.requires_grad_(False)
 
     def keys(
-        self, images: dict[str, Tensor], projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
         with torch.no_grad():
-            return project(self.neck, backbone_features(self.backbone, images))
+            return project(self.neck, backbone_features(self.backbone, inputs), inputs)
 
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
         return keys

@@ -43,7 +43,7 @@ class PretrainLoop(EpochBasedTrainLoop):
     def run_iter(self, idx: int, data_batch: dict) -> None:
         key = StepKey(self.runner.seed, self.iter, get_rank())
         seed_global_generators(*key)
-        self._model.begin_step(key)
+        self._model.begin_step(key, self.iter / self.max_iters)
         self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
         outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
         if self.runner.optim_wrapper.should_update():

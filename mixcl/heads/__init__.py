@@ -1,3 +1,4 @@
 """Projection and prediction heads."""
 
-from mixcl.heads.mlp import MLPHead
+from mixcl.heads.dino import DINOHead
+from mixcl.heads.mlp import MLPHead, PlainHead

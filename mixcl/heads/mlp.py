@@ -1,18 +1,18 @@
 """Projection and prediction heads."""
 
 from mmpretrain.models.necks import NonLinearNeck
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixcl.registry import MODELS
 
 
 @MODELS.register_module()
 class MLPHead(NonLinearNeck):
-    """A multi-layer perceptron in the style of MoCo v3, used as projector and as predictor.
+    """A multi-layer perceptron with batch normalisation, used as projector and as predictor.
 
-    Linear layers without bias; after each hidden one batch normalisation and ReLU, after the last one batch
-    normalisation without affine parameters (``last_norm``). Statistics are those of all processes. This is
-    mmpretrain's ``NonLinearNeck``, with the same parameter names, set up as the papers use it.
+    Linear, batch normalisation, ReLU, ..., linear, and batch normalisation again (``last_norm``). Statistics are
+    those of all processes. This is mmpretrain's ``NonLinearNeck``, with the same parameter names. The defaults are
+    MoCo v3's; SimCLR, BYOL and SimSiam differ in biases and in the last normalisation.
 
     Args:
         in_channels: width of the input.
@@ -20,27 +20,66 @@ class MLPHead(NonLinearNeck):
         out_channels: width of the output.
         num_layers: number of linear layers, at least 2. MoCo v3 and PatchMix: 3 in the projector, 2 in the predictor.
         last_norm: whether the output is batch-normalised.
+        last_affine: whether that normalisation has a scale and an offset.
+        bias: whether the hidden linear layers have a bias.
+        last_bias: whether the last linear layer has one.
 
     Input: (B, C), or (B, C, H, W), which is averaged over space. Output: (B, out_channels).
     """
 
     def __init__(
-        self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 2, last_norm: bool = True
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        last_norm: bool = True,
+        last_affine: bool = False,
+        bias: bool = False,
+        last_bias: bool = False,
     ) -> None:
         super().__init__(
             in_channels,
             hidden_channels,
             out_channels,
             num_layers,
+            with_bias=bias,
             with_last_bn=last_norm,
-            with_last_bn_affine=False,
+            with_last_bn_affine=last_affine,
+            with_last_bias=last_bias,
             with_avg_pool=False,
             norm_cfg=dict(type='mixcl.SyncBatchNorm'),
             init_cfg=None,
         )
-        self.in_channels = in_channels
 
     def forward(self, features: Tensor) -> Tensor:
-        if features.dim() == 4:
-            features = features.mean(dim=(2, 3))
-        return super().forward((features,))[0]
+        return super().forward((pooled(features),))[0]
+
+
+@MODELS.register_module()
+class PlainHead(nn.Sequential):
+    """Linear layers with ReLU between them and no normalisation (MoCo v1: one layer, MoCo v2 and MixCo: two).
+
+    Args:
+        in_channels: width of the input.
+        out_channels: width of the output.
+        hidden_channels: width of a hidden layer, or None for a single linear layer.
+
+    Input: (B, C), or (B, C, H, W), which is averaged over space. Output: (B, out_channels).
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, hidden_channels: int | None = None) -> None:
+        if hidden_channels is None:
+            super().__init__(nn.Linear(in_channels, out_channels))
+        else:
+            super().__init__(
+                nn.Linear(in_channels, hidden_channels), nn.ReLU(), nn.Linear(hidden_channels, out_channels)
+            )
+
+    def forward(self, features: Tensor) -> Tensor:
+        return super().forward(pooled(features))
+
+
+def pooled(features: Tensor) -> Tensor:
+    """(B, C) from features (B, C), or from maps (B, C, H, W) by averaging over space."""
+    return features.mean(dim=(2, 3)) if features.dim() == 4 else features

@@ -1,10 +1,24 @@
 """The interface of objectives."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
 from mixcl.composition import SoftTarget
+
+
+class Negatives(NamedTuple):
+    """Extra columns that queries are contrasted against.
+
+    Attributes:
+        vectors: (S, D), or (R, S, D) where every query row has its own.
+        keep: (R, S) bool, which of them count for which row; None for all.
+    """
+
+    vectors: Tensor
+    keep: Tensor | None = None
 
 
 class Objective(nn.Module, ABC):
@@ -16,6 +30,10 @@ class Objective(nn.Module, ABC):
     """
 
     options: tuple[str, ...] = ()
+    negatives: Sequence = ()
+    """Names or configs of negatives that every row uses unless it says otherwise."""
+
+    takes_negatives: bool = False
 
     @abstractmethod
     def prepare_query(self, raw: Tensor) -> Tensor:
@@ -29,9 +47,17 @@ class Objective(nn.Module, ABC):
     def key_start(self, num_rows: int) -> int:
         """Where this process's ``num_rows`` keys start among the prepared ones."""
 
-    def check_options(self, **options: float) -> None:
+    def check_options(self, **options: float) -> None:  # noqa: B027
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""
 
+    def begin_step(self, progress: float) -> None:  # noqa: B027
+        """Say which share of the run is over, for objectives with a schedule."""
+
+    def observe(self, raw_keys: dict[str, Tensor]) -> None:  # noqa: B027
+        """See the raw keys of a step after its losses, for objectives that keep statistics of them."""
+
     @abstractmethod
-    def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, **options: float) -> Tensor:
+    def forward(
+        self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = (), **options
+    ) -> Tensor:
         """(R,) the loss of every row; the caller averages over the rows whose target is valid."""

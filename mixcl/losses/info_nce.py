@@ -1,88 +1,188 @@
-"""Soft-target InfoNCE over the keys of all processes."""
+"""Soft-target InfoNCE over keys and extra negatives."""
+
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from mixcl.composition import SoftTarget
-from mixcl.distributed import first_row, gather_keys
+from mixcl.distributed import first_row, gather_rows
 from mixcl.errors import UserError
-from mixcl.losses.base import Objective
+from mixcl.losses.base import Negatives, Objective
 from mixcl.registry import LOSSES
+
+
+def _normaliser_batch(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+    """All keys and all negatives (MoCo v3, PatchMix, MixCo, i-mix, SimCLR)."""
+    every = logits if extra is None else torch.cat([logits, extra], dim=1)
+    return every.logsumexp(dim=1, keepdim=True)
+
+
+def _normaliser_positives(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+    """The row's own positives, together, and the negatives (BSIM's joint reading)."""
+    positives = logits.masked_fill(~target.support(logits.shape[1]), -torch.inf)
+    return torch.cat([positives, extra], dim=1).logsumexp(dim=1, keepdim=True)
+
+
+def _normaliser_itself(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+    """Each positive alone, and the negatives (MoCo, BSIM, Un-Mix): one cross-entropy per positive."""
+    return torch.logaddexp(logits, extra.logsumexp(dim=1, keepdim=True))
+
+
+NORMALISERS: dict[str, Callable[[Tensor, Tensor | None, SoftTarget], Tensor]] = dict(
+    batch=_normaliser_batch, positives=_normaliser_positives, itself=_normaliser_itself
+)
+"""What a positive is contrasted against, by the value of ``among``: (R, 1) or (R, G) log-normalisers."""
 
 
 @LOSSES.register_module()
 class InfoNCE(Objective):
-    """Cross-entropy between a soft target and the softmax over all keys (MoCo v3; PatchMix Eq. 10 to 16).
+    """Cross-entropy between a soft target and a softmax (MoCo v1 to v3; PatchMix Eq. 10 to 16; SimCLR; BSIM; MixCo).
 
-    ``loss_i = - sum_t Y[i, t] log softmax_t(cos(query_i, key_t) / temperature)``
-
-    Keys are L2-normalised and gathered over processes without gradient. Similarities and softmax are computed in
-    float32 (float64 for float64 inputs), with autocast off.
+    ``loss_i = - sum_t Y[i, t] (s_it - log D_i)`` with ``s_it = cos(query_i, key_t) / temperature`` and D the sum of
+    the exponentials of what ``among`` and ``negatives`` name. Similarities and softmax are computed in float32
+    (float64 for float64 inputs), with autocast off.
 
     Args:
         temperature: divides the cosine similarities; above 0.
         smoothing: share of the target that is spread evenly over all G keys, Y <- (1 - e) Y + e / G; in [0, 1).
         temperature_scale: multiplies the loss by ``temperature_scale * temperature``. MoCo v3 uses 2, PatchMix has
             no such factor (None).
+        among: what a positive is contrasted against, beside the negatives: 'batch' all keys, 'positives' the row's
+            positives together, 'itself' nothing else.
+        gather: whether keys are those of all processes or of this one.
+        gradient: of gathered keys that carry one: 'global' or 'slice', see :func:`~mixcl.distributed.gather_rows`.
+        negatives: extra columns: the name of a stream, 'own' for the query's own stream, the name of a queue, or
+            the config of a kind of negatives such as ``dict(type='HardMix')``.
 
-    Row options: ``temperature`` and ``smoothing``.
+    Row options: ``temperature``, ``smoothing``, ``among``; rows may also name their own ``negatives``.
     """
 
-    options = ('temperature', 'smoothing')
+    options = ('temperature', 'smoothing', 'among')
+    takes_negatives = True
 
     def __init__(
-        self, temperature: float = 0.2, smoothing: float = 0.0, temperature_scale: float | None = None
+        self,
+        temperature: float = 0.2,
+        smoothing: float = 0.0,
+        temperature_scale: float | None = None,
+        among: str = 'batch',
+        gather: bool = True,
+        gradient: str = 'global',
+        negatives: Sequence[str | dict] = (),
     ) -> None:
         super().__init__()
+        self.check_options(temperature, smoothing, among)
+        if gradient not in ('global', 'slice'):
+            raise UserError(f"InfoNCE: gradient must be 'global' or 'slice', not {gradient!r}")
         self.temperature = temperature
         self.smoothing = smoothing
         self.temperature_scale = temperature_scale
-        self.check_options(temperature=temperature, smoothing=smoothing)
+        self.among = among
+        self.gather = gather
+        self.gradient = gradient
+        self.negatives = tuple(negatives)
 
-    def check_options(self, temperature: float | None = None, smoothing: float | None = None) -> None:
-        """Raise UserError for a temperature or smoothing out of range, from the config or from a row of terms."""
+    def check_options(
+        self, temperature: float | None = None, smoothing: float | None = None, among: str | None = None
+    ) -> None:
         if temperature is not None and not temperature > 0:
             raise UserError(f'InfoNCE: temperature must be above 0, not {temperature!r}')
         if smoothing is not None and not 0 <= smoothing < 1:
             raise UserError(f'InfoNCE: smoothing must lie in [0, 1), not {smoothing!r}')
+        if among is not None and among not in NORMALISERS:
+            raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')
 
     def prepare_query(self, raw: Tensor) -> Tensor:
-        return _normalised(raw)
+        return normalised(raw)
 
     def prepare_key(self, raw: Tensor) -> Tensor:
-        return gather_keys(_normalised(raw.detach()))
+        keys = normalised(raw)
+        return gather_rows(keys, self.gradient) if self.gather else keys
 
     def key_start(self, num_rows: int) -> int:
-        return first_row(num_rows)
+        return first_row(num_rows) if self.gather else 0
 
     def forward(
         self,
         queries: Tensor,
         keys: Tensor,
         target: SoftTarget,
+        negatives: Sequence[Negatives] = (),
         temperature: float | None = None,
         smoothing: float | None = None,
+        among: str | None = None,
     ) -> Tensor:
         temperature = self.temperature if temperature is None else temperature
         smoothing = self.smoothing if smoothing is None else smoothing
-        loss = info_nce(queries, keys, target, temperature, smoothing)
+        among = self.among if among is None else among
+        if among != 'batch' and not negatives:
+            raise UserError(f"InfoNCE: among='{among}' needs negatives, or there is nothing to tell a positive from")
+        loss = self.row_losses(queries, keys, target, negatives, temperature, smoothing, among)
         return loss if self.temperature_scale is None else loss * (self.temperature_scale * temperature)
 
+    def row_losses(self, *arguments) -> Tensor:
+        """(R,) the losses before the scale; arguments as of :func:`info_nce`."""
+        return info_nce(*arguments)
 
-def info_nce(queries: Tensor, keys: Tensor, target: SoftTarget, temperature: float, smoothing: float = 0.0) -> Tensor:
-    """(R,) soft-target cross-entropy of normalised queries (R, D) over normalised keys (G, D)."""
-    with torch.autocast(queries.device.type, enabled=False):
-        logits = queries @ keys.T / temperature  # (R, G)
-        log_normaliser = logits.logsumexp(dim=1)
-        loss = log_normaliser - target.pick(logits)  # the target's rows sum to 1
+
+@LOSSES.register_module()
+class LogMixture(InfoNCE):
+    """``- log sum_t Y[i, t] softmax_t``: the log of the mixture, as SDMP's released code has it at its newest state.
+
+    The paper's loss is InfoNCE, the mixture of the logs. Arguments as of :class:`InfoNCE`; ``smoothing`` must be 0.
+    """
+
+    def row_losses(self, queries: Tensor, keys: Tensor, target: SoftTarget, *arguments) -> Tensor:
+        negatives, temperature, smoothing, among = arguments
         if smoothing:
-            uniform = log_normaliser - logits.mean(dim=1)
-            loss = (1 - smoothing) * loss + smoothing * uniform
+            raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}')
+        with torch.autocast(queries.device.type, enabled=False):
+            logits, normaliser = _logits(queries, keys, target, negatives, temperature, among)
+            return -target.log_expect(logits - normaliser)
+
+
+def info_nce(
+    queries: Tensor,
+    keys: Tensor,
+    target: SoftTarget,
+    negatives: Sequence[Negatives] = (),
+    temperature: float = 0.2,
+    smoothing: float = 0.0,
+    among: str = 'batch',
+) -> Tensor:
+    """(R,) soft-target cross-entropy of normalised queries (R, D) over normalised keys (G, D) and negatives."""
+    with torch.autocast(queries.device.type, enabled=False):
+        logits, normaliser = _logits(queries, keys, target, negatives, temperature, among)
+        log_probabilities = logits - normaliser  # (R, G)
+        loss = -target.pick(log_probabilities)
+        if smoothing:
+            loss = (1 - smoothing) * loss - smoothing * log_probabilities.mean(dim=1)
         return loss
 
 
-def _normalised(vectors: Tensor) -> Tensor:
+def _logits(
+    queries: Tensor,
+    keys: Tensor,
+    target: SoftTarget,
+    negatives: Sequence[Negatives],
+    temperature: float,
+    among: str,
+) -> tuple[Tensor, Tensor]:
+    logits = queries @ keys.T / temperature  # (R, G)
+    extra = [_negative_logits(queries, *part, temperature) for part in negatives]
+    return logits, NORMALISERS[among](logits, torch.cat(extra, dim=1) if extra else None, target)
+
+
+def _negative_logits(queries: Tensor, vectors: Tensor, keep: Tensor | None, temperature: float) -> Tensor:
+    similarities = queries @ vectors.T if vectors.dim() == 2 else (vectors @ queries[:, :, None]).squeeze(2)
+    logits = similarities / temperature
+    return logits if keep is None else logits.masked_fill(~keep, -torch.inf)
+
+
+def normalised(vectors: Tensor) -> Tensor:
+    """(R, D) rows of length 1, in float32 at least."""
     with torch.autocast(vectors.device.type, enabled=False):
         vectors = vectors if vectors.dtype == torch.float64 else vectors.float()
         return functional.normalize(vectors, dim=1)

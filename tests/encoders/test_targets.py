@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from mixcl.encoders import EMA, EpochwiseEMA, StopGrad
+from mixcl.encoders.passes import Inputs
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -51,7 +52,7 @@ def test_batch_norm_buffers_follow_the_targets_own_passes():
     target = EMA(backbone, neck)
     target.train()
     online_mean, own_mean = neck.bn0.running_mean.clone(), target.neck.bn0.running_mean.clone()
-    keys = target.keys(dict(view1=torch.randn(5, 3, 8, 8)), {}, backbone, neck)['view1']
+    keys = target.keys(Inputs(dict(view1=torch.randn(5, 3, 8, 8))), {}, backbone, neck)['view1']
     assert not keys.requires_grad
     assert not torch.equal(target.neck.bn0.running_mean, own_mean)
     assert torch.equal(neck.bn0.running_mean, online_mean)
@@ -64,7 +65,7 @@ def test_target_has_no_drop_path_and_the_online_encoder_keeps_its_own():
     backbone, neck = vit(drop_path_rate=0.9), head()
     target = EMA(backbone, neck).train()
     images = dict(view1=torch.randn(16, 3, 8, 8))
-    assert torch.equal(*(target.keys(images, {}, backbone, neck)['view1'] for _ in range(2)))
+    assert torch.equal(*(target.keys(Inputs(images), {}, backbone, neck)['view1'] for _ in range(2)))
     backbone.train()
     assert not torch.equal(backbone(images['view1'])[-1], backbone(images['view1'])[-1])
 
@@ -78,7 +79,7 @@ def test_stop_grad_encodes_a_stream_once():
     target = StopGrad(backbone, neck)
     images = dict(view1=torch.randn(4, 3, 8, 8), view2=torch.randn(4, 3, 8, 8))
     projection = torch.randn(4, 4, requires_grad=True)
-    keys = target.keys(images, dict(view1=projection), backbone, neck)
+    keys = target.keys(Inputs(images), dict(view1=projection), backbone, neck)
     assert torch.equal(keys['view1'], projection) and not keys['view1'].requires_grad
     assert not keys['view2'].requires_grad
     assert target.passes({'view1'}, {'view1', 'view2'}) == {'view2'}

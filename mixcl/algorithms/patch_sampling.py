@@ -1,0 +1,66 @@
+"""The engine on two views of which the backbone sees sampled patches (APS)."""
+
+import inspect
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from mixcl.algorithms.contrastive import ContrastiveLearner
+from mixcl.algorithms.streams import Stream
+from mixcl.encoders.shuffled_ema import ShuffledEMA
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+
+@MODELS.register_module()
+class PatchSamplingLearner(ContrastiveLearner):
+    """A :class:`ContrastiveLearner` whose encoders see only the patches that the data pipeline sampled (APS,
+    "Asymmetric Patch Sampling for Contrastive Learning", 2023).
+
+    The patches come in ``data_samples[i].tokens``, int64 (2 views, n), from ``SampledPatchPair`` through
+    ``ChunkedPretrainLoop``. Mixed streams keep all their patches, and so does :meth:`extract_features`.
+
+    Arguments as of :class:`ContrastiveLearner`; two views of one crop each, and a backbone that takes patch indices
+    (``ContrastiveViT``).
+
+    Raises:
+        UserError: for other views or another backbone.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if list(self.recipe.views.values()) != [1, 1] or self.recipe.swap_views:
+            raise UserError(
+                'PatchSamplingLearner trains on two views of one crop each, which keep their places; it cannot use '
+                f'model.views={self.recipe.views!r} with swap_views={self.recipe.swap_views!r}'
+            )
+        if 'tokens' not in inspect.signature(self.backbone.forward).parameters:
+            raise UserError(f'{type(self.backbone).__name__} cannot drop patches; use ContrastiveViT as model.backbone')
+        if isinstance(self.target, ShuffledEMA):
+            raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
+
+    def check_grid(self, grid: tuple[int, int]) -> None:
+        """Raise UserError if the backbone does not divide images into (rows, columns) of patches as the sampler did."""
+        own = tuple(self.backbone.patch_resolution)
+        if tuple(grid) != own:
+            raise UserError(
+                f'SampledPatchPair samples from {grid[0]}x{grid[1]} patches, but the backbone has {own[0]}x{own[1]}; '
+                'make patch_size and the size of the crops agree with model.backbone'
+            )
+
+    def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
+        streams = super().build_streams(crops, data_samples)
+        for view, tokens in zip(self.recipe.views, self._tokens(data_samples), strict=True):
+            if view in streams:
+                streams[view] = replace(streams[view], tokens=tokens)
+        return streams
+
+    def _tokens(self, data_samples: list | None) -> Tensor:
+        """(2 views, B, n)"""
+        if not data_samples or 'tokens' not in data_samples[0] or data_samples[0].tokens.dim() != 2:
+            raise UserError(
+                'PatchSamplingLearner found no patches of one chunk in its samples; make the views with '
+                "SampledPatchPair and train with train_cfg.type='ChunkedPretrainLoop'"
+            )
+        return torch.stack([sample.tokens for sample in data_samples], dim=1)

@@ -1,0 +1,60 @@
+"""The key encoder of MoCo v1 and v2, whose batch statistics must not give the answer away."""
+
+import torch
+from mmengine.dist import get_rank, get_world_size
+from torch import Tensor, nn
+
+from mixcl.distributed import gather_rows
+from mixcl.encoders.passes import Inputs, backbone_features, project
+from mixcl.encoders.targets import EMA
+from mixcl.errors import UserError
+from mixcl.randomness import generator
+from mixcl.registry import TARGET_ENCODERS
+
+
+@TARGET_ENCODERS.register_module()
+class ShuffledEMA(EMA):
+    """EMA with shuffled batch normalisation ("Momentum Contrast", 2020, Sec. 3.3).
+
+    The backbone's batch-norm layers see one process's rows at a time. Keys are encoded on other processes than their
+    queries: images are gathered, permuted by a draw that all processes share, encoded, and put back. On one process
+    permuting alone changes nothing, so there the permuted batch is encoded in ``groups`` parts with statistics of
+    their own.
+
+    Args:
+        backbone, neck: the online encoder.
+        groups: number of parts on one process; the batch must be a multiple of it.
+        **kwargs: of :class:`EMA`; MoCo keeps the momentum at .999.
+    """
+
+    def __init__(self, backbone: nn.Module, neck: nn.Module, groups: int = 8, **kwargs: float) -> None:
+        super().__init__(backbone, neck, **kwargs)
+        if groups < 1:
+            raise UserError(f'ShuffledEMA: groups must be at least 1, not {groups!r}')
+        self.groups = groups
+
+    @torch.no_grad()
+    def keys(
+        self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
+    ) -> dict[str, Tensor]:
+        return {name: self._encode(name, batch, inputs.key) for name, batch in inputs.images.items()}
+
+    def check_batch(self, batch_size: int) -> None:
+        if get_world_size() == 1 and batch_size % self.groups:
+            raise UserError(
+                f'ShuffledEMA: a batch of {batch_size} images cannot be encoded in groups={self.groups} equal parts; '
+                'set model.target.groups to a divisor of train_dataloader.batch_size'
+            )
+
+    def _encode(self, name: str, images: Tensor, key: tuple[int, int]) -> Tensor:
+        world_size, rank, rows = get_world_size(), get_rank(), len(images)
+        order = torch.randperm(world_size * rows, generator=generator(*key, 'shuffle', name)).to(images.device)
+        own = order[rank * rows : (rank + 1) * rows]
+        parts = gather_rows(images)[own].chunk(self.groups if world_size == 1 else 1)
+        encoded = torch.cat([self._pass(part) for part in parts])
+        restored = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+        return gather_rows(encoded)[restored[rank * rows : (rank + 1) * rows]]
+
+    def _pass(self, images: Tensor) -> Tensor:
+        inputs = Inputs(dict(part=images))
+        return project(self.neck, backbone_features(self.backbone, inputs), inputs)['part']

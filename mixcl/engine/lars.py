@@ -1,0 +1,61 @@
+"""LARS as MoCo v3 trains ResNets with it."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from mixcl.registry import OPTIMIZERS
+
+
+@OPTIMIZERS.register_module()
+class MoCoLARS(Optimizer):
+    """Layer-wise adaptive rates in the form of MoCo v3's released code.
+
+    For parameters of two dimensions and more ``d = g + weight_decay * p`` and
+    ``d <- d * trust_coefficient * |p| / |d|``; others take their plain gradient, without decay and adaptation. Then
+    ``mu <- momentum * mu + d`` and ``p <- p - lr * mu``. mmpretrain's ``LARS`` folds the learning rate into the
+    momentum buffer and adapts by ``|p| / (|g| + weight_decay |p|)``; trajectories differ when the rate changes.
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        weight_decay, momentum, trust_coefficient: as above.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict],
+        lr: float,
+        weight_decay: float = 0.0,
+        momentum: float = 0.9,
+        trust_coefficient: float = 0.001,
+    ) -> None:
+        super().__init__(
+            params, dict(lr=lr, weight_decay=weight_decay, momentum=momentum, trust_coefficient=trust_coefficient)
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group['params']:
+                if parameter.grad is not None:
+                    self._update(parameter, group)
+        return loss
+
+    def _update(self, parameter: Tensor, group: dict) -> None:
+        direction = parameter.grad
+        if parameter.ndim > 1:
+            direction = direction.add(parameter, alpha=group['weight_decay'])
+            ratio = group['trust_coefficient'] * parameter.norm() / direction.norm()
+            # A parameter or a direction of length 0 is not adapted.
+            direction = direction * torch.where(torch.isfinite(ratio) & (ratio > 0), ratio, torch.ones_like(ratio))
+        state = self.state[parameter]
+        if 'momentum' not in state:
+            state['momentum'] = torch.zeros_like(parameter)
+        parameter.sub_(state['momentum'].mul_(group['momentum']).add_(direction), alpha=group['lr'])

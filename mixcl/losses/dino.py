@@ -1,0 +1,88 @@
+"""The objective of DINO."""
+
+from collections.abc import Sequence
+
+import torch
+from mmengine.dist import all_reduce, get_world_size
+from torch import Tensor
+
+from mixcl.composition import SoftTarget
+from mixcl.errors import UserError
+from mixcl.losses.base import Negatives, Objective
+from mixcl.registry import LOSSES
+
+
+@LOSSES.register_module()
+class DINODistillation(Objective):
+    """Cross-entropy between a centred, sharpened teacher and a student ("Emerging Properties in Self-Supervised
+    Vision Transformers", 2021, Eq. 1 to 4).
+
+    ``loss_i = H(sum_t Y[i, t] P_t, P_i)`` with ``P_t = softmax((teacher_t - centre) / teacher temperature)`` and
+    ``P_i = softmax(student_i / student temperature)``. The centre is a moving average of the teacher outputs of all
+    processes, updated after each step.
+
+    Args:
+        num_prototypes: K, width of the head's output.
+        centred_by: key streams that feed the centre; SDMP leaves the mixed ones out.
+        student_temperature: above 0.
+        teacher_temperature: after the warm-up; above 0.
+        warmup_temperature: at the start; rises linearly.
+        warmup: share of the run that the rise takes (DINO: 30 epochs), in [0, 1].
+        centre_momentum: share of the centre that is kept each step.
+    """
+
+    def __init__(
+        self,
+        num_prototypes: int,
+        centred_by: Sequence[str] = ('view1', 'view2'),
+        student_temperature: float = 0.1,
+        teacher_temperature: float = 0.07,
+        warmup_temperature: float = 0.04,
+        warmup: float = 0.1,
+        centre_momentum: float = 0.9,
+    ) -> None:
+        super().__init__()
+        for name, value in dict(
+            student_temperature=student_temperature,
+            teacher_temperature=teacher_temperature,
+            warmup_temperature=warmup_temperature,
+        ).items():
+            if not value > 0:
+                raise UserError(f'DINODistillation: {name} must be above 0, not {value!r}')
+        self.centred_by = tuple(centred_by)
+        self.student_temperature = student_temperature
+        self.final_temperature = teacher_temperature
+        self.warmup_temperature = warmup_temperature
+        self.warmup = warmup
+        self.centre_momentum = centre_momentum
+        self.register_buffer('centre', torch.zeros(1, num_prototypes))
+        self.begin_step(1.0)
+
+    def begin_step(self, progress: float) -> None:
+        share = min(progress / self.warmup, 1.0) if self.warmup else 1.0
+        self.teacher_temperature = self.warmup_temperature + share * (self.final_temperature - self.warmup_temperature)
+
+    def prepare_query(self, raw: Tensor) -> Tensor:
+        with torch.autocast(raw.device.type, enabled=False):
+            return (_full(raw) / self.student_temperature).log_softmax(dim=1)
+
+    def prepare_key(self, raw: Tensor) -> Tensor:
+        with torch.autocast(raw.device.type, enabled=False):
+            return ((_full(raw) - self.centre) / self.teacher_temperature).softmax(dim=1)
+
+    def key_start(self, num_rows: int) -> int:
+        return 0
+
+    def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
+        with torch.autocast(queries.device.type, enabled=False):
+            return -(target.expect(keys) * queries).sum(dim=1)
+
+    @torch.no_grad()
+    def observe(self, raw_keys: dict[str, Tensor]) -> None:
+        mean = torch.cat([_full(raw_keys[name]) for name in self.centred_by]).mean(dim=0, keepdim=True)
+        all_reduce(mean)
+        self.centre.lerp_((mean / get_world_size()).to(self.centre.dtype), 1 - self.centre_momentum)
+
+
+def _full(values: Tensor) -> Tensor:
+    return values if values.dtype == torch.float64 else values.float()

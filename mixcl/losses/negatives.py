@@ -1,0 +1,143 @@
+"""Where extra negatives come from."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mixcl.composition import Composition, SoftTarget
+from mixcl.errors import UserError
+from mixcl.losses.base import Negatives
+from mixcl.registry import NEGATIVES
+
+
+@dataclass(frozen=True)
+class NegativesContext:
+    """What a step knows when the negatives of a row are drawn.
+
+    Attributes:
+        queries: (R, D) normalised queries.
+        composition: of the query rows.
+        keys: (G, D) prepared keys of the row.
+        target: of the row.
+        prepared: all prepared key streams by name.
+        compositions: of this process's rows, by stream name.
+        starts: where this process's rows start among the prepared ones, by stream name.
+        generator: for kinds that draw.
+    """
+
+    queries: Tensor
+    composition: Composition
+    keys: Tensor
+    target: SoftTarget
+    prepared: dict[str, Tensor]
+    compositions: dict[str, Composition]
+    starts: dict[str, int]
+    generator: torch.Generator
+
+
+class NegativesSource(ABC):
+    """Gives the negatives of one row of the table of terms."""
+
+    streams: tuple[str, ...] = ()
+    """Key streams that must be encoded for it."""
+
+    @abstractmethod
+    def __call__(self, context: NegativesContext) -> Negatives: ...
+
+
+class Rows(NegativesSource):
+    """The rows of a key stream, except those that belong to an image of the query row.
+
+    A row belongs to its owner (NT-Xent: not the anchor itself; BSIM: not the mixtures owned by the two sources).
+    """
+
+    def __init__(self, stream: str) -> None:
+        self.streams = (stream,)
+
+    def __call__(self, context: NegativesContext) -> Negatives:
+        (name,) = self.streams
+        vectors, own = context.prepared[name], context.compositions[name].owner
+        keep = torch.ones(len(context.queries), len(vectors), dtype=torch.bool, device=vectors.device)
+        start = context.starts[name]  # rows of other processes share no image with ours
+        keep[:, start : start + len(own)] = ~context.composition.lists(own)
+        return Negatives(vectors, keep)
+
+
+class Queue(nn.Module, NegativesSource):
+    """The keys of earlier steps ("Momentum Contrast", 2020), a first-in first-out memory shared by the rows.
+
+    Args:
+        size: number of keys, at least one global batch.
+        channels: D, width of the keys.
+        fed_by: key stream that fills it.
+    """
+
+    def __init__(self, size: int, channels: int, fed_by: str) -> None:
+        super().__init__()
+        self.size = size
+        self.fed_by = fed_by
+        self.register_buffer('vectors', functional.normalize(torch.randn(size, channels), dim=1))
+        self.register_buffer('position', torch.zeros((), dtype=torch.int64))
+
+    def __call__(self, context: NegativesContext) -> Negatives:
+        return Negatives(self.vectors.clone())  # a copy, since the queue moves on before the backward pass
+
+    @torch.no_grad()
+    def push(self, keys: Tensor) -> None:
+        """Replace the oldest keys by the gathered, normalised keys (n, D) of a step."""
+        if len(keys) > self.size:
+            raise UserError(f'the queue holds {self.size} keys, fewer than the {len(keys)} of one step; raise its size')
+        places = (self.position + torch.arange(len(keys), device=keys.device)) % self.size
+        self.vectors[places] = keys.to(self.vectors.dtype)
+        self.position.copy_((self.position + len(keys)) % self.size)
+
+
+@NEGATIVES.register_module()
+class HardMix(NegativesSource):
+    """Hard negatives mixed in embedding space ("Hard Negative Mixing for Contrastive Learning", MoCHi, 2020).
+
+    Of every query's ``hardest`` keys, ``mixed`` points are convex combinations of two, and ``mixed_with_query`` ones
+    combine one with the query (its share below 1/2). The pool is the batch's keys without the row's positives.
+
+    Args:
+        hardest: N, clipped to the size of the pool.
+        mixed: s.
+        mixed_with_query: s'.
+    """
+
+    def __init__(self, hardest: int = 1024, mixed: int = 1024, mixed_with_query: int = 128) -> None:
+        if min(hardest, mixed + mixed_with_query) < 1 or min(mixed, mixed_with_query) < 0:
+            raise UserError(
+                f'HardMix: hardest={hardest}, mixed={mixed}, mixed_with_query={mixed_with_query} leave nothing to mix'
+            )
+        self.hardest, self.mixed, self.mixed_with_query = hardest, mixed, mixed_with_query
+
+    @torch.no_grad()
+    def __call__(self, context: NegativesContext) -> Negatives:
+        queries, keys = context.queries.detach(), context.keys.detach()
+        support = context.target.support(len(keys))
+        pool = int((~support).sum(dim=1).min())
+        if pool < 1:
+            raise UserError(f'HardMix: with {len(keys)} keys some row has no negative to mix; use larger batches')
+        similarities = (queries @ keys.T).masked_fill(support, -torch.inf)
+        hard = keys[similarities.topk(min(self.hardest, pool), dim=1).indices]  # (R, N, D)
+        first, second = self._draw(hard, self.mixed, context), self._draw(hard, self.mixed, context)
+        share = self._uniform(first, context)
+        pairs = share * first + (1 - share) * second
+        alone = self._draw(hard, self.mixed_with_query, context)
+        share = self._uniform(alone, context) / 2
+        with_query = share * queries[:, None] + (1 - share) * alone
+        return Negatives(functional.normalize(torch.cat([pairs, with_query], dim=1), dim=2))
+
+    @staticmethod
+    def _draw(hard: Tensor, count: int, context: NegativesContext) -> Tensor:
+        rows, available, width = hard.shape
+        chosen = torch.randint(available, (rows, count), generator=context.generator).to(hard.device)
+        return hard.gather(1, chosen[:, :, None].expand(-1, -1, width))
+
+    @staticmethod
+    def _uniform(like: Tensor, context: NegativesContext) -> Tensor:
+        return torch.rand(*like.shape[:2], 1, generator=context.generator).to(like)

@@ -1,0 +1,84 @@
+"""Mixtures of two images: the plan that they share, and what they count as."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.mixers.base import Mixer
+from mixcl.mixers.pairings import check_pairs, find_pairing
+from mixcl.registry import SHARES
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """Who is mixed with whom, and how much, in all R mixtures of a step.
+
+    Attributes:
+        owner: (R,) int64, images of the batch that the mixtures belong to.
+        partner: (R,) int64, images that are mixed into them.
+        share: (R,) float, the owner's share (lambda) before a box is clipped to the pixels of an image.
+    """
+
+    owner: Tensor
+    partner: Tensor
+    share: Tensor
+
+
+class PairMixer(Mixer):
+    """Mixes images in pairs; subclasses say how, in :meth:`place`.
+
+    The plan draws pairs and shares once a step, so that both views of an image are mixed with the same partner by the
+    same amount (SDMP, 2022); positions of boxes are drawn anew for every stream and crop.
+
+    Args:
+        pairing: 'flip', 'halves', 'derangement' or 'permutation', see :mod:`mixcl.mixers.pairings`.
+        share: config of the distribution of lambda, for example ``dict(type='Uniform', low=0.9)``.
+            Default: Beta(1, 1).
+        per_sample: whether every mixture has a share and a box of its own; otherwise the batch has one.
+
+    Raises:
+        UserError: for an unknown pairing; from :meth:`check`, for batches of one image.
+    """
+
+    def __init__(self, pairing: str = 'flip', share: dict | None = None, per_sample: bool = True) -> None:
+        self.pairing = find_pairing(pairing)
+        self.share = SHARES.build(dict(type='Beta', alpha=1.0) if share is None else share)
+        self.per_sample = per_sample
+
+    def plan(self, num_images: int, generator: torch.Generator | None = None) -> PairPlan:
+        owner, partner = self.pairing(num_images, generator)
+        share = self.share.sample(self._draws(len(owner)), generator).expand(len(owner))
+        return PairPlan(owner, partner, share)
+
+    def check(self, num_images: int, height: int, width: int) -> None:
+        check_pairs(type(self).__name__, num_images)
+
+    def positions(self, plan: PairPlan, generator: torch.Generator | None = None) -> Tensor:
+        """Draw (R, 2) or, for one box per batch, (1, 2) float64 in [0, 1): where boxes lie, vertical first."""
+        # float64: a float32 draw times the height of a large image may round up to the height itself.
+        return torch.rand(self._draws(len(plan.owner)), 2, generator=generator, dtype=torch.float64)
+
+    def _draws(self, num_rows: int) -> int:
+        return num_rows if self.per_sample else 1
+
+
+def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:
+    """(R, C, H, W) the owners' images and the partners' images."""
+    owner, partner = (index.to(images.device, non_blocking=True) for index in (owner, partner))
+    return images[owner], images[partner]
+
+
+def pair_composition(owner: Tensor, partner: Tensor, share: Tensor, device: torch.device) -> Composition:
+    """Mixture r counts as image owner[r] with share[r] and as image partner[r] with the rest (MixCo Eq. 3, SDMP Eq. 3).
+
+    Args:
+        owner: (R,) int64.
+        partner: (R,) int64, each image at most once.
+        share: (R,) float.
+        device: where the composition lives.
+    """
+    sources = torch.stack([owner, partner], dim=1)
+    weights = torch.stack([share, 1 - share], dim=1).float()
+    return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), reach=2)

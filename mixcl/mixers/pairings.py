@@ -1,0 +1,69 @@
+"""Who is mixed with whom: the owner and the partner of every mixture of two.
+
+A pairing is a function ``(n, generator) -> (owner, partner)`` of the number of images of a batch, registered by its
+name in ``PAIRINGS``. Both results are (R,) int64 on the CPU. Every image is partner of at most one mixture, so that no
+image occurs in more than two of them.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.registry import PAIRINGS
+
+Pairing = Callable[[int, torch.Generator | None], tuple[Tensor, Tensor]]
+
+
+def find_pairing(name: str) -> Pairing:
+    """The pairing of that name.
+
+    Raises:
+        UserError: if there is none; names those that exist.
+    """
+    known = sorted(PAIRINGS.module_dict)
+    if name not in known:
+        raise UserError(f'pairing={name!r} is unknown; choose one of {", ".join(known)}')
+    return PAIRINGS.module_dict[name]
+
+
+def check_pairs(mixer: str, num_images: int) -> None:
+    """Raise :class:`~mixcl.errors.UserError` if there are too few images for a pair."""
+    if num_images < 2:
+        raise UserError(
+            f'{mixer}: images are mixed in pairs, but one process sees batches of {num_images} image; raise '
+            'train_dataloader.batch_size to at least 2'
+        )
+
+
+@PAIRINGS.register_module()
+def flip(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """Image i with image n - 1 - i (SDMP, Un-Mix, RegionCL). The middle of an odd batch pairs with itself."""
+    owner = torch.arange(n)
+    return owner, owner.flip(0)
+
+
+@PAIRINGS.register_module()
+def halves(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """Image i of the first half with image i of the second (MixCo): n // 2 mixtures.
+
+    The last image of an odd batch sits out.
+    """
+    owner = torch.arange(n // 2)
+    return owner, owner + n // 2
+
+
+@PAIRINGS.register_module()
+def derangement(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """A random partner, never the image itself (BSIM): all images in a random circle, each with the next."""
+    circle = torch.randperm(n, generator=generator)
+    partner = torch.empty_like(circle)
+    partner[circle] = circle.roll(-1)
+    return torch.arange(n), partner
+
+
+@PAIRINGS.register_module()
+def permutation(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+    """A random permutation (i-mix); an image may be its own partner."""
+    return torch.arange(n), torch.randperm(n, generator=generator)

@@ -1,0 +1,88 @@
+"""RegionSwap: the images of a batch exchange one rectangle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.errors import UserError
+from mixcl.mixers.base import Mixer
+from mixcl.mixers.boxes import Boxes, paste
+from mixcl.mixers.pair import pair_composition, pick_pairs
+from mixcl.mixers.pairings import check_pairs, find_pairing
+from mixcl.registry import MIXERS
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """Who is swapped with whom, and how large the rectangle of this step is.
+
+    Attributes:
+        owner: (R,) int64.
+        partner: (R,) int64.
+        sides: (2,) int64, height and width in pixels.
+    """
+
+    owner: Tensor
+    partner: Tensor
+    sides: Tensor
+
+
+@MIXERS.register_module()
+class RegionSwap(Mixer):
+    """One rectangle for the batch shows the partner's pixels (RegionCL, 2022).
+
+    The rectangle lies on a grid of cells, so that it fills whole cells of the last feature map. The mixture as a whole
+    is embedded and counts as its two images by area; RegionCL's pooling of the two regions apart is not part of this.
+    All mixtures of a step have a rectangle of one size; every stream and crop has it at a place of its own.
+
+    Args:
+        pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
+        cell: side of a cell in pixels; 32 for images of 224, 4 for images of 32.
+        cells: possible heights and widths of the rectangle in cells, each drawn by itself.
+
+    Raises:
+        UserError: for arguments that are not positive integers; from :meth:`check` and :meth:`place`, if an image has
+            fewer cells than the largest of ``cells``; from :meth:`check`, for batches of one image.
+    """
+
+    def __init__(self, pairing: str = 'flip', cell: int = 32, cells: Sequence[int] = (3, 4, 5)) -> None:
+        if not isinstance(cell, int) or cell < 1:
+            raise UserError(f'RegionSwap: cell must be a positive integer, not {cell!r}')
+        if not isinstance(cells, Sequence) or not cells or any(not isinstance(k, int) or k < 1 for k in cells):
+            raise UserError(f'RegionSwap: cells must be a list of positive integers, not {cells!r}')
+        self.pairing = find_pairing(pairing)
+        self.cell = cell
+        self.cells = tuple(cells)
+
+    def plan(self, num_images: int, generator: torch.Generator | None = None) -> RegionPlan:
+        owner, partner = self.pairing(num_images, generator)
+        chosen = torch.randint(len(self.cells), (2,), generator=generator)
+        return RegionPlan(owner, partner, self.cell * torch.tensor(self.cells)[chosen])
+
+    def place(
+        self, images: Tensor, plan: RegionPlan, generator: torch.Generator | None = None
+    ) -> tuple[Tensor, Composition]:
+        size = images.shape[-2:]
+        self._check_size(*size)
+        choices = (torch.tensor(size) - plan.sides) // self.cell + 1  # grid positions, vertical and horizontal
+        start = self.cell * (torch.rand(2, generator=generator, dtype=torch.float64) * choices).long()
+        rows = len(plan.owner)
+        boxes = Boxes(start.expand(rows, 2), (start + plan.sides).expand(rows, 2))
+        own, other = pick_pairs(images, plan.owner, plan.partner)
+        mixed = paste(own, other, boxes.to(images.device))
+        return mixed, pair_composition(plan.owner, plan.partner, boxes.share_outside(size), images.device)
+
+    def check(self, num_images: int, height: int, width: int) -> None:
+        check_pairs('RegionSwap', num_images)
+        self._check_size(height, width)
+
+    def _check_size(self, height: int, width: int) -> None:
+        if min(height, width) // self.cell < max(self.cells):
+            raise UserError(
+                f'RegionSwap: images of {height}x{width} pixels have {height // self.cell}x{width // self.cell} cells '
+                f'of cell={self.cell} pixels, fewer than the {max(self.cells)} of cells={self.cells}; lower cell or '
+                'cells'
+            )

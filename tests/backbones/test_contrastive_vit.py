@@ -1,0 +1,101 @@
+"""Dropping tokens: against the full forward pass, and against attention that is told not to look at the others."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mixcl.backbones import ContrastiveViT
+from mixcl.errors import UserError
+
+ARCH = dict(embed_dims=16, num_layers=3, num_heads=2, feedforward_channels=32)
+
+
+def vit(**settings: object) -> ContrastiveViT:
+    torch.manual_seed(0)
+    model = ContrastiveViT(**{**dict(arch=ARCH, img_size=8, patch_size=2), **settings})
+    model.init_weights()
+    if not model.fixed_position:
+        torch.nn.init.normal_(model.pos_embed)
+    torch.nn.init.normal_(model.cls_token)
+    return model.double()
+
+
+def images(count: int = 3, side: int = 8) -> Tensor:
+    return torch.randn(count, 3, side, side, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def drawn(count: int, kept: int, cells: int = 16) -> Tensor:
+    generator = torch.Generator().manual_seed(2)
+    return torch.stack([torch.randperm(cells, generator=generator)[:kept] for _ in range(count)])
+
+
+def masked_reference(model: ContrastiveViT, batch: Tensor, tokens: Tensor) -> Tensor:
+    """The class token where all tokens stay, but no one attends to a patch that is not kept."""
+    patches = functional.conv2d(
+        batch, model.patch_embed.projection.weight, model.patch_embed.projection.bias, stride=2
+    ).flatten(2)
+    x = torch.cat([model.cls_token.expand(len(batch), -1, -1), patches.mT], dim=1) + model.pos_embed
+    visible = torch.zeros(x.shape[:2], dtype=torch.bool)
+    visible[:, 0] = True
+    visible[torch.arange(len(batch))[:, None], tokens + 1] = True
+    for layer in model.layers:
+        heads = layer.attn.qkv(layer.ln1(x)).unflatten(-1, (3, layer.attn.num_heads, -1))
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        weights = scores.masked_fill(~visible[:, None, None, :], -torch.inf).softmax(dim=-1)
+        x = x + layer.attn.proj((weights @ value).transpose(1, 2).flatten(2))
+        x = layer.ffn(layer.ln2(x), identity=x)
+    return model.ln1(x)[:, 0]
+
+
+@pytest.mark.parametrize('fixed_position', [True, False])
+def test_all_patches_in_order_are_the_full_forward_pass(fixed_position: bool) -> None:
+    model, batch = vit(fixed_position=fixed_position), images()
+    everything = torch.arange(16).expand(3, -1)
+    torch.testing.assert_close(model(batch, everything)[0], model(batch)[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('fixed_position', [True, False])
+@pytest.mark.parametrize('kept', [1, 4, 15])
+def test_dropped_patches_are_patches_that_no_one_attends_to(fixed_position: bool, kept: int) -> None:
+    model, batch, tokens = vit(fixed_position=fixed_position), images(), drawn(3, kept)
+    kept_only = model(batch, tokens)[0]
+    torch.testing.assert_close(kept_only, masked_reference(model, batch, tokens), rtol=0, atol=1e-12)
+    assert (kept_only - model(batch)[0]).abs().max() > 1e-3, 'the others would have mattered'
+
+
+def test_the_order_of_patches_does_not_matter_and_each_image_has_its_own() -> None:
+    model, batch, tokens = vit(), images(), drawn(3, 5)
+    expected = model(batch, tokens)[0]
+    torch.testing.assert_close(model(batch, tokens.flip(1))[0], expected, rtol=0, atol=1e-12)
+    one_by_one = torch.cat([model(batch[i : i + 1], tokens[i : i + 1])[0] for i in range(3)])
+    torch.testing.assert_close(one_by_one, expected, rtol=0, atol=1e-12)
+
+
+def test_pixels_of_dropped_patches_get_no_gradient() -> None:
+    model, batch, tokens = vit(), images(1).requires_grad_(), torch.tensor([[0, 5]])
+    model(batch, tokens)[0][:, 0].sum().backward()  # the sum of all channels is constant after a layer norm
+    touched = batch.grad.abs().sum(dim=(0, 1)).reshape(4, 2, 4, 2).sum(dim=(1, 3)) > 0
+    assert touched.flatten().nonzero().flatten().tolist() == [0, 5]
+
+
+def test_positions_are_those_of_the_full_grid_at_another_image_size() -> None:
+    model, batch = vit(), images(2, side=12)
+    torch.testing.assert_close(model(batch, torch.arange(36).expand(2, -1))[0], model(batch)[0], rtol=0, atol=1e-12)
+
+
+def test_a_fixed_position_embedding_gives_the_class_token_none() -> None:
+    assert not vit(fixed_position=True).pos_embed[:, 0].any()
+
+
+def test_pooled_patches_are_those_that_were_kept() -> None:
+    model, batch, tokens = vit(out_type='avg_featmap', final_norm=False), images(), drawn(3, 4)
+    raw = vit(out_type='raw', final_norm=False)(batch, tokens)[0]
+    assert raw.shape == (3, 5, 16)
+    torch.testing.assert_close(model(batch, tokens)[0], model.ln2(raw[:, 1:].mean(dim=1)))
+
+
+def test_a_map_with_holes_is_refused() -> None:
+    with pytest.raises(UserError, match='featmap'):
+        vit(out_type='featmap')(images(), drawn(3, 4))

@@ -1,0 +1,60 @@
+import pytest
+import torch
+
+from mixcl.errors import UserError
+from mixcl.mixers import Choice, CutMix, Mixup, PatchMix, ResizeMix
+
+THREE = [dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]
+
+
+def chosen(choice: Choice, steps: int = 1200) -> dict[type, float]:
+    rng = torch.Generator().manual_seed(0)
+    drawn = [type(choice.plan(4, rng).mixer) for _ in range(steps)]
+    return {mixer: drawn.count(mixer) / steps for mixer in set(drawn)}
+
+
+def test_all_are_as_likely_by_default():
+    assert chosen(Choice(THREE)) == pytest.approx({Mixup: 1 / 3, CutMix: 1 / 3, ResizeMix: 1 / 3}, abs=0.06)
+
+
+def test_probabilities_are_kept():
+    assert chosen(Choice(THREE, [0.1, 0.0, 0.9])) == pytest.approx({Mixup: 0.1, ResizeMix: 0.9}, abs=0.04)
+
+
+def test_one_mixer_acts_for_all_views_of_a_step():
+    images, choice = torch.randn(4, 3, 16, 16), Choice([dict(type='Mixup'), dict(type='PatchMix', patch_size=4)])
+    for seed in range(10):
+        plan = choice.plan(4, torch.Generator().manual_seed(seed))
+        for view in range(3):
+            mixed, made = choice.place(images, plan, torch.Generator().manual_seed(view))
+            same, other = plan.mixer.place(images, plan.plan, torch.Generator().manual_seed(view))
+            assert torch.equal(mixed, same) and torch.equal(made.sources, other.sources)
+            assert made.sources.shape[1] == (3 if isinstance(plan.mixer, PatchMix) else 2)
+
+
+def test_a_choice_may_hold_a_choice():
+    nested = Choice([dict(type='Choice', mixers=THREE[:2]), dict(type='ResizeMix')])
+    mixed, made = nested(torch.randn(4, 3, 8, 8))
+    assert mixed.shape == (4, 3, 8, 8) and made.sources.shape == (4, 2)
+    with pytest.raises(UserError, match='at least 2'):
+        nested.check(1, 8, 8)
+
+
+def test_every_mixer_is_checked_although_one_acts():
+    choice = Choice([dict(type='Mixup'), dict(type='PatchMix', patch_size=5)], [1.0, 0.0])
+    with pytest.raises(UserError, match='cannot be cut into patches of 5x5'):
+        choice.check(8, 16, 16)
+
+
+@pytest.mark.parametrize(
+    'probabilities', [[0.5, 0.5], [0.5, 0.5, 0.5], [-0.5, 0.5, 1.0], [1, 'a', 0], 0.3, [float('nan'), 0, 1]]
+)
+def test_bad_probabilities_are_refused(probabilities):
+    with pytest.raises(UserError, match='probabilities must be 3 numbers'):
+        Choice(THREE, probabilities)
+
+
+@pytest.mark.parametrize('mixers', [[], None, dict(type='Mixup')])
+def test_bad_lists_of_mixers_are_refused(mixers):
+    with pytest.raises(UserError, match='must list at least one mixer'):
+        Choice(mixers)
