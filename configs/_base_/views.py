@@ -1,19 +1,43 @@
-# What follows the crop in view 1, in view 2 and in local crops. They differ in how often they blur and solarise.
-photometric = [
-    [
-        dict(
-            type='RandomApply',
-            prob=0.8,
-            transforms=dict(
-                type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4, saturation=0.2, hue=0.1, backend='pillow'
-            ),
-        ),
-        dict(type='RandomGrayscale', prob=0.2, keep_channels=True, channel_weights=(0.114, 0.587, 0.2989)),  # BGR
-        dict(type='mmpretrain.GaussianBlur', magnitude_range=(0.1, 2.0), magnitude_std='inf', prob=blur),
-        dict(type='mmpretrain.Solarize', thr=128, prob=solarize),
-        dict(type='RandomFlip', prob=0.5),
-    ]
-    for blur, solarize in [(1.0, 0.0), (0.1, 0.2), (0.5, 0.0)]
+# What follows (or, for a flip, may precede) the crop, by method. All draw from generators that the view's key starts.
+flip = dict(type='RandomFlip', prob=0.5)
+gray = dict(type='RandomGrayscale', prob=0.2, keep_channels=True, channel_weights=(0.114, 0.587, 0.2989))  # BGR
+blur_often, blur_rarely, blur_half = [
+    dict(type='mmpretrain.GaussianBlur', magnitude_range=(0.1, 2.0), magnitude_std='inf', prob=prob)
+    for prob in (1.0, 0.1, 0.5)
 ]
-photometric_views = photometric[:2]
-local_photometric = photometric[2]
+jitter_mild, jitter_strong, jitter_always_strong_hue, jitter_very_strong = [
+    dict(
+        type='RandomApply',
+        prob=prob,
+        transforms=dict(
+            type='mmpretrain.ColorJitter',
+            brightness=strength,
+            contrast=strength,
+            saturation=saturation,
+            hue=hue,
+            backend='pillow',
+        ),
+    )
+    for prob, strength, saturation, hue in [
+        (0.8, 0.4, 0.2, 0.1),
+        (0.8, 0.4, 0.4, 0.1),
+        (1.0, 0.4, 0.4, 0.4),
+        (0.8, 0.8, 0.8, 0.2),
+    ]
+]
+solarize = dict(type='mmpretrain.Solarize', thr=128, prob=0.2)
+
+# BYOL, MoCo v3, PatchMix, SDMP, DINO: the two views differ in how often they blur and solarise.
+photometric_views = [
+    [jitter_mild, gray, blur_often, flip],
+    [jitter_mild, gray, blur_rarely, solarize, flip],
+]
+local_photometric = [jitter_mild, gray, blur_half, flip]
+# MoCo v2, MixCo, SimSiam
+mocov2_photometric = [jitter_strong, gray, blur_half, flip]
+# MoCo v1
+mocov1_photometric = [gray, jitter_always_strong_hue, flip]
+# SimCLR
+simclr_photometric = [flip, jitter_very_strong, gray, blur_half]
+# APS and i-mix on CIFAR
+cifar_photometric = [flip, jitter_strong, gray]

@@ -3,6 +3,7 @@
 from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder
+from mixcl.datasets.imagenet_subsets import ImageNet100, TinyImageNet
 from mixcl.datasets.keyed import KeyedDataset, KeyedSampler, SampleKey
 from mixcl.datasets.patch_sampling import SampledPatchPair
 from mixcl.datasets.recorded_crop import RecordedResizedCrop

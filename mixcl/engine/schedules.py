@@ -16,6 +16,8 @@ class WarmupCosineLR(_ParamScheduler):
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
     not of the value before it, so a resumed run is exactly on it.
 
+    Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor).
+
     Args:
         optimizer: or mmengine's wrapper of it; given by the Runner.
         warmup: length of the warm-up, in epochs or steps as ``by_epoch`` says.
@@ -70,4 +72,7 @@ class WarmupCosineLR(_ParamScheduler):
 
     def _get_value(self) -> list[float]:
         base_share, final_share = self.factor(self.last_step)
-        return [base * base_share + self.final * final_share for base in self.base_values]
+        return [
+            base if group.get('fix_lr') else base * base_share + self.final * final_share
+            for base, group in zip(self.base_values, self.optimizer.param_groups, strict=True)
+        ]

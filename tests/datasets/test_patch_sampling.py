@@ -192,6 +192,14 @@ def test_samples_follow_their_key() -> None:
     assert not torch.equal(first['tokens'], other['tokens'])
 
 
+def test_patches_do_not_depend_on_what_else_a_view_draws() -> None:
+    """Runs that differ in their colours only can be compared patch by patch."""
+    solarize = dict(type='mmpretrain.Solarize', thr=128, prob=0.5)
+    coloured = pair(transforms=[[CROP, FLIP, solarize]] * 2)
+    for index in range(5):
+        assert torch.equal(sample(pair(), index)['tokens'], sample(coloured, index)['tokens'])
+
+
 def test_identical_views_share_no_patch_in_spite_of_flips() -> None:
     """The pixels that a numbered image shows, not the sampler's own geometry, tell whether patches are shared."""
     whole = dict(CROP, scale=16, crop_ratio_range=(1.0, 1.0), aspect_ratio_range=(1.0, 1.0), interpolation='nearest')

@@ -1,0 +1,8 @@
+# MoCo v2 on ResNet-18, the plain host of MixCo: batch statistics in two groups, as on its two GPUs.
+_base_ = './mocov2_r50.py'
+
+model = dict(
+    backbone=dict(depth=18),
+    neck=dict(in_channels=512, hidden_channels=512),
+    target=dict(groups=2),
+)

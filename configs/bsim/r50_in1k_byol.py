@@ -1,0 +1,8 @@
+# BSIM on BYOL, ResNet-50 on ImageNet-1K: the query is a CutMix of two images, pulled to both.
+_base_ = '../byol/r50_in1k.py'
+
+model = dict(
+    mixer=dict(type='CutMix', pairing='derangement', per_sample=False),
+    streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2')),
+    terms=[('mix1', 'view2', 1.0), ('mix2', 'view1', 1.0)],
+)

@@ -1,0 +1,8 @@
+# BSIM on MoCo v2, ResNet-50 on ImageNet-1K: the query is a CutMix of two images, pulled to both.
+_base_ = '../mocov2/r50_in1k.py'
+
+model = dict(
+    mixer=dict(type='CutMix', pairing='derangement', per_sample=False),
+    streams=dict(mix1=dict(mix='view1')),
+    terms=[('mix1', 'view2', 1.0)],
+)

@@ -1,0 +1,6 @@
+# The frame of PatchMix with RegionSwap (cells of 4 pixels: the grid of 32 is 8x8), ViT-S/2 on CIFAR-100 (Table 5).
+_base_ = './vit-s2_cifar100.py'
+
+model = dict(
+    mixer=dict(_delete_=True, type='RegionSwap', cell=4),
+)

@@ -1,0 +1,24 @@
+# SDMP on MoCo v3, extra version: two more views are mixed beside the two clean ones (Table 9).
+_base_ = './vit-s16_in1k_mocov3.py'
+
+model = dict(
+    views=dict(view1=1, view2=1, view3=1, view4=1),
+    swap_views=0.0,
+    streams=dict(_delete_=True, mix3=dict(mix='view3'), mix4=dict(mix='view4')),
+    terms=[
+        ('view1', 'view2', 1.0),
+        ('view2', 'view1', 1.0),
+        ('mix4', 'view3', 1.0),
+        ('mix4', 'mix3', 1.0),
+    ],
+)
+training_pipeline = [
+    dict(type='LoadImage'),
+    dict(
+        type='KeyedMultiView',
+        num_views=[1, 1, 1, 1],
+        transforms=[[_base_.crop, *photometric] for photometric in _base_.photometric_views * 2],
+    ),
+    dict(type='mmpretrain.PackInputs'),
+]
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))

@@ -1,0 +1,8 @@
+# SimSiam, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs (BSIM, Table 2: linear 70.0).
+_base_ = [
+    '../_base_/models/simsiam_r50.py',
+    '../_base_/datasets/in1k_mocov2.py',
+    '../_base_/schedules/sgd_simsiam_200e.py',
+    '../_base_/default_runtime.py',
+]
+train_dataloader = dict(batch_size=32)
