@@ -163,10 +163,11 @@ def learner_step(name: str, rank: int) -> dict:
 
 
 def synthetic() -> KeyedDataset:
-    """21 images, of which two randomly cropped views are taken."""
-    view = [dict(type='mmpretrain.RandomResizedCrop', scale=8), dict(type='RandomFlip', prob=0.5)]
+    """21 images, randomly flipped, of which two randomly cropped views are taken."""
+    view = [dict(type='mmpretrain.RandomResizedCrop', scale=8)]
     pipeline = [
         dict(type='LoadImage'),
+        dict(type='RandomFlip', prob=0.5),
         dict(type='KeyedMultiView', num_views=[2], transforms=[view]),
         dict(type='mmpretrain.PackInputs'),
     ]

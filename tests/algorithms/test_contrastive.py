@@ -61,7 +61,8 @@ def test_patchmix_equals_the_loss_written_out_with_its_gradients():
     sum(expected.values()).backward()
     for (name, parameter), other in zip(model.named_parameters(), reference.parameters(), strict=True):
         if parameter.requires_grad:
-            torch.testing.assert_close(parameter.grad, other.grad, msg=name)
+            # The class token starts nearly at 0, which layer norm amplifies: rounding shows.
+            torch.testing.assert_close(parameter.grad, other.grad, rtol=1e-5, atol=1e-6)
 
 
 def test_gradients_reach_exactly_the_online_parameters():
