@@ -39,9 +39,7 @@ def test_the_example_mixer_says_what_it_did(stripes):
     own_pixels = (mixed == images).float().mean((1, 2, 3))
     torch.testing.assert_close(own_pixels, composition.weights[:, 0])
     counted = Composition(composition.sources, composition.weights)  # no reach: counted from the rows
-    torch.testing.assert_close(
-        composition.target(composition).dense(5), counted.target(counted).dense(5)
-    )
+    torch.testing.assert_close(composition.target(composition).dense(5), counted.target(counted).dense(5))
 
 
 def test_the_library_example_of_the_readme_runs():

@@ -55,9 +55,9 @@ def evaluate(runner: Runner) -> dict[str, tuple[float, float]]:
     """Accuracies of a random encoder, of the pixels, and of the pretrained encoders, by row of the table."""
     seed_global_generators(runner.seed, 'random encoder')
     with DefaultScope.overwrite_default_scope('mixcl'):
-        untrained = MODELS.build(runner.cfg.model)
+        untrained = MODELS.build(dict(runner.cfg.model, data_preprocessor=runner.cfg.data_preprocessor))
+        pixels = RawPixels(runner.cfg.data_preprocessor)
     untrained.init_weights()
-    pixels = RawPixels(runner.cfg.model.data_preprocessor)
     trained = accuracies(runner, runner.model, runner.model.encoder_names)
     names = dict(online='pretrained, online encoder', target='pretrained, EMA encoder')
     return {

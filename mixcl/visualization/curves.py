@@ -30,7 +30,8 @@ def draw_curves(work_dir: str | Path, path: str | Path) -> Path:
         right.plot(epochs, [line[name] for line in evaluations], marker='o', label=name.removesuffix('_top1'))
     right.set(xlabel='epoch', ylabel='accuracy (%)', title='kNN during pretraining')
     for axis in (left, right):
-        axis.legend()
+        if axis.lines:
+            axis.legend()
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

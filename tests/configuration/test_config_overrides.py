@@ -5,7 +5,7 @@ import copy
 import pytest
 from mmengine.config import Config
 
-from mixcl.configuration.check import check_config, check_overrides
+from mixcl.configuration import check_config, check_overrides
 from mixcl.errors import UserError
 
 

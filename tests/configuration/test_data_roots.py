@@ -3,7 +3,7 @@
 import pytest
 from mmengine.config import Config
 
-from mixcl.configuration.check import check_data_roots, set_data_root
+from mixcl.configuration import check_data_roots, set_data_root
 from mixcl.errors import UserError
 
 

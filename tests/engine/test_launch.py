@@ -48,7 +48,7 @@ def test_a_config_that_is_no_config(tmp_path: Path, text: str, message: str) -> 
 
 def test_a_misspelt_key_in_a_file(tmp_path: Path) -> None:
     base = Path(DIGITS).resolve()
-    with pytest.raises(UserError, match="'num_mixes' for mixcl.PatchMix; did you mean 'num_mix'"):
+    with pytest.raises(UserError, match=r"'num_mixes' for mixcl\.PatchMix; did you mean 'num_mix'"):
         read_config(write(tmp_path, f"_base_ = '{base}'\nmodel = dict(mixer=dict(num_mixes=2))"))
 
 
@@ -86,7 +86,7 @@ def test_mixed_precision_replaces_a_plain_wrapper_only() -> None:
         use_mixed_precision(cfg)
         assert cfg.optim_wrapper.type == 'BFloat16OptimWrapper'
     cfg.optim_wrapper.type = 'AmpOptimWrapper'
-    with pytest.raises(UserError, match="optim_wrapper.type='AmpOptimWrapper'; leave out --amp"):
+    with pytest.raises(UserError, match=r"optim_wrapper\.type='AmpOptimWrapper'; leave out --amp"):
         use_mixed_precision(cfg)
 
 

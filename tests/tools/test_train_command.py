@@ -1,0 +1,115 @@
+"""tools/train.py and tools/test.py from start to end: smoke runs, a run with its evaluation, Ctrl-C and resume."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from mmengine.config import Config
+from PIL import Image
+from tools.command import run, start, stop
+
+DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+SMALL = (
+    '--cfg-options',
+    'train_dataloader.num_workers=0', 'train_dataloader.persistent_workers=False',
+    'train_dataloader.dataset.dataset.indices=256', 'val_cfg.bank_dataloader.dataset.indices=256',
+    'val_dataloader.num_workers=0', 'val_dataloader.persistent_workers=False',
+    'val_cfg.bank_dataloader.num_workers=0', 'val_cfg.bank_dataloader.persistent_workers=False',
+    'test_dataloader.num_workers=0', 'test_dataloader.persistent_workers=False',
+    'test_cfg.bank_dataloader.num_workers=0', 'test_cfg.bank_dataloader.persistent_workers=False',
+    'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
+)  # fmt: skip
+
+
+def succeeded(result: subprocess.CompletedProcess) -> str:
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    return result.stdout
+
+
+def assert_smoke_results(folder: Path) -> None:
+    checkpoint = torch.load(folder / 'epoch_2.pth', map_location='cpu', weights_only=False)
+    assert checkpoint['meta']['iter'] == 20
+    assert np.asarray(Image.open(folder / 'mix_preview.png').convert('L')).std() > 5
+    (written,) = folder.glob('*.py')
+    cfg = Config.fromfile(written)
+    assert cfg.train_dataloader.batch_size == 8
+    assert cfg.train_dataloader.dataset.dataset.type == 'SyntheticImages'
+    assert cfg.model.backbone.arch.num_layers == 2
+
+
+def test_smoke_run_of_imagenet_without_imagenet(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    output = succeeded(run('tools/train.py', 'configs/patchmix/vit-s16_in1k.py', '--smoke', '--work-dir', tmp_path))
+    assert time.perf_counter() - started < 60
+    assert_smoke_results(tmp_path)
+    assert 'global batch 8: 8 images on each of 1 process(es)' in output
+    assert 'online_knn20_top1' in output and 'target_knn20_top1' in output
+
+
+def test_smoke_run_of_a_folder_on_two_processes_in_bfloat16(tmp_path: Path) -> None:
+    output = succeeded(
+        run(
+            *('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2),
+            *('tools/train.py', 'configs/patchmix/vit-s16_folder.py', '--smoke', '--amp', '--launcher', 'pytorch'),
+            *('--work-dir', tmp_path),
+        )
+    )
+    assert 'global batch 16: 8 images on each of 2 process(es)' in output
+    assert 'BFloat16OptimWrapper' in output
+    checkpoint = torch.load(tmp_path / 'epoch_2.pth', map_location='cpu', weights_only=False)
+    # 80 images an epoch, 16 a step.
+    assert checkpoint['meta']['iter'] == 10
+    assert not any(name.startswith('module.') for name in checkpoint['state_dict'])
+
+
+def interrupt_after_first_checkpoint(work_dir: Path) -> tuple[int, str]:
+    """Start fifty epochs, press Ctrl-C as soon as there is a checkpoint; the exit status and stderr."""
+    process = start('tools/train.py', DIGITS, '--work-dir', work_dir, *SMALL, 'train_cfg.max_epochs=50')
+    try:
+        deadline = time.monotonic() + 60
+        while not (work_dir / 'last_checkpoint').exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    finally:
+        stop(process)
+    return process.returncode, stderr
+
+
+@pytest.fixture(scope='module')
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+    work_dir = tmp_path_factory.mktemp('interrupted')
+    return work_dir, *interrupt_after_first_checkpoint(work_dir)
+
+
+def test_ctrl_c_ends_in_one_line_that_says_how_to_go_on(interrupted: tuple[Path, int, str]) -> None:
+    _, status, stderr = interrupted
+    assert status == 130
+    assert stderr.splitlines()[-1].startswith('interrupted: the same command with --resume continues')
+    assert 'Traceback' not in stderr
+
+
+def test_resume_goes_on_and_the_checkpoint_can_be_evaluated(interrupted: tuple[Path, int, str], tmp_path: Path) -> None:
+    work_dir = interrupted[0]
+    last = Path((work_dir / 'last_checkpoint').read_text())
+    done = int(last.stem.removeprefix('epoch_'))
+    assert 1 <= done < 50, 'the run was interrupted before its end'
+    options = (*SMALL, f'train_cfg.max_epochs={done + 1}')
+    output = succeeded(run('tools/train.py', DIGITS, '--work-dir', work_dir, '--resume', *options))
+    assert f'resumed epoch: {done}, iter: {2 * done}' in output
+    assert f'Epoch(train) [{done + 1}][1/2]' in output and f'Epoch(train) [{done}]' not in output
+    metrics_of_training = output.rpartition('Epoch(val)')[2]
+
+    checkpoint, out = work_dir / f'epoch_{done + 1}.pth', tmp_path / 'metrics.json'
+    options = (*SMALL, 'test_evaluator.neighbours=(20,)', 'test_cfg.bank_dataloader.dataset.indices=256')
+    succeeded(run('tools/test.py', DIGITS, checkpoint, '--work-dir', tmp_path, '--out', out, *options))
+    metrics = json.loads(out.read_text())
+    assert set(metrics) == {f'{encoder}_knn20_top{k}' for encoder in ('online', 'target') for k in (1, 5)}
+    for name, value in metrics.items():
+        assert 0 < value <= 100
+        assert f'{name}: {value:.4f}' in metrics_of_training

@@ -1,0 +1,135 @@
+"""What users get wrong ends in one sentence and exit status 2."""
+
+import itertools
+import re
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tools.command import error_lines, run
+
+from mixcl.engine.launch import read_config
+from mixcl.registry import MODELS
+
+DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+FOLDER = 'configs/patchmix/vit-s16_folder.py'
+TINY = (
+    'model.backbone.arch.num_layers=1', 'model.backbone.img_size=32', 'train_dataloader.batch_size=4',
+    'train_cfg.max_epochs=1', 'default_hooks.logger.interval=1',
+)  # fmt: skip
+_numbers = itertools.count()
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: object, options: Sequence[str] = ()) -> int:
+    """Run a tool in this process, which saves the imports; returns its exit status."""
+    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    options = ('--cfg-options', f'experiment_name=error_{next(_numbers)}', *options)
+    monkeypatch.setattr(sys, 'argv', list(map(str, (*arguments, *options))))
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: False)
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_path(str(arguments[0]), run_name='__main__')
+    return exit_.value.code
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'options', 'message'),
+    [
+        ([DIGITS], ['model.mixer.num_mixes=2'], "did you mean 'num_mix'"),
+        ([DIGITS], ['batch_size=4'], "the config has no 'batch_size'"),
+        ([DIGITS], ['views=3'], "'views' is a variable that the config has already used"),
+        ([DIGITS], ["model.terms=[('view1','view3',1)]"], 'view1, view2, mix1, mix2'),
+        ([DIGITS], ['model.mixer.patch_size=5'], '16x16 pixels cannot be cut into patches of 5x5'),
+        ([DIGITS], ['model.mixer.num_mix=17'], 'do not fit into the 4x4 patches'),
+        ([DIGITS], ['train_dataloader.batch_size=2'], 'cannot be mixed from the 2 images'),
+        ([DIGITS], ['train_dataloader.batch_size=2000'], 'fewer than one batch of 2000'),
+        ([DIGITS, '--data-root', '/nowhere'], [], 'no data set of this config reads a folder'),
+        ([FOLDER, '--data-root', '/nowhere'], [], "'/nowhere'.*does not exist"),
+        ([DIGITS, '--resume', '/nowhere/epoch_1.pth'], [], 'no checkpoint file /nowhere/epoch_1.pth'),
+        (['configs/patchmix/vit.py'], [], 'no config file configs/patchmix/vit.py'),
+    ],
+)
+def test_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture,
+    tmp_path: Path,
+    arguments: list,
+    options: list,
+    message: str,
+) -> None:
+    assert run_here(monkeypatch, 'tools/train.py', *arguments, '--work-dir', tmp_path, options=options) == 2
+    captured = capfd.readouterr()
+    (line,) = error_lines(captured.err)
+    assert re.search(message, line)
+    assert 'Traceback' not in captured.err + captured.out
+    assert not list(tmp_path.glob('*.pth'))
+
+
+def test_an_empty_folder(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    (tmp_path / 'images').mkdir()
+    arguments = ('tools/train.py', FOLDER, '--work-dir', tmp_path / 'run', '--data-root', tmp_path / 'images')
+    assert run_here(monkeypatch, *arguments) == 2
+    assert 'is empty' in error_lines(capfd.readouterr().err)[0]
+    (tmp_path / 'images/notes.txt').write_text('no image')
+    assert run_here(monkeypatch, *arguments) == 2
+    assert 'no images in the folder' in error_lines(capfd.readouterr().err)[0]
+
+
+@pytest.mark.parametrize('tool', ['train', 'test'])
+def test_a_checkpoint_of_another_architecture(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path, tool: str
+) -> None:
+    checkpoint = tmp_path / 'epoch_1.pth'
+    torch.save(MODELS.build(read_config(DIGITS).model).state_dict(), checkpoint)
+    place = ('--resume', checkpoint) if tool == 'train' else (checkpoint,)
+    arguments = (f'tools/{tool}.py', DIGITS, *place, '--work-dir', tmp_path / 'run')
+    assert run_here(monkeypatch, *arguments, options=['model.neck.hidden_channels=256']) == 2
+    (line,) = error_lines(capfd.readouterr().err)
+    assert 'another architecture' in line and 'neck.fc0.weight is (512, 96) in the file and (256, 96)' in line
+
+
+def test_evaluating_what_cannot_be_evaluated(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path
+) -> None:
+    assert run_here(monkeypatch, 'tools/test.py', FOLDER, 'some.pth', '--work-dir', tmp_path) == 2
+    assert 'no test_cfg' in error_lines(capfd.readouterr().err)[0]
+    assert run_here(monkeypatch, 'tools/test.py', DIGITS, 'some.pth', '--work-dir', tmp_path, '--out', 'a.pkl') == 2
+    assert "takes a .json file, not 'a.pkl'" in error_lines(capfd.readouterr().err)[0]
+
+
+def write_images(folder: Path, good: int, bad: int) -> None:
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    for number in range(good):
+        Image.fromarray(random.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / f'good{number}.png')
+    for number in range(bad):
+        (folder / f'bad{number}.jpg').write_bytes(b'not an image')
+
+
+def train_on(folder: Path, work_dir: Path, workers: int) -> tuple[int, str, str]:
+    options = (f'train_dataloader.num_workers={workers}', f'train_dataloader.persistent_workers={workers > 0}', *TINY)
+    result = run('tools/train.py', FOLDER, '--work-dir', work_dir, '--data-root', folder, '--cfg-options', *options)
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_unreadable_images_are_named_and_training_goes_on(tmp_path: Path) -> None:
+    write_images(tmp_path / 'images', good=6, bad=2)
+    status, stdout, stderr = train_on(tmp_path / 'images', tmp_path / 'run', workers=2)
+    assert status == 0, stderr[-3000:]
+    for number in range(2):
+        assert stdout.count(f'images/bad{number}.jpg (not an image)') == 1
+    assert 'met 2 unreadable image(s)' in stdout
+    assert (tmp_path / 'run/epoch_1.pth').exists()
+
+
+def test_a_folder_of_unreadable_images(tmp_path: Path) -> None:
+    write_images(tmp_path / 'images', good=0, bad=5)
+    status, _, stderr = train_on(tmp_path / 'images', tmp_path / 'run', workers=0)
+    assert status == 2
+    (line,) = error_lines(stderr)
+    assert 'none of 5 images tried in' in line and '(not an image)' in line
+    assert 'Traceback' not in stderr
