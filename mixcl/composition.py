@@ -188,7 +188,8 @@ class SoftTarget:
     def log_expect(self, log_table: Tensor) -> Tensor:
         """(R,) the log of the weighted sum of the exponentials of the entries that the target names."""
         chosen = log_table.gather(1, self._gathered_columns()) + self.weights.log().to(log_table.dtype)
-        return torch.where(self.hit, chosen, -torch.inf).logsumexp(dim=1)
+        # An entry without a share would put a NaN into the gradient of a row that has none at all.
+        return torch.where(self.hit & (self.weights > 0), chosen, -torch.inf).logsumexp(dim=1)
 
     def expect(self, keys: Tensor) -> Tensor:
         """(R, D) the mean of this process's key rows (n, D), weighted by the target."""

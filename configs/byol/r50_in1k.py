@@ -1,4 +1,4 @@
-# BYOL, ResNet-50 on ImageNet-1K: batch 4096 by accumulating 16 batches of 8 x 32, 200 epochs (BSIM, Table 2: linear 69.1).
+# BYOL, ResNet-50 on ImageNet-1K: batch 4096 by accumulating 16 of 8 x 32, 200 epochs (BSIM, Table 2: 69.1).
 _base_ = [
     '../_base_/models/byol_r50.py',
     '../_base_/datasets/in1k_byol.py',

@@ -8,12 +8,13 @@ from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mixcl.algorithms.checks import build_memory, check_joint, check_names, check_queues, check_widths
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.distributed import gather_rows
 from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
-from mixcl.losses import NegativesContext, NegativesSource, Objective, Queue, Rows
+from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import generator
 from mixcl.registry import LOSSES, MIXERS, MODELS, NEGATIVES, TARGET_ENCODERS
@@ -78,12 +79,14 @@ class ContrastiveLearner(BaseModel):
         )
         self.objective: Objective = LOSSES.build(objective)
         self.terms = parse_terms(terms, self.recipe.names, self.objective)
-        self.memory = nn.ModuleDict({name: Queue(**settings) for name, settings in (memory or {}).items()})
+        self.memory = nn.ModuleDict(build_memory(memory or {}, self.recipe.names))
         self.sources = {term.name: self._sources(term) for term in self.terms}
         self.query_names = {term.query for term in self.terms}
         self.key_names = self._key_names()
+        check_names('model.objective', self.key_names, self.recipe.names)
+        check_joint(joint, self.recipe.names)
+        check_widths(neck, predictor, self.objective, self.memory)
         self.joint = joint
-        self._check_names(joint)
         self.backbone = MODELS.build(backbone)
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
@@ -92,9 +95,8 @@ class ContrastiveLearner(BaseModel):
 
     def _sources(self, term: Term) -> list[NegativesSource]:
         """The negatives of a row: a queue, the rows of a stream, or a kind of its own."""
-        named = self.objective.negatives if term.negatives is None else term.negatives
         sources = []
-        for item in named:
+        for item in term.negatives:
             name = term.query if item == 'own' else item
             if isinstance(name, dict):
                 sources.append(NEGATIVES.build(name))
@@ -113,17 +115,6 @@ class ContrastiveLearner(BaseModel):
         names |= {queue.fed_by for queue in self.memory.values()}
         return names | set(getattr(self.objective, 'centred_by', ()))
 
-    def _check_names(self, joint: Sequence[Sequence[str]]) -> None:
-        for place, names in [
-            ('model.joint', [name for group in joint for name in group]),
-            ('negatives, memory or centre', self.key_names),
-        ]:
-            unknown = sorted(set(names) - set(self.recipe.names))
-            if unknown:
-                raise UserError(
-                    f'{place} names an unknown stream {unknown[0]!r}; known streams: {", ".join(self.recipe.names)}'
-                )
-
     def init_weights(self) -> None:
         super().init_weights()
         self.target.copy_weights(self.backbone, self.neck)
@@ -134,6 +125,7 @@ class ContrastiveLearner(BaseModel):
         """Raise UserError if batches of ``batch_size`` images with crops of these shapes (C, h, w) cannot be used."""
         self.recipe.check(crops, batch_size)
         self.target.check_batch(batch_size)
+        check_queues(self.memory, self.recipe.views, batch_size)
 
     def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
         """Say which step this is and which share of the run is over; its mixing is a function of the key."""
@@ -232,8 +224,7 @@ class ContrastiveLearner(BaseModel):
         if encoder not in self.encoder_names:
             raise UserError(f'this model has no {encoder!r} encoder; it has {", ".join(self.encoder_names)}')
         backbone = self.backbone if encoder == 'online' else self.target.backbone
-        features = backbone_features(backbone, Inputs(dict(images=images)))['images']
-        return features.mean(dim=(2, 3)) if features.dim() == 4 else features
+        return backbone_features(backbone, Inputs(dict(images=images)))['images']
 
     def passes_per_image(self) -> tuple[int, int]:
         """Encoder passes per loaded image in a step: with gradient, and without."""
@@ -248,9 +239,8 @@ def feature_std(features: Tensor) -> Tensor:
     Taken before the head, whose batch normalisation would hide a collapse.
     """
     with torch.no_grad():
-        flat = features.detach().float()
-        flat = functional.normalize(flat.mean(dim=(2, 3)) if flat.dim() == 4 else flat, dim=1)
-        return flat.std(dim=0, unbiased=False).mean() * flat.shape[1] ** 0.5
+        directions = functional.normalize(features.detach().float(), dim=1)
+        return directions.std(dim=0, unbiased=False).mean() * features.shape[1] ** 0.5
 
 
 def _mean_over(rows: Tensor, valid: Tensor) -> Tensor:

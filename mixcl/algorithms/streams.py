@@ -47,7 +47,8 @@ class StreamRecipe:
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
 
     Raises:
-        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer.
+        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if views that change
+            places have different numbers of crops.
     """
 
     def __init__(
@@ -60,6 +61,13 @@ class StreamRecipe:
     ) -> None:
         if not 0 <= swap_views <= 1:
             raise UserError(f'model.swap_views must be a probability, not {swap_views!r}')
+        if any(not isinstance(count, int) or count < 1 for count in views.values()):
+            raise UserError(f'model.views={views!r} must give every view a number of crops of at least 1')
+        if swap_views and (len(views) < 2 or len(set(list(views.values())[:2])) > 1):
+            raise UserError(
+                f'model.swap_views={swap_views!r} lets the first two views change places, but model.views={views!r} '
+                'has no two with equal numbers of crops'
+            )
         for name, recipe in mixed.items():
             if set(recipe) != {'mix'} or recipe['mix'] not in views or name in views:
                 raise UserError(

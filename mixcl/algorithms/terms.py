@@ -19,7 +19,7 @@ class Term:
         options: keywords for the objective in this row, for example ``dict(smoothing=0.1)``.
         target: rule for the target: 'overlap' of the compositions; 'owner', the row's owner alone; 'even', equal
             shares of all images that the row lists.
-        negatives: of this row; None for the objective's.
+        negatives: names or configs of its extra negatives.
     """
 
     query: str
@@ -27,7 +27,7 @@ class Term:
     weight: float
     options: dict = field(default_factory=dict)
     target: str = 'overlap'
-    negatives: Sequence | None = None
+    negatives: Sequence = ()
 
     @property
     def name(self) -> str:
@@ -59,14 +59,13 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     """
     terms = []
     for position, row in enumerate(rows):
-        term = _parse_row(f'model.terms[{position}]', row)
+        term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
         for stream in (term.query, term.key):
             if stream not in streams:
                 raise UserError(
                     f'model.terms[{position}] names an unknown stream {stream!r}; known streams: {", ".join(streams)}'
                 )
         _check_row_options(f'model.terms[{position}]', term, objective)
-        objective.check_options(**term.options)
         if any(term.name == other.name for other in terms):
             raise UserError(
                 f'model.terms[{position}] repeats the pair ({term.query}, {term.key}); add the weights in one row'
@@ -77,14 +76,14 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     return terms
 
 
-def _parse_row(place: str, row: Sequence) -> Term:
+def _parse_row(place: str, row: Sequence, negatives: Sequence) -> Term:
     match row:
         case [str(query), str(key), int() | float() as weight]:
-            return Term(query, key, float(weight))
+            return Term(query, key, float(weight), negatives=negatives)
         case [str(query), str(key), int() | float() as weight, dict(options)]:
             rest = {name: value for name, value in options.items() if name not in ('target', 'negatives')}
             named = {name: value for name, value in options.items() if name not in rest}
-            return Term(query, key, float(weight), rest, **named)
+            return Term(query, key, float(weight), rest, **dict(negatives=negatives) | named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '
         '(query stream, key stream, weight, dict(option=value))'
@@ -98,7 +97,11 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
                 f'{place} has an unknown option {option!r}; {type(objective).__name__} knows '
                 f'{", ".join((*objective.options, "target", "negatives"))}'
             )
+    if not isinstance(term.negatives, (list, tuple)):
+        raise UserError(f"{place}: negatives must be a list such as ['own'], not {term.negatives!r}")
     if term.target not in TARGETS:
         raise UserError(f'{place}: target must be one of {", ".join(TARGETS)}, not {term.target!r}')
-    if term.negatives and not objective.takes_negatives:
-        raise UserError(f'{place} names negatives, but {type(objective).__name__} has none')
+    try:
+        objective.check_row(bool(term.negatives), **term.options)
+    except UserError as error:
+        raise UserError(f'{place}: {error}') from None

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.encoders.sync_batch_norm import has_batch_norm
+from mixcl.errors import UserError
+from mixcl.heads.mlp import pooled
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Inputs:
 
 
 def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
-    """Encode every stream once: (R, C) pooled features, or (R, C, h, w) maps, by stream name.
+    """Encode every stream once: (R, C) features by stream name; maps (R, C, h, w) are averaged over space.
 
     A backbone with batch normalisation takes the groups of the inputs, because the rows of a forward pass share
     statistics there. Another one takes all streams of one shape as one batch, which is the same function and faster.
@@ -51,7 +53,7 @@ def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
             outputs = backbone(images, torch.cat([inputs.tokens[name] for name in names]))
         else:
             outputs = backbone(images)
-        features.update(_split(_last(outputs), names, [len(inputs.images[name]) for name in names]))
+        features.update(_split(_pooled(outputs, backbone), names, [len(inputs.images[name]) for name in names]))
     return {name: features[name] for name in inputs.images}
 
 
@@ -76,5 +78,11 @@ def _split(together: Tensor, names: list[str], sizes: list[int]) -> dict[str, Te
     return dict(zip(names, together.split(sizes), strict=True))
 
 
-def _last(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
-    return outputs[-1] if isinstance(outputs, (tuple, list)) else outputs
+def _pooled(outputs: Tensor | tuple[Tensor, ...], backbone: nn.Module) -> Tensor:
+    last = outputs[-1] if isinstance(outputs, (tuple, list)) else outputs
+    if last.dim() == 3:
+        raise UserError(
+            f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but '
+            "model.backbone must give one for every image; choose an output such as out_type='cls_token'"
+        )
+    return pooled(last)

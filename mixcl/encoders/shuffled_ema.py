@@ -23,7 +23,7 @@ class ShuffledEMA(EMA):
 
     Args:
         backbone, neck: the online encoder.
-        groups: number of parts on one process; the batch must be a multiple of it.
+        groups: number of parts on one process, of at least two images each; the batch must be a multiple of it.
         **kwargs: of :class:`EMA`; MoCo keeps the momentum at .999.
     """
 
@@ -40,10 +40,10 @@ class ShuffledEMA(EMA):
         return {name: self._encode(name, batch, inputs.key) for name, batch in inputs.images.items()}
 
     def check_batch(self, batch_size: int) -> None:
-        if get_world_size() == 1 and batch_size % self.groups:
+        if get_world_size() == 1 and (batch_size % self.groups or batch_size < 2 * self.groups):
             raise UserError(
-                f'ShuffledEMA: a batch of {batch_size} images cannot be encoded in groups={self.groups} equal parts; '
-                'set model.target.groups to a divisor of train_dataloader.batch_size'
+                f'ShuffledEMA: a batch of {batch_size} images cannot be encoded in groups={self.groups} equal parts of '
+                'at least two; set model.target.groups to a smaller divisor of train_dataloader.batch_size'
             )
 
     def _encode(self, name: str, images: Tensor, key: tuple[int, int]) -> Tensor:

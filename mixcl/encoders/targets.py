@@ -42,6 +42,9 @@ class TargetEncoder(nn.Module, ABC):
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
         """The key streams that cost a forward pass of their own."""
 
+    def check_batch(self, batch_size: int) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if batches of this size per process cannot be encoded."""
+
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
         """Start again from the online weights (after their initialisation). Nothing to do without own weights."""
 

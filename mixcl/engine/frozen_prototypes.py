@@ -4,6 +4,7 @@ from mmengine.hooks import Hook
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
+from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
@@ -20,6 +21,8 @@ class FrozenPrototypesHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        if not hasattr(model.neck, 'prototypes'):
+            raise UserError(f'FrozenPrototypesHook needs a DINOHead as model.neck, not a {type(model.neck).__name__}')
         frozen = list(model.neck.prototypes.parameters())
 
         def drop_gradients(*_: object) -> None:

@@ -76,3 +76,16 @@ class WarmupCosineLR(_ParamScheduler):
             base if group.get('fix_lr') else base * base_share + self.final * final_share
             for base, group in zip(self.base_values, self.optimizer.param_groups, strict=True)
         ]
+
+
+@PARAM_SCHEDULERS.register_module()
+class CutWarmupCosineLR(WarmupCosineLR):
+    """A cosine over the whole run, cut off by a linear rise: ``base * min((t + 1) / W, (1 + cos(pi t / N)) / 2)``.
+
+    The schedule of the APS authors' code. Arguments as of :class:`WarmupCosineLR`.
+    """
+
+    def factor(self, step: int) -> tuple[float, float]:
+        cosine = (1 + math.cos(math.pi * step / self.length)) / 2
+        rise = (step + 1) / self.warmup if self.warmup else 1.0
+        return min(rise, cosine), 1 - cosine

@@ -15,20 +15,23 @@ EPOCHS = 2
 def shrink_to_smoke(cfg: Config) -> None:
     """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
 
-    Batches of 8; images of at most 4x4 patches (64 pixels where the backbone has no patches); 2 transformer blocks;
+    Batches of 8; images of at most 4x4 patches (a half or a quarter of the size where the backbone has none); 2 transformer blocks;
     heads 256 wide; no workers. The changed config is stored in the run folder like any other.
 
     Raises:
         UserError: if the config is not one of a ContrastiveLearner.
     """
-    if cfg.get('model', {}).get('type') != 'ContrastiveLearner':
+    if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
     patch_size = cfg.model.backbone.get('patch_size')
-    image_size = PATCHES_PER_SIDE * patch_size if patch_size else 64
+    full_size = max(_crop_sizes(cfg.train_dataloader))
+    image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
     if patch_size:
         cfg.model.backbone.img_size = image_size
-    scale = image_size / max(_crop_sizes(cfg.train_dataloader))
+    scale = image_size / full_size
+    if (cfg.model.get('mixer') or {}).get('cell'):
+        cfg.model.mixer.update(cell=1)
     _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS)
     for part in ('val', 'test'):
         if cfg.get(f'{part}_dataloader') is not None:
@@ -40,10 +43,16 @@ def shrink_to_smoke(cfg: Config) -> None:
 def _shrink_model(model: ConfigDict) -> None:
     if isinstance(model.backbone.get('arch'), dict):
         model.backbone.arch.num_layers = min(DEPTH, model.backbone.arch.num_layers)
-    for head in (model.neck, model.predictor):
-        for name in ('hidden_channels', 'out_channels'):
-            head[name] = min(WIDTH, head[name])
-    model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)
+    if model.target.type == 'ShuffledEMA':
+        model.target.groups = 2
+    narrowed = [model.neck, model.objective, *model.get('memory', {}).values()]
+    if model.get('predictor'):
+        narrowed.append(model.predictor)
+        model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)
+    for part in narrowed:
+        for name in ('hidden_channels', 'out_channels', 'channels', 'num_prototypes'):
+            if part.get(name) is not None:
+                part[name] = min(WIDTH, part[name])
 
 
 def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int) -> None:

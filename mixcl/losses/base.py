@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from mixcl.composition import SoftTarget
+from mixcl.errors import UserError
 
 
 class Negatives(NamedTuple):
@@ -34,6 +35,8 @@ class Objective(nn.Module, ABC):
     """Names or configs of negatives that every row uses unless it says otherwise."""
 
     takes_negatives: bool = False
+    width: int | None = None
+    """Number of channels that the heads must give, where the objective fixes it."""
 
     @abstractmethod
     def prepare_query(self, raw: Tensor) -> Tensor:
@@ -47,13 +50,19 @@ class Objective(nn.Module, ABC):
     def key_start(self, num_rows: int) -> int:
         """Where this process's ``num_rows`` keys start among the prepared ones."""
 
-    def check_options(self, **options: float) -> None:  # noqa: B027
+    def check_options(self, **options: float) -> None:
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""
 
-    def begin_step(self, progress: float) -> None:  # noqa: B027
+    def check_row(self, has_negatives: bool, **options) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if a row with these options, and negatives or none, has no loss."""
+        self.check_options(**options)
+        if has_negatives and not self.takes_negatives:
+            raise UserError(f'{type(self).__name__} takes no negatives; leave them out, or train with InfoNCE')
+
+    def begin_step(self, progress: float) -> None:
         """Say which share of the run is over, for objectives with a schedule."""
 
-    def observe(self, raw_keys: dict[str, Tensor]) -> None:  # noqa: B027
+    def observe(self, raw_keys: dict[str, Tensor]) -> None:
         """See the raw keys of a step after its losses, for objectives that keep statistics of them."""
 
     @abstractmethod

@@ -49,6 +49,12 @@ class DINODistillation(Objective):
         ).items():
             if not value > 0:
                 raise UserError(f'DINODistillation: {name} must be above 0, not {value!r}')
+        for name, value in dict(warmup=warmup, centre_momentum=centre_momentum).items():
+            if not 0 <= value <= 1:
+                raise UserError(f'DINODistillation: {name} must lie between 0 and 1, not {value!r}')
+        if not centred_by:
+            raise UserError("DINODistillation: centred_by must name key streams, such as ('view1', 'view2')")
+        self.width = num_prototypes
         self.centred_by = tuple(centred_by)
         self.student_temperature = student_temperature
         self.final_temperature = teacher_temperature

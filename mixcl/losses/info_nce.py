@@ -76,6 +76,8 @@ class InfoNCE(Objective):
         self.check_options(temperature, smoothing, among)
         if gradient not in ('global', 'slice'):
             raise UserError(f"InfoNCE: gradient must be 'global' or 'slice', not {gradient!r}")
+        if isinstance(negatives, str):
+            raise UserError(f"InfoNCE: negatives={negatives!r} must be a list, such as ['{negatives}']")
         self.temperature = temperature
         self.smoothing = smoothing
         self.temperature_scale = temperature_scale
@@ -93,6 +95,15 @@ class InfoNCE(Objective):
             raise UserError(f'InfoNCE: smoothing must lie in [0, 1), not {smoothing!r}')
         if among is not None and among not in NORMALISERS:
             raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')
+
+    def check_row(self, has_negatives: bool, **options) -> None:
+        super().check_row(has_negatives, **options)
+        among = options.get('among', self.among)
+        if among != 'batch' and not has_negatives:
+            raise UserError(
+                f'InfoNCE: among={among!r} needs negatives such as a queue, or there is nothing to tell a positive '
+                'from; name some as negatives=, or contrast among the batch'
+            )
 
     def prepare_query(self, raw: Tensor) -> Tensor:
         return normalised(raw)
@@ -117,8 +128,7 @@ class InfoNCE(Objective):
         temperature = self.temperature if temperature is None else temperature
         smoothing = self.smoothing if smoothing is None else smoothing
         among = self.among if among is None else among
-        if among != 'batch' and not negatives:
-            raise UserError(f"InfoNCE: among='{among}' needs negatives, or there is nothing to tell a positive from")
+        self.check_row(bool(negatives), temperature=temperature, smoothing=smoothing, among=among)
         loss = self.row_losses(queries, keys, target, negatives, temperature, smoothing, among)
         return loss if self.temperature_scale is None else loss * (self.temperature_scale * temperature)
 
@@ -134,10 +144,15 @@ class LogMixture(InfoNCE):
     The paper's loss is InfoNCE, the mixture of the logs. Arguments as of :class:`InfoNCE`; ``smoothing`` must be 0.
     """
 
-    def row_losses(self, queries: Tensor, keys: Tensor, target: SoftTarget, *arguments) -> Tensor:
-        negatives, temperature, smoothing, among = arguments
+    def check_options(
+        self, temperature: float | None = None, smoothing: float | None = None, among: str | None = None
+    ) -> None:
+        super().check_options(temperature, smoothing, among)
         if smoothing:
-            raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}')
+            raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}; leave it out')
+
+    def row_losses(self, queries: Tensor, keys: Tensor, target: SoftTarget, *arguments) -> Tensor:
+        negatives, temperature, _, among = arguments
         with torch.autocast(queries.device.type, enabled=False):
             logits, normaliser = _logits(queries, keys, target, negatives, temperature, among)
             return -target.log_expect(logits - normaliser)

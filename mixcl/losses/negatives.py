@@ -77,7 +77,10 @@ class Queue(nn.Module, NegativesSource):
 
     def __init__(self, size: int, channels: int, fed_by: str) -> None:
         super().__init__()
+        if size < 1 or channels < 1:
+            raise UserError(f'a queue of size={size!r} and channels={channels!r} holds nothing; both are at least 1')
         self.size = size
+        self.channels = channels
         self.fed_by = fed_by
         self.register_buffer('vectors', functional.normalize(torch.randn(size, channels), dim=1))
         self.register_buffer('position', torch.zeros((), dtype=torch.int64))
@@ -100,10 +103,11 @@ class HardMix(NegativesSource):
     """Hard negatives mixed in embedding space ("Hard Negative Mixing for Contrastive Learning", MoCHi, 2020).
 
     Of every query's ``hardest`` keys, ``mixed`` points are convex combinations of two, and ``mixed_with_query`` ones
-    combine one with the query (its share below 1/2). The pool is the batch's keys without the row's positives.
+    combine one with the query (its share below 1/2). The pool is the batch's keys without the row's positives; a row
+    whose pool is empty gets none.
 
     Args:
-        hardest: N, clipped to the size of the pool.
+        hardest: N, clipped to the size of the row's pool.
         mixed: s.
         mixed_with_query: s'.
     """
@@ -119,25 +123,22 @@ class HardMix(NegativesSource):
     def __call__(self, context: NegativesContext) -> Negatives:
         queries, keys = context.queries.detach(), context.keys.detach()
         support = context.target.support(len(keys))
-        pool = int((~support).sum(dim=1).min())
-        if pool < 1:
-            raise UserError(f'HardMix: with {len(keys)} keys some row has no negative to mix; use larger batches')
         similarities = (queries @ keys.T).masked_fill(support, -torch.inf)
-        hard = keys[similarities.topk(min(self.hardest, pool), dim=1).indices]  # (R, N, D)
-        first, second = self._draw(hard, self.mixed, context), self._draw(hard, self.mixed, context)
-        share = self._uniform(first, context)
-        pairs = share * first + (1 - share) * second
-        alone = self._draw(hard, self.mixed_with_query, context)
-        share = self._uniform(alone, context) / 2
-        with_query = share * queries[:, None] + (1 - share) * alone
-        return Negatives(functional.normalize(torch.cat([pairs, with_query], dim=1), dim=2))
+        hard = similarities.topk(min(self.hardest, len(keys)), dim=1).indices  # (R, N), the row's pool first
+        pool = (~support).sum(dim=1, keepdim=True).clamp_max(hard.shape[1])  # (R, 1)
+
+        def drawn(count: int) -> Tensor:
+            """(R, count, D) keys of the row's pool."""
+            places = (self._uniform(len(queries), count, context) * pool).long()
+            return keys[hard.gather(1, places)]
+
+        share = self._uniform(len(queries), self.mixed, context)[:, :, None]
+        pairs = share * drawn(self.mixed) + (1 - share) * drawn(self.mixed)
+        share = self._uniform(len(queries), self.mixed_with_query, context)[:, :, None] / 2
+        with_query = share * queries[:, None] + (1 - share) * drawn(self.mixed_with_query)
+        points = functional.normalize(torch.cat([pairs, with_query], dim=1), dim=2)
+        return Negatives(points, (pool > 0).expand(-1, points.shape[1]))
 
     @staticmethod
-    def _draw(hard: Tensor, count: int, context: NegativesContext) -> Tensor:
-        rows, available, width = hard.shape
-        chosen = torch.randint(available, (rows, count), generator=context.generator).to(hard.device)
-        return hard.gather(1, chosen[:, :, None].expand(-1, -1, width))
-
-    @staticmethod
-    def _uniform(like: Tensor, context: NegativesContext) -> Tensor:
-        return torch.rand(*like.shape[:2], 1, generator=context.generator).to(like)
+    def _uniform(rows: int, count: int, context: NegativesContext) -> Tensor:
+        return torch.rand(rows, count, generator=context.generator).to(context.queries)

@@ -1,0 +1,68 @@
+"""What cannot work together, said when a model is built instead of in its first step."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mmengine.dist import get_world_size
+
+from mixcl.errors import UserError
+from mixcl.losses import Objective, Queue
+
+
+def check_names(place: str, names: Iterable[str], streams: Sequence[str]) -> None:
+    """Raise UserError if ``place`` of the config names a stream that does not exist."""
+    unknown = sorted(set(names) - set(streams))
+    if unknown:
+        raise UserError(f'{place} names an unknown stream {unknown[0]!r}; known streams: {", ".join(streams)}')
+
+
+def check_joint(joint: Sequence[Sequence[str]], streams: Sequence[str]) -> None:
+    """Raise UserError if a stream would go through an encoder in two groups."""
+    if any(isinstance(group, str) for group in joint):
+        raise UserError(f"model.joint={joint!r} must list groups of streams, such as [('view1', 'mix1')]")
+    names = [name for group in joint for name in group]
+    check_names('model.joint', names, streams)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise UserError(f'model.joint names {repeated[0]!r} twice; a stream shares a forward pass with one group')
+
+
+def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str, Queue]:
+    """The queues of ``model.memory``.
+
+    Raises:
+        UserError: for settings that a queue does not have, or a name that negatives would understand otherwise.
+    """
+    for name, settings in memory.items():
+        if set(settings) != {'size', 'channels', 'fed_by'}:
+            raise UserError(f'model.memory.{name} must give size, channels and fed_by, not {", ".join(settings)}')
+        if name in ('own', *streams):
+            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; call it otherwise')
+        check_names(f'model.memory.{name}.fed_by', [settings['fed_by']], streams)
+    return {name: Queue(**settings) for name, settings in memory.items()}
+
+
+def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective, memory: Mapping[str, Queue]) -> None:
+    """Raise UserError if vectors that are compared would have different lengths. Unknown widths pass."""
+    projected = neck.get('out_channels')
+    predicted = projected if predictor is None else predictor.get('out_channels')
+    widths = {'model.neck.out_channels': projected, 'model.predictor.out_channels': predicted}
+    if predictor is not None:
+        widths['model.predictor.in_channels'] = predictor.get('in_channels')
+    widths |= {f'model.memory.{name}.channels': queue.channels for name, queue in memory.items()}
+    if objective.width is not None:
+        widths['model.objective.num_prototypes'] = objective.width
+    known = {name: width for name, width in widths.items() if width is not None}
+    if len(set(known.values())) > 1:
+        listed = ', '.join(f'{name}={width}' for name, width in known.items())
+        raise UserError(f'the vectors that are compared have different lengths: {listed}; make these numbers equal')
+
+
+def check_queues(memory: Mapping[str, Queue], crops: Mapping[str, int], batch_size: int) -> None:
+    """Raise UserError if the keys of one step do not fit into a queue; ``crops`` are rows per image of the views."""
+    for name, queue in memory.items():
+        keys = get_world_size() * batch_size * crops.get(queue.fed_by, 0)
+        if keys > queue.size:
+            raise UserError(
+                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step; raise it or lower '
+                'train_dataloader.batch_size'
+            )

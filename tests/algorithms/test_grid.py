@@ -1,0 +1,39 @@
+"""Every mixer works with every host, on vision transformers and on ResNets."""
+
+import hosts
+import pytest
+import torch
+from hosts import HOSTS, MIXERS
+
+from mixcl.algorithms import StepKey
+
+BATCH = 6
+SMALLEST_GRADIENT = 1e-12
+"""In float64, gradients of parameters that the loss depends on are far above this, and rounding errors below."""
+
+
+@pytest.mark.parametrize('backbone', hosts.BACKBONES)
+@pytest.mark.parametrize('mixer', MIXERS)
+@pytest.mark.parametrize('host', HOSTS)
+def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone: str) -> None:
+    torch.manual_seed(0)
+    model = hosts.build(HOSTS[host](MIXERS[mixer], backbone)).double()
+    crops = hosts.crops(model, BATCH)
+    model.check_batch([crop[0] for crop in crops], BATCH)
+    model.begin_step(StepKey(seed=0, step=0, rank=0), progress=0.0)
+    losses = {name: value for name, value in model(crops, mode='loss').items() if 'loss' in name}
+    assert set(losses) == {term.name for term in model.terms}
+    assert all(torch.isfinite(value) for value in losses.values())
+    sum(losses.values()).backward()
+
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in trained.values())
+    moved = {name for name, parameter in trained.items() if parameter.grad.abs().max() > SMALLEST_GRADIENT}
+    assert set(trained) - moved == hosts.without_gradient(host, backbone)
+
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    torch.optim.SGD(trained.values(), lr=0.1).step()
+    model.end_step(progress=0.1)
+    after = model.state_dict()
+    assert all(value.isfinite().all() for value in after.values())
+    assert {name for name in moved if torch.equal(before[name], after[name])} == set()

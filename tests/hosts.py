@@ -1,0 +1,195 @@
+"""The host frameworks as tables of terms, on networks small enough for tests.
+
+Every host is a function of a mixer (None for the plain host) and the name of a backbone. Images are 8x8, local crops 4x4.
+"""
+
+import torch
+from torch import Tensor
+
+from mixcl.algorithms import ContrastiveLearner
+from mixcl.registry import MODELS
+
+BACKBONES = dict(
+    vit=dict(
+        type='ContrastiveViT',
+        arch=dict(embed_dims=16, num_layers=2, num_heads=2, feedforward_channels=32),
+        img_size=8,
+        patch_size=2,
+    ),
+    # A residual branch that starts at zero would leave its weights without gradient.
+    resnet=dict(type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=4, base_channels=4, zero_init_residual=False),
+)
+WIDTHS = dict(vit=16, resnet=32)
+CHANNELS = 12
+"""Width of projections and of DINO's prototypes."""
+
+LOCAL_CROPS = 2
+MIXED = dict(mix1=dict(mix='view1'), mix2=dict(mix='view2'))
+SYMMETRIC = (('view1', 'view2'), ('view2', 'view1'))
+MIXED_SYMMETRIC = (('mix1', 'view2'), ('mix2', 'view1'))
+
+
+def _rows(pairs: tuple, weight: float) -> list[tuple]:
+    return [(*pair, weight) for pair in pairs]
+
+
+def _model(backbone: str, neck: dict, mixer: dict | None, streams: dict, **parts) -> dict:
+    model = dict(
+        type='ContrastiveLearner',
+        backbone=BACKBONES[backbone],
+        neck=dict(in_channels=WIDTHS[backbone], **neck),
+        **parts,
+    )
+    return model if mixer is None else model | dict(mixer=mixer, streams=streams)
+
+
+def _queued(backbone: str, neck: dict, mixer: dict | None, temperature: float, **parts) -> dict:
+    return _model(
+        backbone,
+        dict(type='PlainHead', out_channels=CHANNELS, **neck),
+        mixer,
+        dict(mix1=MIXED['mix1']),
+        target=dict(type='ShuffledEMA', momentum=0.999, final_momentum=0.999, groups=2),
+        objective=dict(type='InfoNCE', temperature=temperature, among='itself', gather=False, negatives=['queue']),
+        memory=dict(queue=dict(size=24, channels=CHANNELS, fed_by='view2')),
+        **parts,
+    )
+
+
+def moco_v1(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: BSIM, one mixed query."""
+    return _queued(backbone, {}, mixer, 0.07, terms=[('mix1' if mixer else 'view1', 'view2', 1.0)])
+
+
+def moco_v2(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: MixCo, whose mixtures share a forward pass with the views and see the batch's keys."""
+    terms, parts = [('view1', 'view2', 1.0)], {}
+    if mixer:
+        terms.append(('mix1', 'view2', 1.0, dict(temperature=0.05, among='batch')))
+        parts = dict(joint=[('view1', 'mix1')])
+    return _queued(backbone, dict(hidden_channels=24), mixer, 0.2, terms=terms, **parts)
+
+
+def moco_v3(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: SDMP, three rows."""
+    sdmp = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)]
+    return _model(
+        backbone,
+        dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, num_layers=3),
+        mixer,
+        MIXED,
+        predictor=dict(type='MLPHead', in_channels=CHANNELS, hidden_channels=24, out_channels=CHANNELS),
+        target=dict(type='EMA', momentum=0.99),
+        objective=dict(type='InfoNCE', temperature=0.2, temperature_scale=2),
+        terms=sdmp if mixer else _rows(SYMMETRIC, 1.0),
+        swap_views=0.5 if mixer else 0.0,
+    )
+
+
+def simclr(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: BSIM with the denominator of the other view's keys and the same view's other mixtures."""
+    return _model(
+        backbone,
+        dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, last_affine=True, bias=True),
+        mixer,
+        MIXED,
+        target=dict(type='Shared'),
+        objective=dict(type='InfoNCE', temperature=0.5, negatives=['own']),
+        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 0.5),
+    )
+
+
+def byol(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: BSIM."""
+    head = dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, last_norm=False, bias=True, last_bias=True)
+    return _model(
+        backbone,
+        head,
+        mixer,
+        MIXED,
+        predictor=dict(in_channels=CHANNELS, **head),
+        target=dict(type='EMA', momentum=0.99),
+        objective=dict(type='NegativeCosine', scale=2.0),
+        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 1.0),
+    )
+
+
+def simsiam(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Mixed: BSIM."""
+    predictor = dict(type='MLPHead', hidden_channels=6, out_channels=CHANNELS, last_norm=False, last_bias=True)
+    return _model(
+        backbone,
+        dict(type='MLPHead', hidden_channels=CHANNELS, out_channels=CHANNELS, num_layers=3),
+        mixer,
+        MIXED,
+        predictor=dict(in_channels=CHANNELS, **predictor),
+        target=dict(type='StopGrad'),
+        objective=dict(type='NegativeCosine', scale=1.0),
+        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 0.5),
+    )
+
+
+def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Every (teacher view, other student crop) counts alike. Mixed: SDMP, half of the local crops mixed."""
+    views = dict(view1=1, view2=1, local=LOCAL_CROPS)
+    pairs = 2 + 2 * LOCAL_CROPS
+    terms = _rows(SYMMETRIC, 1 / pairs) + _rows((('local', 'view1'), ('local', 'view2')), LOCAL_CROPS / pairs)
+    streams = dict(local_mix=dict(mix='more_local'), mix1=MIXED['mix1'], mix2=MIXED['mix2'])
+    parts = {}
+    if mixer:
+        views['more_local'] = LOCAL_CROPS
+        terms += [('local_mix', key, 0.5) for key in ('view1', 'view2', 'mix1', 'mix2')]
+        parts = dict(joint=[('local', 'local_mix')])
+    return _model(
+        backbone,
+        dict(type='DINOHead', out_channels=CHANNELS, hidden_channels=24, bottleneck_channels=8),
+        mixer,
+        streams,
+        target=dict(type='EMA', momentum=0.996),
+        objective=dict(type='DINODistillation', num_prototypes=CHANNELS),
+        views=views,
+        terms=terms,
+        **parts,
+    )
+
+
+HOSTS = dict(moco_v1=moco_v1, moco_v2=moco_v2, moco_v3=moco_v3, simclr=simclr, byol=byol, simsiam=simsiam, dino=dino)
+
+MIXERS = dict(
+    identity=dict(type='Identity'),
+    patchmix=dict(type='PatchMix', num_mix=3, patch_size=2),
+    mixup=dict(type='Mixup', pairing='halves', share=dict(type='Uniform')),
+    cutmix=dict(type='CutMix', pairing='derangement', per_sample=False),
+    resizemix=dict(type='ResizeMix'),
+    original_resizemix=dict(type='OriginalResizeMix', pairing='permutation'),
+    region_swap=dict(type='RegionSwap', cell=2, cells=(1, 2)),
+    choice=dict(type='Choice', mixers=[dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]),
+)
+"""Every mixer, with the pairing of a paper that uses it."""
+
+SHIFTS = dict(
+    moco_v3=set(),
+    simclr={'neck.fc0.bias'},
+    byol={'neck.fc0.bias', 'neck.fc1.bias', 'predictor.fc0.bias'},
+    simsiam=set(),
+)
+"""Hosts whose projector starts with linear and batch normalisation, and biases that a batch normalisation undoes."""
+
+
+def without_gradient(host: str, backbone: str) -> set[str]:
+    """Parameters that shift all rows alike right before a batch normalisation, so that the loss does not depend on them."""
+    before_neck = {'backbone.ln1.bias'} if host in SHIFTS and backbone == 'vit' else set()
+    return SHIFTS.get(host, set()) | before_neck
+
+
+def build(config: dict, **changes) -> ContrastiveLearner:
+    model = MODELS.build(config | changes)
+    model.init_weights()
+    return model
+
+
+def crops(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[Tensor]:
+    """What the loader would deliver, in float64."""
+    random = torch.Generator().manual_seed(seed)
+    sizes = [4 if 'local' in name else 8 for name, count in model.recipe.views.items() for _ in range(count)]
+    return [torch.randn(batch, 3, size, size, generator=random, dtype=torch.float64) for size in sizes]
