@@ -25,7 +25,7 @@ from mixcl.registry import MODELS
 from mixcl.visualization import draw_curves, mix_preview
 
 CONFIG = Path(__file__).parent.parent / 'configs/patchmix/vit-xs4_digits.py'
-NEIGHBOURS = 20
+NEIGHBOURS = 10
 
 
 def parse_arguments() -> argparse.Namespace:

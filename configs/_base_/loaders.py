@@ -18,7 +18,7 @@ val_dataloader = dict(
 )
 # kNN votes among the training images, without augmentation.
 val_cfg = dict(type='KNNLoop', bank_dataloader=val_dataloader)
-val_evaluator = dict(type='KNNAccuracy', neighbours=(20,), temperature=0.07)
+val_evaluator = dict(type='KNNAccuracy', neighbours=(10, 20), temperature=0.07)
 test_dataloader = val_dataloader
 test_cfg = val_cfg
 test_evaluator = dict(type='KNNAccuracy', neighbours=(10, 20, 100, 200), temperature=0.07)

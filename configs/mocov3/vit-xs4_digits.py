@@ -14,8 +14,8 @@ model = dict(
     neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
     predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
 )
-optim_wrapper = dict(optimizer=dict(lr=1e-3))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=6, final=0.0, by_epoch=True, convert_to_iter_based=True)]
+optim_wrapper = dict(optimizer=dict(lr=2e-3))
+param_scheduler = [dict(type='WarmupCosineLR', warmup=8, final=0.0, by_epoch=True, convert_to_iter_based=True)]
 auto_scale_lr = dict(base_batch_size=128)
-train_cfg = dict(max_epochs=60, val_interval=5)
+train_cfg = dict(max_epochs=80, val_interval=5)
 default_hooks = dict(logger=dict(interval=11))

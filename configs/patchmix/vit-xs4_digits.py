@@ -18,10 +18,10 @@ model = dict(
     mixer=dict(patch_size=4),
     terms=[('view1', 'view2', 1.0), ('mix2', 'view1', 1.0), ('mix2', 'mix1', 1.0)],
 )
-optim_wrapper = dict(optimizer=dict(lr=1e-3))
+optim_wrapper = dict(optimizer=dict(lr=2e-3))
 param_scheduler = [
-    dict(type='WarmupCosineLR', warmup=6, final=1e-6, by_epoch=True, convert_to_iter_based=True),
+    dict(type='WarmupCosineLR', warmup=8, final=1e-6, by_epoch=True, convert_to_iter_based=True),
 ]
 auto_scale_lr = dict(base_batch_size=128)
-train_cfg = dict(max_epochs=60, val_interval=5)
+train_cfg = dict(max_epochs=80, val_interval=5)
 default_hooks = dict(logger=dict(interval=11))

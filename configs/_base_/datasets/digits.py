@@ -19,14 +19,13 @@ views = [
     ]
     for solarize in (0.0, 0.2)
 ]
+enlarge = dict(type='mmpretrain.ResizeEdge', scale=16, edge='short', backend='pillow', interpolation='bicubic')
 training_pipeline = [
+    enlarge,  # before the crop, which would otherwise be of whole pixels of 8
     dict(type='KeyedMultiView', num_views=[1, 1], transforms=views),
     dict(type='mmpretrain.PackInputs'),
 ]
-evaluation_pipeline = [
-    dict(type='mmpretrain.ResizeEdge', scale=16, edge='short', backend='pillow', interpolation='bicubic'),
-    dict(type='mmpretrain.PackInputs'),
-]
+evaluation_pipeline = [enlarge, dict(type='mmpretrain.PackInputs')]
 
 train_dataloader = dict(
     batch_size=128,
