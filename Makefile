@@ -31,7 +31,7 @@ format: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(CORE): setup.py constraints.txt
+$(CORE):
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e .
 	@# mmcv asks for the OpenCV with windows, which needs libGL; the headless one has the same functions without it.
@@ -41,7 +41,7 @@ $(CORE): setup.py constraints.txt
 	touch $@
 
 $(TEST): $(CORE)
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e .[test]
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	rm -f $(VENV)/.test-*
 	touch $@
 

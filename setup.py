@@ -31,14 +31,14 @@ class BuildWithConfigs(build_py):
 
 
 def version() -> str:
-    return re.search(r"__version__ = '(.+)'", (ROOT / 'mixcl/__init__.py').read_text()).group(1)
+    return re.search(r"__version__ = '(.+)'", (ROOT / 'mixcl/__init__.py').read_text(encoding='utf-8')).group(1)
 
 
 setup(
     name='mixcl',
     version=version(),
     description='Contrastive pretraining on mixed images: PatchMix and relatives, as tables of terms.',
-    long_description=(ROOT / 'README.md').read_text(),
+    long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     license='Apache-2.0',
     packages=find_packages(include=['mixcl', 'mixcl.*']),

@@ -148,7 +148,7 @@ def _same_source(a: Tensor, b: Tensor) -> Tensor:
 
 def _consecutive(first: Tensor, count: int, size: int) -> Tensor:
     """(..., count) the positions first, first + 1, ..., clamped to the last one."""
-    return (first[..., None] + torch.arange(count, device=first.device)).clamp_max(size - 1)
+    return (first[..., None] + torch.arange(count, device=first.device)).clamp_max(max(size - 1, 0))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ def reported_to_user() -> Iterator[None]:
         yield
     except UserError as error:
         sys.stdout.flush()
-        print(f'error: {error}', file=sys.stderr)
+        if os.environ.get('RANK', '0') == '0':  # of several processes one says it
+            print(f'error: {error}', file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print('\ninterrupted: the same command with --resume continues from the last finished epoch', file=sys.stderr)

@@ -19,6 +19,7 @@ from mmengine.registry import PARAM_SCHEDULERS as MMENGINE_PARAM_SCHEDULERS
 from mmengine.registry import TRANSFORMS as MMENGINE_TRANSFORMS
 from mmengine.registry import VISBACKENDS as MMENGINE_VISBACKENDS
 from mmengine.registry import VISUALIZERS as MMENGINE_VISUALIZERS
+from mmengine.registry import WEIGHT_INITIALIZERS as MMENGINE_WEIGHT_INITIALIZERS
 from mmengine.registry import Registry
 
 MODELS = Registry(
@@ -69,5 +70,6 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 # Still empty. They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
 MODEL_WRAPPERS = Registry('model wrapper', parent=MMENGINE_MODEL_WRAPPERS, scope='mixcl')
 OPTIMIZERS = Registry('optimizer', parent=MMENGINE_OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
+WEIGHT_INITIALIZERS = Registry('weight initializer', parent=MMENGINE_WEIGHT_INITIALIZERS, scope='mixcl')
 VISBACKENDS = Registry('visualization backend', parent=MMENGINE_VISBACKENDS, scope='mixcl')
 VISUALIZERS = Registry('visualizer', parent=MMENGINE_VISUALIZERS, scope='mixcl')

@@ -1,6 +1,7 @@
 """The host frameworks as tables of terms, on networks small enough for tests.
 
-Every host is a function of a mixer (None for the plain host) and the name of a backbone. Images are 8x8, local crops 4x4.
+Every host is a function of a mixer (None for the plain host) and the name of a backbone. Images are 8x8 pixels, local
+crops 4x4.
 """
 
 import torch
@@ -177,7 +178,7 @@ SHIFTS = dict(
 
 
 def without_gradient(host: str, backbone: str) -> set[str]:
-    """Parameters that shift all rows alike right before a batch normalisation, so that the loss does not depend on them."""
+    """Parameters that shift all rows alike right before a batch normalisation: the loss does not depend on them."""
     before_neck = {'backbone.ln1.bias'} if host in SHIFTS and backbone == 'vit' else set()
     return SHIFTS.get(host, set()) | before_neck
 

@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
 from mixcl.datasets import KeyedDataset, KeyedSampler, SampleKey, SyntheticImages
-from mixcl.distributed import gather_keys
+from mixcl.distributed import gather_rows
 from mixcl.encoders import SyncBatchNorm
 from mixcl.registry import MODELS
 
@@ -78,13 +78,11 @@ def _enter(rank: int, function: Callable[[int], object], folder: str) -> None:
 def everything(rank: int) -> dict:
     """What one process of the pair finds, by name."""
     rows = slice(FIRST_ROWS) if rank == 0 else slice(FIRST_ROWS, None)
-    keys = own_keys(rank).requires_grad_()
-    gathered = gather_keys(keys)
     return dict(
         norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
         low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
-        gathered=gathered.detach(),
-        gathered_with_gradient=gathered.requires_grad,
+        gathered=gather_rows(own_rows(rank)),
+        gathered_gradients={kind: gathered_gradient(rank, kind) for kind in ('global', 'slice')},
         learners={name: learner_step(name, rank) for name in LEARNERS},
         batches=hashed_batches(),
         same_view=hashed_views(synthetic()[SampleKey(SEED, 2, 4)]['inputs']),
@@ -125,9 +123,21 @@ def normalise_shifted(layer_type: type[nn.Module], dtype: str, rows: slice) -> T
     return layer_type(3)(x.to(getattr(torch, dtype))[rows]).detach()
 
 
-def own_keys(rank: int) -> Tensor:
+def own_rows(rank: int) -> Tensor:
     """(4, 3), not contiguous."""
     return torch.arange(12.0).view(3, 4).T + 100 * rank
+
+
+def factors(rank: int) -> Tensor:
+    """(8, 3), what a process's loss multiplies the gathered rows with."""
+    return torch.randn(8, 3, generator=torch.Generator().manual_seed(rank))
+
+
+def gathered_gradient(rank: int, kind: str) -> Tensor:
+    """(4, 3), what flows back to a process's rows."""
+    rows = own_rows(rank).requires_grad_()
+    (gather_rows(rows, kind) * factors(rank)).sum().backward()
+    return rows.grad
 
 
 def build_learner(name: str) -> ContrastiveLearner:
@@ -154,7 +164,7 @@ def learner_step(name: str, rank: int) -> dict:
     losses = parallel(crops(learner, rank), mode='loss')
     learner.parse_losses(losses)[0].backward()
     torch.optim.SGD(learner.parameters(), lr=LEARNING_RATE).step()
-    learner.end_step(PROGRESS)
+    learner.end_step(PROGRESS, 1)
     return dict(
         losses={key: value.detach() for key, value in losses.items() if 'loss' in key},
         gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
@@ -210,9 +220,9 @@ def mixing(rank: int) -> dict:
 class NotingLearner(ContrastiveLearner):
     """Notes which steps the train loop announces."""
 
-    def begin_step(self, key: StepKey) -> None:
+    def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
         self.steps = [*getattr(self, 'steps', []), tuple(key)]
-        super().begin_step(key)
+        super().begin_step(key, progress)
 
 
 def run(rank: int) -> dict:

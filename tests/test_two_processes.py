@@ -63,14 +63,21 @@ def test_batch_norm_of_inputs_with_a_large_mean_in_low_precision(pair: list[dict
     torch.testing.assert_close(together, expected, rtol=tolerance, atol=tolerance)
 
 
-# ----- keys -----
+# ----- gathering -----
 
 
-def test_keys_are_gathered_in_rank_order_without_gradient(pair: list[dict]) -> None:
-    expected = torch.cat([pairs.own_keys(rank) for rank in RANKS])
+def test_rows_are_gathered_in_rank_order(pair: list[dict]) -> None:
+    expected = torch.cat([pairs.own_rows(rank) for rank in RANKS])
     for found in pair:
-        assert torch.equal(found['gathered'], expected)
-        assert not found['gathered_with_gradient']
+        assert torch.equal(found['gathered'], expected) and not found['gathered'].requires_grad
+
+
+@pytest.mark.parametrize('rank', RANKS)
+def test_gathered_rows_pass_back_the_gradient_of_all_losses_or_of_their_own(pair: list[dict], rank: int) -> None:
+    own = slice(4 * rank, 4 * rank + 4)
+    gradients = pair[rank]['gathered_gradients']
+    close(gradients['global'], sum(pairs.factors(other) for other in RANKS)[own])
+    close(gradients['slice'], pairs.factors(rank)[own])
 
 
 # ----- the engine -----

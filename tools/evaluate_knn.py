@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mmengine.config import Config, DictAction
 from mmengine.fileio import dump
+from mmengine.model import is_model_wrapper
 
 from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher
 from mixcl.errors import UserError, reported_to_user
@@ -33,6 +34,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def configure(cfg: Config, args: argparse.Namespace) -> None:
     """Put the protocol of the command line into the config's test section."""
+    if args.out and not args.out.endswith('.json'):
+        raise UserError(f'--out takes a .json file, not {args.out!r}')
     if cfg.get('test_cfg') is None:
         raise UserError(f'{args.config} has no test_cfg: its data set has no labels, which kNN needs')
     cfg.test_evaluator = dict(type='KNNAccuracy', neighbours=tuple(args.neighbours), temperature=args.temperature)
@@ -58,7 +61,8 @@ def main() -> None:
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     if args.checkpoint == 'random':
-        runner.model.init_weights()
+        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        model.init_weights()
     metrics = runner.test()
     if runner.rank == 0:
         print_table(metrics)

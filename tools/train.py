@@ -65,7 +65,9 @@ def main() -> None:
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
-        runner.logger.info(f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png")}')
+        runner.logger.info(
+            f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'
+        )
     runner.train()
 
 

@@ -7,7 +7,7 @@ _base_ = [
     '../_base_/default_runtime.py',
 ]
 model = dict(
-    target=dict(type='EpochwiseEMA', epochs=300),
+    target=dict(type='EpochwiseEMA'),
     mixer=dict(num_mix=2),
     views=dict(view1=1, view2=1, local=8),
     streams=dict(local_mix=dict(mix='local')),

@@ -123,18 +123,42 @@ class ContrastiveLearner(BaseModel):
 
     def check_batch(self, crops: list[Tensor], batch_size: int) -> None:
         """Raise UserError if batches of ``batch_size`` images with crops of these shapes (C, h, w) cannot be used."""
-        self.recipe.check(crops, batch_size)
+        self.recipe.check(crops, batch_size, self.query_names | self.key_names)
+        self._check_patches(crops)
         self.target.check_batch(batch_size)
         check_queues(self.memory, self.recipe.views, batch_size)
+
+    def _check_patches(self, crops: list[Tensor]) -> None:
+        """A vision transformer would drop what is left over at the border, or resize its positions, without a word."""
+        patch_size, image_size = getattr(self.backbone, 'patch_size', None), getattr(self.backbone, 'img_size', None)
+        if patch_size is None or image_size is None:
+            return
+        for crop in crops:
+            height, width = crop.shape[-2:]
+            if height % patch_size or width % patch_size:
+                raise UserError(
+                    f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
+                    'model.backbone; make the size of the crops a multiple of patch_size'
+                )
+        if tuple(crops[0].shape[-2:]) != tuple(image_size):
+            raise UserError(
+                f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
+                f'model.backbone.img_size is {tuple(image_size)}; make them agree'
+            )
 
     def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
         """Say which step this is and which share of the run is over; its mixing is a function of the key."""
         self._key = key
         self.objective.begin_step(progress)
 
-    def end_step(self, progress: float) -> dict[str, float]:
-        """Let the target encoder follow after an optimiser step; returns values for the log."""
-        return self.target.update(self.backbone, self.neck, progress)
+    def end_step(self, progress: float, epochs: int) -> dict[str, float]:
+        """Let the target encoder follow after an optimiser step; returns values for the log.
+
+        Args:
+            progress: share of the run that is over, in (0, 1].
+            epochs: length of the run.
+        """
+        return self.target.update(self.backbone, self.neck, progress, epochs)
 
     # ----- one step -----
 

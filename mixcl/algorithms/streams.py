@@ -121,12 +121,13 @@ class StreamRecipe:
         first, second = list(by_view)[:2]
         return by_view | {first: by_view[second], second: by_view[first]}
 
-    def check(self, crops: list[Tensor], batch_size: int) -> None:
-        """Raise UserError if batches of such crops (C, h, w) cannot be turned into these streams."""
+    def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
+        """Raise UserError if batches of such crops (C, h, w) cannot be turned into the named streams."""
         by_view = self._by_view(crops)
-        for view in self.source.values():
-            for crop in by_view[view]:
-                self.mixer.check(batch_size, *crop.shape[-2:])
+        for name, view in self.source.items():
+            if name in names:
+                for crop in by_view[view]:
+                    self.mixer.check(batch_size, *crop.shape[-2:])
 
     def _by_view(self, crops: list[Tensor]) -> dict[str, list[Tensor]]:
         if len(crops) != sum(self.views.values()):

@@ -1,5 +1,6 @@
 """The table of terms: which query stream is pulled to which key stream, and how strongly."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -57,6 +58,8 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
     """
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        raise UserError(f'model.terms must be a list of rows (query stream, key stream, weight), not {rows!r}')
     terms = []
     for position, row in enumerate(rows):
         term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
@@ -97,6 +100,8 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
                 f'{place} has an unknown option {option!r}; {type(objective).__name__} knows '
                 f'{", ".join((*objective.options, "target", "negatives"))}'
             )
+    if not (math.isfinite(term.weight) and term.weight > 0):
+        raise UserError(f'{place} has weight {term.weight!r}; a weight is above 0, and a row can be deleted')
     if not isinstance(term.negatives, (list, tuple)):
         raise UserError(f"{place}: negatives must be a list such as ['own'], not {term.negatives!r}")
     if term.target not in TARGETS:

@@ -35,6 +35,7 @@ class ContrastiveViT(VisionTransformer):
 
     def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs) -> None:
         super().__init__(**kwargs)
+        self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
         self.fixed_position = fixed_position
         # Frozen here and not in init_weights, which runs after DistributedDataParallel has listed the parameters.
         self.pos_embed.requires_grad_(not fixed_position)

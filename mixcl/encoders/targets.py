@@ -48,12 +48,13 @@ class TargetEncoder(nn.Module, ABC):
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
         """Start again from the online weights (after their initialisation). Nothing to do without own weights."""
 
-    def update(self, backbone: nn.Module, neck: nn.Module, progress: float) -> dict[str, float]:
+    def update(self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int) -> dict[str, float]:
         """Follow the online weights after an optimiser step.
 
         Args:
             backbone, neck: the online encoder.
             progress: share of the run that is over after this step, in (0, 1].
+            epochs: length of the run.
 
         Returns:
             Values for the log.
@@ -150,13 +151,13 @@ class EMA(TargetEncoder):
         self.backbone.load_state_dict(backbone.state_dict())
         self.neck.load_state_dict(neck.state_dict())
 
-    def momentum_at(self, progress: float) -> float:
-        """m when a share ``progress`` of the run is over."""
+    def momentum_at(self, progress: float, epochs: int) -> float:
+        """m when a share ``progress`` of a run of so many epochs is over."""
         return self.final_momentum - (self.final_momentum - self.momentum) * (1 + math.cos(math.pi * progress)) / 2
 
     @torch.no_grad()
-    def update(self, backbone: nn.Module, neck: nn.Module, progress: float) -> dict[str, float]:
-        momentum = self.momentum_at(progress)
+    def update(self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int) -> dict[str, float]:
+        momentum = self.momentum_at(progress, epochs)
         online = [*backbone.parameters(), *neck.parameters()]
         own = [*self.backbone.parameters(), *self.neck.parameters()]
         get_ema_multi_avg_fn(momentum)(own, online, None)
@@ -167,16 +168,11 @@ class EMA(TargetEncoder):
 class EpochwiseEMA(EMA):
     """EMA whose momentum is constant within an epoch, as the PatchMix authors' code runs (by a shadowed index).
 
-    Args:
-        epochs: number of epochs of the run; the other arguments are EMA's.
+    Arguments as of :class:`EMA`.
     """
 
-    def __init__(self, backbone: nn.Module, neck: nn.Module, epochs: int, **kwargs: float) -> None:
-        super().__init__(backbone, neck, **kwargs)
-        self.epochs = epochs
-
-    def momentum_at(self, progress: float) -> float:
-        return super().momentum_at(math.floor(progress * self.epochs + 1e-9) / self.epochs)
+    def momentum_at(self, progress: float, epochs: int) -> float:
+        return super().momentum_at(math.floor(progress * epochs + 1e-9) / epochs, epochs)
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:

@@ -1,15 +1,18 @@
 """From the command line to a Runner: configs read and checked, processes joined, weights checked."""
 
+import logging
 import os
+import sys
 from pathlib import Path
 
 import torch
-from mmengine.config import Config
-from mmengine.runner import Runner, find_latest_checkpoint
+from mmengine.config import Config, ConfigDict
+from mmengine.logging import print_log
+from mmengine.runner import Runner
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, read_state_dict
+from mixcl.weights import check_fits, load_checkpoints_as_data, read_checkpoint, weights_of
 
 
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
@@ -25,6 +28,10 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     """
     if not Path(path).is_file():
         raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
+    # Modules that a config imports (custom_imports) may lie beside it.
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     try:
         cfg = Config.fromfile(path)
         cfg.items()  # imports what a config names by import
@@ -88,23 +95,39 @@ def build_runner(cfg: Config) -> Runner:
         UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
     """
     check_data_roots(cfg)
-    if not torch.cuda.is_available():
-        _unpin(cfg)
-    checkpoint = cfg.get('load_from')
-    if checkpoint is None and cfg.get('resume'):
-        checkpoint = find_latest_checkpoint(cfg.work_dir)
-    state = read_state_dict(checkpoint) if checkpoint else None
+    load_checkpoints_as_data()
+    for loader in _loaders(cfg):
+        if not loader.get('num_workers'):
+            loader.persistent_workers = False
+        if not torch.cuda.is_available():
+            loader.pin_memory = False  # torch would warn at every loader
+    resume = bool(cfg.get('resume'))
+    if resume and not cfg.get('load_from'):
+        cfg.load_from = newest_checkpoint(cfg.work_dir)
+        cfg.resume = resume = cfg.load_from is not None
+    path = cfg.get('load_from')
+    checkpoint = read_checkpoint(path, resumable=resume) if path else None
     runner = Runner.from_cfg(cfg)
-    if state is not None:
-        check_fits(runner.model, state, checkpoint)
+    if checkpoint is not None:
+        check_fits(runner.model, weights_of(checkpoint, path), path)
     return runner
 
 
-def _unpin(cfg: Config) -> None:
-    """Without a GPU there is nothing to pin memory for; torch would warn at every loader."""
+def newest_checkpoint(work_dir: str | Path) -> str | None:
+    """The newest checkpoint in a work dir, also if the folder was moved or copied; None, with a warning, if none."""
+    folder = Path(work_dir)
+    noted = folder / 'last_checkpoint'
+    candidates = [folder / Path(noted.read_text().strip()).name] if noted.is_file() else []
+    candidates += sorted(folder.glob('epoch_*.pth'), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in candidates:
+        if path.is_file():
+            return str(path)
+    print_log(f'--resume: there is no checkpoint in {folder}, the run starts from the beginning', level=logging.WARNING)
+    return None
+
+
+def _loaders(cfg: Config) -> list[ConfigDict]:
     parts = ('train', 'val', 'test')
     loaders = [cfg.get(f'{part}_dataloader') for part in parts]
     loaders += [(cfg.get(f'{part}_cfg') or {}).get('bank_dataloader') for part in parts]
-    for loader in loaders:
-        if loader is not None:
-            loader.pin_memory = False
+    return [loader for loader in loaders if loader is not None]

@@ -1,5 +1,7 @@
 """Any pretraining config, made small enough to run in under a minute on a CPU."""
 
+from collections.abc import Sequence
+
 from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
@@ -15,8 +17,8 @@ EPOCHS = 2
 def shrink_to_smoke(cfg: Config) -> None:
     """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
 
-    Batches of 8; images of at most 4x4 patches (a half or a quarter of the size where the backbone has none); 2 transformer blocks;
-    heads 256 wide; no workers. The changed config is stored in the run folder like any other.
+    Batches of 8; images of at most 4x4 patches (a half or a quarter of the size where the backbone has none); 2
+    transformer blocks; heads 256 wide; no workers. The changed config is stored in the run folder like any other.
 
     Raises:
         UserError: if the config is not one of a ContrastiveLearner.
@@ -62,7 +64,8 @@ def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: 
     for transform in _sized_transforms(pipeline):
         for name in ('scale', 'crop_size'):
             if name in transform:
-                transform[name] = max(multiple, round(transform[name] * scale / multiple) * multiple)
+                sides = [max(multiple, round(side * scale / multiple) * multiple) for side in _pair(transform[name])]
+                transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
     holder.dataset = ConfigDict(type='SyntheticImages', num_images=num_images, image_size=64, pipeline=pipeline)
 
 
@@ -87,4 +90,8 @@ def _sized_transforms(node: object) -> list[ConfigDict]:
 
 
 def _crop_sizes(loader: ConfigDict) -> list[int]:
-    return [transform['scale'] for transform in _sized_transforms(loader) if 'scale' in transform]
+    return [max(_pair(transform['scale'])) for transform in _sized_transforms(loader) if 'scale' in transform]
+
+
+def _pair(size: int | Sequence[int]) -> tuple[int, ...]:
+    return tuple(size) if isinstance(size, Sequence) else (size, size)

@@ -7,9 +7,11 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import StepKey
+from mixcl.datasets import KeyedSampler
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
+from mixcl.weights import PlainCheckpointHook
 
 
 @LOOPS.register_module()
@@ -21,6 +23,7 @@ class PretrainLoop(EpochBasedTrainLoop):
     - checks one sample and the batch size against the mixer when it is built;
     - starts the global generators of every step from (seed, step, rank), so that drop path and the like do not depend
       on the run's history, and tells the model which step it is;
+    - writes checkpoints that hold tensors and plain values only;
     - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
       gradient), before any hook looks at the weights.
 
@@ -34,6 +37,7 @@ class PretrainLoop(EpochBasedTrainLoop):
         super().__init__(runner, dataloader, **kwargs)
         # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
         self._check_data()
+        runner.register_hook(PlainCheckpointHook())
 
     def run(self) -> nn.Module:
         # A run that was started without a seed continues with that of its checkpoint.
@@ -47,7 +51,7 @@ class PretrainLoop(EpochBasedTrainLoop):
         self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
         outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
         if self.runner.optim_wrapper.should_update():
-            self._log(self._model.end_step((self.iter + 1) / self.max_iters))
+            self._log(self._model.end_step((self.iter + 1) / self.max_iters, self.max_epochs))
         self._log(dict(weight_decay=max(group['weight_decay'] for group in self._param_groups)))
         self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)
         self._iter += 1
@@ -66,6 +70,11 @@ class PretrainLoop(EpochBasedTrainLoop):
             self.runner.message_hub.update_scalar(f'train/{name}', value)
 
     def _check_data(self) -> None:
+        if not isinstance(self.dataloader.sampler, KeyedSampler):
+            raise UserError(
+                f'train_dataloader.sampler is a {type(self.dataloader.sampler).__name__}, with which every epoch would '
+                "see the same views; use sampler=dict(type='KeyedSampler')"
+            )
         dataset, batch_size = self.dataloader.dataset, self.dataloader.batch_size
         if len(self.dataloader) == 0:
             raise UserError(

@@ -3,11 +3,7 @@
 import json
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use('Agg')  # figures are written to files; no screen is needed
-
-from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 
 def draw_curves(work_dir: str | Path, path: str | Path) -> Path:
@@ -21,7 +17,8 @@ def draw_curves(work_dir: str | Path, path: str | Path) -> Path:
         The path.
     """
     train, evaluations = _read_log(work_dir)
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.8), layout='constrained')
+    figure = Figure(figsize=(10, 3.8), layout='constrained')
+    left, right = figure.subplots(1, 2)
     for name in sorted(key for key in train[0] if key.startswith('loss_')):
         left.plot([line['epoch'] for line in train], [line[name] for line in train], label=name.removeprefix('loss_'))
     left.set(xlabel='epoch', ylabel='loss', title='loss terms (query_key, weighted)')
@@ -34,7 +31,6 @@ def draw_curves(work_dir: str | Path, path: str | Path) -> Path:
             axis.legend()
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
-    pyplot.close(figure)
     return Path(path)
 
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import Tensor
@@ -11,10 +12,6 @@ from torch.utils.data import default_collate
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS, MIXERS
-
-matplotlib.use('Agg')  # figures are written to files; no screen is needed
-
-from matplotlib import pyplot
 
 
 def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 0) -> Path:
@@ -38,7 +35,7 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
         raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
     recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
     crops = _first_crops(cfg, num_images)
-    recipe.check([crop[0] for crop in crops], num_images)
+    recipe.check([crop[0] for crop in crops], num_images, set(names))
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
     return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)], path)
@@ -58,9 +55,8 @@ def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:
 
 def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Path:
     columns = len(pairs[0][1].images[:8])
-    figure, axes = pyplot.subplots(
-        2 * len(pairs), columns, figsize=(1.9 * columns, 4.2 * len(pairs)), squeeze=False, layout='constrained'
-    )
+    figure = Figure(figsize=(1.9 * columns, 4.2 * len(pairs)), layout='constrained')
+    axes = figure.subplots(2 * len(pairs), columns, squeeze=False)
     for row, (view, originals, name, mixed) in enumerate(pairs):
         for column in range(columns):
             _show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
@@ -69,11 +65,10 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Pat
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-    pyplot.close(figure)
     return path
 
 
-def _show(axis: pyplot.Axes, image: Tensor, title: str) -> None:
+def _show(axis: Axes, image: Tensor, title: str) -> None:
     axis.imshow(image.clamp(0, 1).permute(1, 2, 0).numpy(), interpolation='nearest')
     axis.set_title(title, fontsize=7)
     axis.axis('off')

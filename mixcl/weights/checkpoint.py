@@ -2,12 +2,33 @@
 
 from pathlib import Path
 
-import torch
 from mmengine.model import is_model_wrapper
-from mmengine.runner import CheckpointLoader
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
+from mixcl.weights.safe_loading import load_plain
+
+
+def read_checkpoint(path: str | Path, resumable: bool = False) -> dict:
+    """Read a checkpoint file on the CPU.
+
+    Args:
+        path: of the file.
+        resumable: whether a run is to be continued from it, which needs more than weights.
+
+    Raises:
+        UserError: if the file is missing, cannot be read, or lacks what is needed.
+    """
+    checkpoint = load_plain(path)
+    if not isinstance(checkpoint, dict):
+        raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
+    absent = [part for part in ('meta', 'optimizer', 'message_hub') if part not in checkpoint]
+    if resumable and absent:
+        raise UserError(
+            f'{path} holds weights but no state of a run ({", ".join(absent)} missing), so it cannot be resumed; to '
+            'start a new run from its weights use --cfg-options load_from=FILE'
+        )
+    return checkpoint
 
 
 def read_state_dict(path: str | Path) -> dict[str, Tensor]:
@@ -16,14 +37,16 @@ def read_state_dict(path: str | Path) -> dict[str, Tensor]:
     Raises:
         UserError: if the file is missing, cannot be read, or holds no weights.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise UserError(f'there is no checkpoint file {path}')
-    try:
-        checkpoint = CheckpointLoader.load_checkpoint(str(path), map_location='cpu', logger=None)
-    except Exception as error:  # the readers underneath raise whatever their archive formats raise
-        raise UserError(f'{path} cannot be read as a checkpoint: {_first_line(error)}') from error
-    state = checkpoint.get('state_dict', checkpoint) if isinstance(checkpoint, dict) else None
+    return weights_of(read_checkpoint(path), path)
+
+
+def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
+    """The weights in a checkpoint that was read from ``path``.
+
+    Raises:
+        UserError: if it holds none.
+    """
+    state = checkpoint.get('state_dict', checkpoint)
     if not state or not all(isinstance(value, Tensor) for value in state.values()):
         raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
     return {name.removeprefix('module.'): value for name, value in state.items()}
@@ -52,19 +75,3 @@ def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> 
         f'the checkpoint {path} is of another architecture than the config: {"; ".join(reasons)}; use the config it '
         'was trained with (a copy lies in its work_dir)'
     )
-
-
-def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Load a checkpoint into a model of the same architecture.
-
-    Raises:
-        UserError: if the file cannot be read or does not fit.
-    """
-    state = read_state_dict(path)
-    check_fits(model, state, path)
-    with torch.no_grad():
-        (model.module if is_model_wrapper(model) else model).load_state_dict(state)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -33,7 +33,7 @@ def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone
 
     before = {name: value.clone() for name, value in model.state_dict().items()}
     torch.optim.SGD(trained.values(), lr=0.1).step()
-    model.end_step(progress=0.1)
+    model.end_step(progress=0.1, epochs=1)
     after = model.state_dict()
     assert all(value.isfinite().all() for value in after.values())
     assert {name for name in moved if torch.equal(before[name], after[name])} == set()

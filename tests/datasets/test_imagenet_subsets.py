@@ -39,7 +39,7 @@ def test_tiny_imagenet_names_the_layout(tmp_path, tiny_imagenet):
     with pytest.raises(UserError, match=r'train is missing; expected under .*val_annotations\.txt'):
         TinyImageNet(str(tmp_path / 'elsewhere'))
     (tiny_imagenet / 'val/val_annotations.txt').write_text('val_0.JPEG\tn09\n')
-    with pytest.raises(UserError, match="line 1 of .* names the class 'n09'"):
+    with pytest.raises(UserError, match=r"line 1 of .* names the class 'n09'"):
         TinyImageNet(str(tiny_imagenet), split='val')
 
 

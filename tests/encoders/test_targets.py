@@ -23,14 +23,14 @@ def test_momentum_follows_the_cosine():
     """methods.md 0.4: m0 = .996 over 300 epochs."""
     target = EMA(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996)
     for epoch, expected in [(0, 0.996), (75, 0.9965858), (150, 0.998), (225, 0.9994142), (300, 1.0)]:
-        assert target.momentum_at(epoch / 300) == pytest.approx(expected, abs=1e-7)
+        assert target.momentum_at(epoch / 300, 300) == pytest.approx(expected, abs=1e-7)
 
 
 def test_epochwise_momentum_is_constant_within_an_epoch():
-    target = EpochwiseEMA(nn.Linear(1, 1), nn.Linear(1, 1), epochs=300, momentum=0.996)
-    steps = [target.momentum_at(step / 3000) for step in range(750, 760)]
+    target = EpochwiseEMA(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996)
+    steps = [target.momentum_at(step / 3000, 300) for step in range(750, 760)]
     assert len(set(steps)) == 1 and steps[0] == pytest.approx(0.9965858, abs=1e-7)
-    assert target.momentum_at(760 / 3000) > steps[0]
+    assert target.momentum_at(760 / 3000, 300) > steps[0]
 
 
 def test_update_equals_a_loop_over_parameters():
@@ -40,7 +40,7 @@ def test_update_equals_a_loop_over_parameters():
     with torch.no_grad():
         for parameter in [*backbone.parameters(), *neck.parameters()]:
             parameter.add_(torch.randn_like(parameter))
-    assert target.update(backbone, neck, 0.5) == dict(ema_momentum=pytest.approx(0.7))
+    assert target.update(backbone, neck, 0.5, 1) == dict(ema_momentum=pytest.approx(0.7))
     online = dict(backbone.named_parameters(prefix='backbone')) | dict(neck.named_parameters(prefix='neck'))
     for name, parameter in target.named_parameters():
         expected = 0.7 * before.get_parameter(name) + 0.3 * online[name]
@@ -57,7 +57,7 @@ def test_batch_norm_buffers_follow_the_targets_own_passes():
     assert not torch.equal(target.neck.bn0.running_mean, own_mean)
     assert torch.equal(neck.bn0.running_mean, online_mean)
     seen = target.neck.bn0.running_mean.clone()
-    target.update(backbone, neck, 0.1)
+    target.update(backbone, neck, 0.1, 1)
     assert torch.equal(target.neck.bn0.running_mean, seen)
 
 

@@ -51,7 +51,15 @@ RECIPES = {
 # width, depth, heads
 BACKBONES = {'vit-t2': (192, 12, 3), 'vit-s2': (384, 12, 12), 'vit-b2': (768, 12, 12), 'vit-s16': (384, 12, 12),
              'vit-b16': (768, 12, 12)}  # fmt: skip
-SIZES = dict(in100=(224, 16), cifar10=(32, 2), cifar100=(32, 2), in1k=(224, 16), folder=(224, 16), digits=(16, 4), fashionmnist=(28, 4))
+SIZES = dict(
+    in100=(224, 16),
+    cifar10=(32, 2),
+    cifar100=(32, 2),
+    in1k=(224, 16),
+    folder=(224, 16),
+    digits=(16, 4),
+    fashionmnist=(28, 4),
+)
 
 
 @functools.cache

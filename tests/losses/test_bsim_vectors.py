@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from vectors_as_images import learner, losses
+from losses.vectors_as_images import learner, losses
 
 NEXT = ([0, 1, 2, 3], [1, 2, 3, 0])
 """Four mixtures, each of an image and the next one."""
@@ -29,9 +29,7 @@ def first_image_for_both(place):
 def test_moco(among: str, expected: float) -> None:
     """Logit 1 with the owner, 0 with the partner and with the two keys of the queue, temperature .2, lambda .7."""
     objective = dict(type='InfoNCE', temperature=0.2, among=among, gather=False, negatives=['queue'])
-    model = learner(
-        (0.7,), ([0], [1]), objective=objective, memory=QUEUE, terms=[('mix1', 'view2', 1.0)]
-    )
+    model = learner((0.7,), ([0], [1]), objective=objective, memory=QUEUE, terms=[('mix1', 'view2', 1.0)])
     place = model.recipe.mixer.place
     model.recipe.mixer.place = lambda images, plan, generator=None: (images[:1], place(images, plan, generator)[1])
     units = torch.eye(4, dtype=torch.float64)

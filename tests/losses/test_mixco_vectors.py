@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from vectors_as_images import learner, losses
+from losses.vectors_as_images import learner, losses
 
 from mixcl.composition import Composition
 from mixcl.losses import InfoNCE, Negatives

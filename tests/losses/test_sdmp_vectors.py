@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from losses.vectors_as_images import learner, losses
 
 from mixcl.composition import Composition
 from mixcl.losses import DINODistillation, InfoNCE, LogMixture
@@ -63,3 +64,25 @@ def test_dino(keys: str, expected: float) -> None:
     mixtures = flipped(0.7, 0.6)
     target = mixtures.target(mixtures if keys == 'mixtures' else Composition.identity(2))
     assert objective(prepared_queries, prepared_keys, target)[0].item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('rule', 'keys', 'expected'),
+    [
+        ('overlap', 'view2', [[0.7, 0.3], [0.4, 0.6]]),
+        ('even', 'view2', [[0.5, 0.5], [0.5, 0.5]]),
+        ('owner', 'view2', [[1, 0], [0, 1]]),
+        ('even', 'mix2', [[0.5, 0.5], [0.5, 0.5]]),
+        ('owner', 'mix2', [[1, 0], [0, 1]]),
+    ],
+)
+def test_fixed_lambda_by_the_rule_of_a_row(rule: str, keys: str, expected: list) -> None:
+    """SDMP's ablation of lambda, through the engine: the loss of unit vectors is linear in the target."""
+    model = learner((0.7, 0.6), objective=dict(type='NegativeCosine'), terms=[('mix1', keys, 1.0, dict(target=rule))])
+    views = torch.tensor([[1.0, 0], [0, 1.0]], dtype=torch.float64)
+    mixed = torch.tensor([[0.7, 0.3], [0.4, 0.6]], dtype=torch.float64)
+    queries, vectors = (
+        torch.nn.functional.normalize(part, dim=1) for part in (mixed, mixed if 'mix' in keys else views)
+    )
+    by_hand = -(torch.tensor(expected) * (queries @ vectors.T)).sum(dim=1).mean()
+    assert losses(model, views, views)['mix1', keys] == pytest.approx(by_hand.item(), abs=1e-7)

@@ -151,7 +151,7 @@ def test_everything_follows_the_images_to_their_device(config):
 def test_a_learner_trains_a_step(config, pairing):
     config = config if config['type'] == 'Choice' else dict(config, pairing=pairing)
     model = tiny.build(mixer=config)
-    model.recipe.check([torch.zeros(3, 8, 8)] * 2, 5)
+    model.check_batch([torch.zeros(3, 8, 8)] * 2, 5)
     losses = model([torch.randn(5, 3, 8, 8), torch.randn(5, 3, 8, 8)], mode='loss')
     sum(value for name, value in losses.items() if 'loss' in name).backward()
     gradients = [p.grad for p in model.parameters() if p.requires_grad]

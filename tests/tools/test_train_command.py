@@ -16,12 +16,12 @@ from tools.command import run, start, stop
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 SMALL = (
     '--cfg-options',
-    'train_dataloader.num_workers=0', 'train_dataloader.persistent_workers=False',
+    'train_dataloader.num_workers=0',
     'train_dataloader.dataset.dataset.indices=256', 'val_cfg.bank_dataloader.dataset.indices=256',
-    'val_dataloader.num_workers=0', 'val_dataloader.persistent_workers=False',
-    'val_cfg.bank_dataloader.num_workers=0', 'val_cfg.bank_dataloader.persistent_workers=False',
-    'test_dataloader.num_workers=0', 'test_dataloader.persistent_workers=False',
-    'test_cfg.bank_dataloader.num_workers=0', 'test_cfg.bank_dataloader.persistent_workers=False',
+    'val_dataloader.num_workers=0',
+    'val_cfg.bank_dataloader.num_workers=0',
+    'test_dataloader.num_workers=0',
+    'test_cfg.bank_dataloader.num_workers=0',
     'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
 )  # fmt: skip
 

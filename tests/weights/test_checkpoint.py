@@ -1,14 +1,15 @@
 """Reading checkpoints, and refusing those that do not fit."""
 
+import os
 from pathlib import Path
 
 import pytest
 import torch
-from mmengine.runner import save_checkpoint
+from mmengine.runner import CheckpointLoader, save_checkpoint
 from torch import nn
 
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, load_weights, read_state_dict
+from mixcl.weights import check_fits, load_checkpoints_as_data, read_checkpoint, read_state_dict
 
 
 def layers(width: int = 3) -> nn.Module:
@@ -45,7 +46,7 @@ def test_reads_what_a_run_saves(tmp_path: Path) -> None:
     'content', [dict(state_dict={}), dict(epoch=1), [torch.zeros(1)], torch.zeros(2), dict(state_dict=dict(a=1))]
 )
 def test_a_file_without_weights_is_refused(tmp_path: Path, content: object) -> None:
-    with pytest.raises(UserError, match=r'checkpoint\.pth holds no weights'):
+    with pytest.raises(UserError, match=r'checkpoint\.pth (holds no weights|is no checkpoint)'):
         read_state_dict(save(tmp_path, content))
 
 
@@ -63,20 +64,36 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_state_dict(tmp_path / 'nothing.pth')
 
 
-def test_loads_weights_and_buffers(tmp_path: Path) -> None:
-    source, target = layers(), layers()
-    source[1].running_mean.fill_(5.0)
-    load_weights(target, save(tmp_path, source.state_dict()))
-    assert_equal(target.state_dict(), source.state_dict())
-
-
-def test_weights_of_another_shape_are_refused_and_nothing_is_loaded(tmp_path: Path) -> None:
-    path = save(tmp_path, layers(4).state_dict())
-    model = layers()
-    before = {name: value.clone() for name, value in model.state_dict().items()}
+def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
+    state = read_state_dict(save(tmp_path, layers(4).state_dict()))
     with pytest.raises(UserError, match=r'6 tensors have another shape.* 0\.weight is \(4, 2\) .* and \(3, 2\)'):
-        load_weights(model, path)
-    assert_equal(model.state_dict(), before)
+        check_fits(layers(), state, 'some.pth')
+
+
+class Payload:
+    """A pickle that runs a command when it is read."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple:
+        return os.mkdir, (str(self.marker),)
+
+
+def test_a_file_that_runs_code_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    path = save(tmp_path, dict(state_dict=layers().state_dict(), extra=Payload(tmp_path / 'ran')))
+    load_checkpoints_as_data()
+    with pytest.raises(UserError, match='holds more than tensors and plain values'):
+        read_state_dict(path)
+    with pytest.raises(UserError, match='holds more than tensors and plain values'):
+        CheckpointLoader.load_checkpoint(str(path))
+    assert not (tmp_path / 'ran').exists()
+
+
+def test_weights_alone_cannot_be_resumed(tmp_path: Path) -> None:
+    path = save(tmp_path, dict(state_dict=layers().state_dict()))
+    with pytest.raises(UserError, match=r'holds weights but no state of a run \(meta, optimizer, message_hub missing\)'):
+        read_checkpoint(path, resumable=True)
 
 
 def test_missing_and_unknown_names_are_told() -> None:

@@ -8,6 +8,7 @@ what was allocated before the step.
 import argparse
 import statistics
 import time
+from functools import partial
 
 import torch
 from mmengine.registry import DefaultScope
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from mixcl.algorithms import PatchSamplingLearner
+from mixcl.engine.activation_memory import activation_bytes as bytes_beside_weights
 from mixcl.registry import MODELS
 
 ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
@@ -67,23 +69,7 @@ def seconds(*arguments: object) -> float:
 
 def activation_bytes(model: PatchSamplingLearner, *arguments: object) -> int:
     """Memory of one step beyond weights, optimiser state and images."""
-    if torch.cuda.is_available():
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        step(model, *arguments)
-        return torch.cuda.max_memory_allocated() - before
-    weights = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
-    saved: dict[int, int] = {}
-
-    def note(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            saved[storage.data_ptr()] = storage.nbytes()  # once, however many operations saved it
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        step(model, *arguments)
-    return sum(saved.values())
+    return bytes_beside_weights(model, partial(step, model, *arguments))
 
 
 def measure(name: str, batch_size: int, repeats: int) -> None:

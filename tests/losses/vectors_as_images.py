@@ -26,7 +26,9 @@ class GivenShares:
         return self.shares
 
 
-def learner(shares: tuple[float, ...] = (), pairs: tuple[list[int], list[int]] | None = None, **config) -> ContrastiveLearner:
+def learner(
+    shares: tuple[float, ...] = (), pairs: tuple[list[int], list[int]] | None = None, **config
+) -> ContrastiveLearner:
     """A learner that mixes by Mixup, with the given lambdas and, in place of flips, the given owners and partners."""
     mixed = {'mix1': dict(mix='view1'), 'mix2': dict(mix='view2')}
     plain = dict(backbone=dict(type='PassThrough'), neck=dict(type='PassThrough'), target=dict(type='Shared'))

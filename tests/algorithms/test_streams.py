@@ -1,0 +1,63 @@
+"""Plans and coins of a step."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from mixcl.algorithms import StepKey, StreamRecipe
+from mixcl.registry import MIXERS
+
+BATCH = 6
+VIEWS = dict(view1=1, view2=1)
+MIXED = dict(mix1=dict(mix='view1'), mix2=dict(mix='view2'))
+
+
+def recipe(**settings: object) -> StreamRecipe:
+    return StreamRecipe(VIEWS, MIXED, MIXERS.build(dict(type='Mixup', pairing='permutation')), **settings)
+
+
+def crops() -> list[Tensor]:
+    """Every pixel of view 1 is positive and every pixel of view 2 is negative."""
+    return [torch.rand(BATCH, 3, 4, 4) + 0.1, -torch.rand(BATCH, 3, 4, 4) - 0.1]
+
+
+@pytest.mark.parametrize('shared', [True, False])
+def test_streams_share_one_plan_or_have_one_each(shared: bool) -> None:
+    key = StepKey(0, 5, 0)
+    first, second = (
+        recipe(shared_plan=shared).build(crops(), {'mix1', 'mix2'}, key)[name].composition for name in MIXED
+    )
+    assert torch.equal(first.weights, second.weights) == torch.equal(first.sources, second.sources) == shared
+
+
+@pytest.mark.parametrize('shared', [True, False])
+def test_a_stream_is_mixed_alike_whichever_others_a_step_needs(shared: bool) -> None:
+    views, key = crops(), StepKey(0, 5, 0)
+    alone = recipe(shared_plan=shared).build(views, {'mix2'}, key)['mix2'].images
+    assert torch.equal(alone, recipe(shared_plan=shared).build(views, {'view1', 'mix1', 'mix2'}, key)['mix2'].images)
+
+
+def swapped(made: StreamRecipe, step: int, rank: int = 0) -> bool:
+    streams = made.build(crops(), {'view1', 'view2', 'mix1'}, StepKey(0, step, rank))
+    signs = [streams[name].images.sign().unique().tolist() for name in ('view1', 'view2', 'mix1')]
+    assert signs in ([[1], [-1], [1]], [[-1], [1], [-1]]), 'a mixture follows its view'
+    return signs[0] == [-1]
+
+
+def test_one_coin_swaps_the_views_of_all_processes() -> None:
+    made = recipe(swap_views=0.5)
+    coins = [swapped(made, step) for step in range(200)]
+    assert 70 < sum(coins) < 130
+    assert coins[:50] == [swapped(made, step, rank=3) for step in range(50)]
+
+
+@pytest.mark.parametrize('probability', [0.0, 1.0])
+def test_never_and_always(probability: float) -> None:
+    made = recipe(swap_views=probability)
+    assert {swapped(made, step) for step in range(30)} == {bool(probability)}
+
+
+def test_half_batches_are_rows_of_global_images() -> None:
+    made = StreamRecipe(VIEWS, MIXED, MIXERS.build(dict(type='Mixup', pairing='halves')))
+    stream = made.build([crop[:5] for crop in crops()], {'mix1'}, StepKey(0, 0, rank=2))['mix1']
+    assert stream.composition.sources.tolist() == [[10, 12], [11, 13]] and len(stream.images) == 2

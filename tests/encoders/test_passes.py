@@ -1,0 +1,85 @@
+"""Which rows share a forward pass and batch statistics."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mixcl.encoders import Shared, StopGrad
+from mixcl.encoders.passes import Inputs, backbone_features, project
+from mixcl.errors import UserError
+
+
+def convolution() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4))
+
+
+def inputs(**settings: object) -> Inputs:
+    random = torch.Generator().manual_seed(0)
+    sizes = dict(view1=(4, 8), view2=(4, 8), mix1=(2, 8), local=(8, 4))
+    images = {name: torch.randn(n, 3, size, size, generator=random) for name, (n, size) in sizes.items()}
+    return Inputs(images, **settings)
+
+
+def encoded(backbone: nn.Module, *batches: Tensor) -> list[Tensor]:
+    maps = backbone(torch.cat(batches))
+    return list(maps.mean(dim=(2, 3)).split([len(batch) for batch in batches]))
+
+
+def test_streams_have_statistics_of_their_own_unless_they_are_joint() -> None:
+    given, backbone = inputs(joint=[('mix1', 'view1')]), convolution()
+    features = backbone_features(backbone, given)
+    assert list(features) == list(given.images)
+    assert {name: tuple(rows.shape) for name, rows in features.items()} == dict(
+        view1=(4, 4), view2=(4, 4), mix1=(2, 4), local=(8, 4)
+    )
+    images = given.images
+    for found, expected in zip(
+        (features['view1'], features['mix1']), encoded(backbone, images['view1'], images['mix1']), strict=True
+    ):
+        torch.testing.assert_close(found, expected)
+    for name in ('view2', 'local'):
+        torch.testing.assert_close(features[name], encoded(backbone, images[name])[0])
+
+
+def test_heads_share_statistics_within_a_group_of_different_sizes() -> None:
+    """A convolution encodes each size by itself; the head sees the group together."""
+    given, backbone, head = inputs(joint=[('view1', 'local')]), convolution(), nn.BatchNorm1d(4)
+    features = backbone_features(backbone, given)
+    outputs = project(head, features, given)
+    expected = head(torch.cat([features['view1'], features['local']]))
+    torch.testing.assert_close(torch.cat([outputs['view1'], outputs['local']]), expected)
+    torch.testing.assert_close(outputs['view2'], head(features['view2']))
+
+
+def test_a_group_of_which_some_streams_are_needed() -> None:
+    given = inputs(joint=[('view1', 'mix1'), ('view2', 'local')])
+    assert given.only({'local', 'view1', 'mix1'}).groups() == [['view1', 'mix1'], ['local']]
+
+
+def test_vectors_per_token_are_refused() -> None:
+    with pytest.raises(UserError, match='Flatten gives one vector for every token'):
+        backbone_features(nn.Flatten(start_dim=2), inputs())
+
+
+def test_shared_keys_are_the_online_projections_with_their_gradient() -> None:
+    backbone, head = convolution(), nn.Linear(4, 2)
+    target = Shared(backbone, head)
+    assert target.online_streams({'mix1'}, {'view2'}) == {'mix1', 'view2'} and not target.own_weights
+    assert not list(target.parameters()) and target.passes({'mix1'}, {'view2'}) == set()
+    given = inputs()
+    projections = project(head, backbone_features(backbone, given), given)
+    keys = target.keys(given.only({'view2'}), projections, backbone, head)
+    assert list(keys) == ['view2'] and keys['view2'] is projections['view2'] and keys['view2'].requires_grad
+
+
+def test_stopped_keys_are_encoded_once_and_without_gradient() -> None:
+    backbone, head = convolution(), nn.Linear(4, 2)
+    given = inputs()
+    online = given.only({'view1'})
+    projections = project(head, backbone_features(backbone, online), online)
+    rows = []
+    backbone.register_forward_hook(lambda module, arguments, output: rows.append(len(arguments[0])))
+    keys = StopGrad(backbone, head).keys(given.only({'view1', 'view2'}), projections, backbone, head)
+    assert rows == [4] and not any(value.requires_grad for value in keys.values())
+    assert torch.equal(keys['view1'], projections['view1'])

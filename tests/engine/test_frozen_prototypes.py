@@ -1,0 +1,47 @@
+"""The prototypes of DINO stay as they are in the first epochs, and train afterwards."""
+
+from types import SimpleNamespace
+
+import hosts
+import pytest
+import torch
+from mmengine.optim import OptimWrapper
+
+from mixcl.engine import FrozenPrototypesHook
+from mixcl.errors import UserError
+
+
+def runner_of(model: torch.nn.Module, **optimiser: object) -> SimpleNamespace:
+    """What the hook reads of a Runner."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    wrapper = OptimWrapper(torch.optim.AdamW(parameters, lr=0.1, weight_decay=0.5), **optimiser)
+    return SimpleNamespace(model=model, optim_wrapper=wrapper, epoch=0)
+
+
+def step(runner: SimpleNamespace) -> dict[str, torch.Tensor]:
+    """Values of the neck's parameters after one optimiser step."""
+    losses = runner.model([crop.float() for crop in hosts.crops(runner.model, 4)], mode='loss')
+    runner.optim_wrapper.update_params(sum(value for name, value in losses.items() if 'loss' in name))
+    return {name: parameter.detach().clone() for name, parameter in runner.model.neck.named_parameters()}
+
+
+@pytest.mark.parametrize('settings', [dict(), dict(clip_grad=dict(max_norm=3.0))])
+def test_prototypes_neither_move_nor_decay_in_the_first_epochs(settings: dict) -> None:
+    model = hosts.build(hosts.dino())
+    runner = runner_of(model, **settings)
+    FrozenPrototypesHook(epochs=2).before_train(runner)
+    before = {name: parameter.detach().clone() for name, parameter in model.neck.named_parameters()}
+    prototypes = {name for name in before if name.startswith('prototypes.')}
+    assert len(prototypes) == 2 and len(before) == 8
+    for epoch in (0, 1, 2):
+        runner.epoch = epoch
+        after = step(runner)
+        moved = {name for name in before if not torch.equal(before[name], after[name])}
+        assert moved == (set(before) if epoch == 2 else set(before) - prototypes)
+        before = after
+
+
+def test_another_head_is_refused() -> None:
+    runner = runner_of(hosts.build(hosts.byol()))
+    with pytest.raises(UserError, match=r'needs a DINOHead as .*, not a MLPHead'):
+        FrozenPrototypesHook().before_train(runner)

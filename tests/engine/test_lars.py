@@ -1,0 +1,85 @@
+"""MoCo v3's LARS against its formulas written out."""
+
+import pytest
+import torch
+from mmengine.optim import build_optim_wrapper
+
+from mixcl.engine import MoCoLARS
+from mixcl.registry import OPTIMIZERS
+
+SETTINGS = dict(weight_decay=0.01, momentum=0.9, trust_coefficient=0.001)
+
+
+def gradients(step: int, parameter: torch.Tensor) -> torch.Tensor:
+    random = torch.Generator().manual_seed(100 * step + parameter.ndim)
+    return torch.randn(parameter.shape, generator=random, dtype=parameter.dtype)
+
+
+def by_hand(values: torch.Tensor, rates: list[float]) -> torch.Tensor:
+    value, velocity = values.clone(), torch.zeros_like(values)
+    for step, rate in enumerate(rates):
+        direction = gradients(step, value)
+        if value.ndim > 1:
+            direction = direction + 0.01 * value
+            direction = 0.001 * value.pow(2).sum().sqrt() / direction.pow(2).sum().sqrt() * direction
+        velocity = 0.9 * velocity + direction
+        value = value - rate * velocity
+    return value
+
+
+@pytest.mark.parametrize('shape', [(4, 3), (2, 3, 2, 2), (5,), ()])
+def test_trajectory_under_a_changing_rate(shape: tuple[int, ...]) -> None:
+    """The rate multiplies the velocity and is not folded into it; 1-D parameters are neither decayed nor adapted."""
+    start = torch.randn(shape, dtype=torch.float64)
+    parameter = torch.nn.Parameter(start.clone())
+    optimiser = MoCoLARS([parameter], lr=1.0, **SETTINGS)
+    rates = [0.5, 1.0, 0.2, 0.05]
+    for step, rate in enumerate(rates):
+        optimiser.param_groups[0]['lr'] = rate
+        parameter.grad = gradients(step, parameter)
+        optimiser.step()
+    torch.testing.assert_close(parameter.detach(), by_hand(start, rates))
+
+
+def test_zero_gradients_and_zero_weights_stay_finite() -> None:
+    """Without decay a zero gradient moves nothing; zero weights take the gradient as it is."""
+    still, new = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2, 2))
+    still.grad, new.grad = torch.zeros(2, 2), torch.full((2, 2), 3.0)
+    MoCoLARS([still, new], lr=0.1, weight_decay=0.0).step()
+    assert torch.equal(still.data, torch.ones(2, 2))
+    torch.testing.assert_close(new.data, torch.full((2, 2), -0.3))
+
+
+def test_parameters_without_gradient_are_left_alone_and_a_closure_is_called() -> None:
+    trained, frozen = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2, 2))
+
+    def closure() -> torch.Tensor:
+        loss = (trained**2).sum()
+        loss.backward()
+        return loss
+
+    optimiser = MoCoLARS([trained, frozen], lr=0.1, **SETTINGS)
+    assert optimiser.step(closure).item() == 4
+    assert torch.equal(frozen.data, torch.ones(2, 2)) and frozen not in optimiser.state
+    assert trained.data.max() < 1
+
+
+def test_a_restored_state_continues_the_trajectory() -> None:
+    """Saved and loaded half-way, in a fresh optimiser."""
+    start = torch.randn(3, 3, dtype=torch.float64)
+    parameter, state = torch.nn.Parameter(start.clone()), None
+    for step in range(4):
+        optimiser = MoCoLARS([parameter], lr=0.5, **SETTINGS)
+        if state is not None:
+            optimiser.load_state_dict(state)
+        parameter.grad = gradients(step, parameter)
+        optimiser.step()
+        state = optimiser.state_dict()
+    torch.testing.assert_close(parameter.detach(), by_hand(start, [0.5] * 4))
+
+
+def test_a_config_names_it() -> None:
+    assert OPTIMIZERS.get('MoCoLARS') is MoCoLARS
+    model = torch.nn.Linear(2, 2)
+    wrapper = build_optim_wrapper(model, dict(optimizer=dict(type='mixcl.MoCoLARS', lr=0.3, weight_decay=1e-6)))
+    assert isinstance(wrapper.optimizer, MoCoLARS) and wrapper.optimizer.defaults['momentum'] == 0.9

@@ -1,0 +1,68 @@
+"""What the tests of the hosts have each of two processes do; importable, as spawned processes need it."""
+
+import hosts
+import torch
+from mmengine.model import MMDistributedDataParallel
+from torch import Tensor
+
+from mixcl.algorithms import ContrastiveLearner, StepKey
+
+BATCH = 4
+SEED, STEP, PROGRESS = 3, 11, 0.5
+# Lambda 1/2 is exact in float32, in which targets are kept.
+EVEN = dict(type='Mixup', share=dict(type='Uniform', low=0.5, high=0.5))
+
+SYNCHRONISED = hosts.BACKBONES['resnet'] | dict(norm_cfg=dict(type='mixcl.SyncBatchNorm'))
+
+WHOLE = {
+    'SimCLR': hosts.simclr(),
+    'SimCLR on a synchronised ResNet': hosts.simclr(backbone='resnet') | dict(backbone=SYNCHRONISED),
+    'BSIM on SimCLR': hosts.simclr(EVEN),
+    'SDMP on MoCo v3': hosts.moco_v3(EVEN),
+    'BYOL': hosts.byol(),
+    'BSIM on SimSiam': hosts.simsiam(EVEN),
+    'DINO': hosts.dino(),
+    'SDMP on DINO': hosts.dino(EVEN),
+    'MoCo v2 on a ResNet': hosts.moco_v2(backbone='resnet'),
+    'BSIM on MoCo v1 on a ResNet': hosts.moco_v1(EVEN, 'resnet'),
+}
+"""Models whose two processes equal one that has the whole batch."""
+
+SLICED = {'SimCLR, slice': hosts.simclr()}
+SLICED['SimCLR, slice']['objective'] = SLICED['SimCLR, slice']['objective'] | dict(gradient='slice')
+LOCAL = {'MixCo on MoCo v2': hosts.moco_v2(EVEN)}
+"""A model whose rows see the keys of their own process only."""
+
+EVERY = WHOLE | SLICED | LOCAL
+
+
+def build(name: str) -> ContrastiveLearner:
+    torch.manual_seed(0)
+    learner = hosts.build(EVERY[name]).double()
+    for parameter in learner.parameters():
+        parameter.data += 0.05 * torch.randn_like(parameter)
+    learner.target.copy_weights(learner.backbone, learner.neck)
+    return learner
+
+
+def crops(learner: ContrastiveLearner, rank: int) -> list[Tensor]:
+    return hosts.crops(learner, BATCH, seed=rank)
+
+
+def everything(rank: int) -> dict[str, dict]:
+    """What one process of the pair finds, by name."""
+    return {name: step(name, rank) for name in EVERY}
+
+
+def step(name: str, rank: int) -> dict[str, dict[str, Tensor]]:
+    """Losses, averaged gradients and buffers of one training step."""
+    learner = build(name)
+    parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
+    learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+    losses = parallel(crops(learner, rank), mode='loss')
+    learner.parse_losses(losses)[0].backward()
+    return dict(
+        losses={key: value.detach() for key, value in losses.items() if 'loss' in key},
+        gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
+        memory={key: value for key, value in learner.named_buffers() if key.startswith(('memory.', 'objective.'))},
+    )

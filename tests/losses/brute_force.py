@@ -1,0 +1,129 @@
+"""The objectives as loops over rows and columns in numpy's float64, and random inputs for them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.losses import Negatives
+from mixcl.registry import MIXERS
+
+ROWS, COLUMNS, WIDTH = 6, 6, 5
+NUMBER_OF_NEGATIVES = 7
+
+
+def vectors(*shape: int, seed: int = 0) -> Tensor:
+    """Random float64 vectors of length 1 along the last axis."""
+    random = torch.Generator().manual_seed(seed)
+    return torch.nn.functional.normalize(torch.randn(*shape, generator=random, dtype=torch.float64), dim=-1)
+
+
+def mixtures(n: int = ROWS, seed: int = 0, **mixer) -> Composition:
+    mixer = MIXERS.build(dict(type='Mixup') | mixer)
+    return mixer(torch.zeros(n, 3, 4, 4), torch.Generator().manual_seed(seed))[1]
+
+
+COMPOSITIONS = dict(
+    views=lambda: Composition.identity(ROWS),
+    pairs=lambda: mixtures(),
+    halves=lambda: mixtures(pairing='halves'),
+    patches=lambda: mixtures(type='PatchMix', num_mix=3, patch_size=1),
+    crops=lambda: Composition.cat([mixtures(seed=1), mixtures(seed=2)]),
+)
+"""What streams may count as, by name."""
+
+NEGATIVES = dict(
+    none=lambda rows: [],
+    shared=lambda rows: [Negatives(vectors(NUMBER_OF_NEGATIVES, WIDTH, seed=3))],
+    masked=lambda rows: [Negatives(vectors(NUMBER_OF_NEGATIVES, WIDTH, seed=3), mask(rows))],
+    per_row=lambda rows: [Negatives(vectors(rows, NUMBER_OF_NEGATIVES, WIDTH, seed=4))],
+    several=lambda rows: [
+        Negatives(vectors(NUMBER_OF_NEGATIVES, WIDTH, seed=3), mask(rows)),
+        Negatives(vectors(rows, NUMBER_OF_NEGATIVES, WIDTH, seed=4), mask(rows, seed=5)),
+        Negatives(vectors(2, WIDTH, seed=6)),
+    ],
+)
+"""Extra columns by name, for a number of rows."""
+
+
+def mask(rows: int, seed: int = 9) -> Tensor:
+    """Which negatives count for which row; for the first row only one does."""
+    keep = torch.rand(rows, NUMBER_OF_NEGATIVES, generator=torch.Generator().manual_seed(seed)) < 0.6
+    keep[0] = False
+    keep[0, 2] = True
+    return keep
+
+
+@dataclass
+class Case:
+    """Plain arrays of one call: target and membership (R, G), similarities (R, G), negatives as a list per row."""
+
+    target: np.ndarray
+    listed: np.ndarray
+    similarities: np.ndarray
+    negatives: list[list[float]]
+
+
+def case_of(queries: Tensor, keys: Tensor, query: Composition, key: Composition, negatives: list[Negatives]) -> Case:
+    """By loops over the compositions and vectors as they are; nothing of the library's targets is used."""
+    target, listed = targets_of(query, key)
+    queries, keys = queries.detach(), keys.detach()
+    extra: list[list[float]] = []
+    for row in range(len(queries)):
+        extra.append([])
+        for part in negatives:
+            own = (part.vectors if part.vectors.dim() == 2 else part.vectors[row]).detach()
+            for column in range(len(own)):
+                if part.keep is None or part.keep[row, column]:
+                    extra[-1].append(float(queries[row] @ own[column]))
+    return Case(target, listed, (queries @ keys.T).numpy(), extra)
+
+
+def targets_of(query: Composition, key: Composition) -> tuple[np.ndarray, np.ndarray]:
+    target = np.zeros((len(query), len(key)))
+    listed = np.zeros((len(query), len(key)), dtype=bool)
+    for i in range(len(query)):
+        for j in range(len(key)):
+            one, other = shares(query, i), shares(key, j)
+            listed[i, j] = bool(one.keys() & other.keys())
+            target[i, j] = sum(min(one[image], other[image]) for image in one.keys() & other.keys())
+        if target[i].sum() > 0:
+            target[i] /= target[i].sum()
+    return target, listed
+
+
+def shares(composition: Composition, row: int) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for image, share in zip(composition.sources[row].tolist(), composition.weights[row].tolist(), strict=True):
+        found[image] = found.get(image, 0.0) + share
+    return found
+
+
+def denominator(case: Case, row: int, column: int, among: str, temperature: float) -> float:
+    """What exp(s / temperature) of one column is divided by."""
+    logits = case.similarities[row] / temperature
+    against = dict(batch=logits, positives=logits[case.listed[row]], itself=logits[[column]])[among]
+    return float(np.exp(against).sum() + np.exp(np.array(case.negatives[row]) / temperature).sum())
+
+
+def probabilities(case: Case, among: str, temperature: float) -> np.ndarray:
+    """(R, G)"""
+    rows, columns = case.target.shape
+    table = np.zeros((rows, columns))
+    for i in range(rows):
+        for j in range(columns):
+            table[i, j] = np.exp(case.similarities[i, j] / temperature) / denominator(case, i, j, among, temperature)
+    return table
+
+
+def info_nce(case: Case, among: str, temperature: float, smoothing: float = 0.0) -> np.ndarray:
+    """(R,)"""
+    target = (1 - smoothing) * case.target + smoothing / case.target.shape[1]
+    return -(target * np.log(probabilities(case, among, temperature))).sum(axis=1)
+
+
+def log_mixture(case: Case, among: str, temperature: float) -> np.ndarray:
+    """(R,)"""
+    return -np.log((case.target * probabilities(case, among, temperature)).sum(axis=1))

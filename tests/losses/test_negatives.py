@@ -1,0 +1,199 @@
+"""Where negatives come from: rows of a stream, a queue, hard mixtures."""
+
+import pytest
+import torch
+from losses.brute_force import mixtures, vectors
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.errors import UserError
+from mixcl.losses import HardMix, NegativesContext, Queue, Rows
+
+WIDTH = 6
+
+
+def context(
+    composition: Composition,
+    queries: Tensor,
+    keys: Tensor,
+    others: Composition | None = None,
+    start: int = 0,
+    seed: int = 0,
+) -> NegativesContext:
+    """A step whose row goes from ``composition`` to views; stream 'others' is prepared from row ``start`` on."""
+    others = Composition.identity(len(keys)) if others is None else others
+    target = composition.target(Composition.identity(len(keys)))
+    return NegativesContext(
+        queries=queries,
+        composition=composition,
+        keys=keys,
+        target=target,
+        prepared=dict(others=keys),
+        compositions=dict(others=others),
+        starts=dict(others=start),
+        generator=torch.Generator().manual_seed(seed),
+    )
+
+
+# ----- rows of a stream -----
+
+
+def test_rows_leave_out_those_that_an_image_of_the_query_owns() -> None:
+    """Queries mix (0, 3), (1, 2), (2, 1), (3, 0); a mixture that only shows an image is another image's."""
+    flipped, keys = mixtures(4), vectors(4, WIDTH)
+    found = Rows('others')(context(flipped, keys, keys, others=flipped))
+    assert found.vectors is keys
+    owners_in_row = torch.tensor([[0, 3], [1, 2], [2, 1], [3, 0]])
+    expected = [[owner not in row for owner in range(4)] for row in owners_in_row.tolist()]
+    assert found.keep.tolist() == expected
+
+
+def test_rows_leave_out_an_image_that_is_listed_with_share_zero() -> None:
+    keys = vectors(3, WIDTH)
+    clipped = Composition(torch.tensor([[0, 1]]), torch.tensor([[1.0, 0.0]]), reach=1)
+    assert Rows('others')(context(clipped, keys[:1], keys)).keep.tolist() == [[False, False, True]]
+
+
+def test_rows_of_other_processes_all_count() -> None:
+    """Of 6 gathered rows, this process's start at 3."""
+    keys, own = vectors(6, WIDTH), Composition.identity(3, start=3)
+    case = context(own, keys[:3], keys, others=own, start=3)
+    keep = Rows('others')(case).keep
+    assert keep[:, :3].all() and keep[:, 3:].tolist() == (~torch.eye(3, dtype=torch.bool)).tolist()
+
+
+def test_rows_of_several_crops_of_an_image_are_all_left_out() -> None:
+    crops = Composition.cat([Composition.identity(3)] * 2)
+    keys = vectors(6, WIDTH)
+    keep = Rows('others')(context(Composition.identity(3), keys[:3], keys, others=crops)).keep
+    assert keep.tolist() == [[column % 3 != row for column in range(6)] for row in range(3)]
+
+
+# ----- queue -----
+
+
+def numbered(first: int, count: int) -> Tensor:
+    return torch.arange(first, first + count)[:, None].expand(-1, WIDTH).float()
+
+
+def test_a_queue_is_first_in_first_out_and_wraps_around() -> None:
+    queue = Queue(size=7, channels=WIDTH, fed_by='view2')
+    remembered: list[int] = []
+    for first in range(0, 24, 3):  # 7 is no multiple of 3
+        queue.push(numbered(first, 3))
+        remembered = (remembered + list(range(first, first + 3)))[-7:]
+        if first >= 6:
+            assert sorted(queue.vectors[:, 0].int().tolist()) == remembered
+    oldest_first = queue.vectors.roll(-int(queue.position), dims=0)[:, 0].int().tolist()
+    assert oldest_first == remembered
+
+
+def test_a_queue_starts_with_random_directions_and_is_stored() -> None:
+    queue = Queue(size=5, channels=WIDTH, fed_by='view2')
+    torch.testing.assert_close(queue.vectors.norm(dim=1), torch.ones(5))
+    queue.push(numbered(1, 3))
+    restored = Queue(size=5, channels=WIDTH, fed_by='view2')
+    restored.load_state_dict(queue.state_dict())
+    assert torch.equal(restored.vectors, queue.vectors) and restored.position == 3
+    assert not list(queue.parameters())
+
+
+def test_a_queue_takes_as_many_keys_as_it_holds_and_no_more() -> None:
+    queue = Queue(size=4, channels=WIDTH, fed_by='view2')
+    queue.push(numbered(0, 4))
+    assert queue.vectors[:, 0].tolist() == [0, 1, 2, 3] and queue.position == 0
+    with pytest.raises(UserError, match='the queue holds 4 keys, fewer than the 5 of one step'):
+        queue.push(numbered(0, 5))
+
+
+def test_what_a_step_read_does_not_change_when_the_queue_moves_on() -> None:
+    queue, keys = Queue(size=4, channels=WIDTH, fed_by='view2'), vectors(2, WIDTH).float()
+    found = queue(context(Composition.identity(2), keys, keys))
+    before = found.vectors.clone()
+    queue.push(numbered(0, 4))
+    assert torch.equal(found.vectors, before) and found.keep is None
+
+
+@pytest.mark.parametrize(('size', 'channels'), [(0, 4), (4, 0)])
+def test_an_empty_queue_is_refused(size: int, channels: int) -> None:
+    with pytest.raises(UserError, match='holds nothing'):
+        Queue(size, channels, fed_by='view2')
+
+
+# ----- hard mixtures -----
+
+BATCH = 9
+
+
+def hard_mixtures(composition: Composition, seed: int = 0, **settings: int) -> tuple[Tensor, NegativesContext]:
+    case = context(composition, vectors(len(composition), WIDTH, seed=1), vectors(BATCH, WIDTH, seed=2), seed=seed)
+    return HardMix(**settings)(case).vectors, case
+
+
+def hardest(case: NegativesContext, row: int, count: int) -> Tensor:
+    """The keys of images that are not in the query, nearest first."""
+    outside = torch.tensor([image for image in range(BATCH) if image not in case.composition.sources[row].tolist()])
+    nearest = (case.keys[outside] @ case.queries[row]).argsort(descending=True)
+    return case.keys[outside[nearest[:count]]]
+
+
+def in_cone(point: Tensor, corners: list[Tensor]) -> Tensor | None:
+    """The coefficients of a point as a combination of the corners, or None if it is none."""
+    basis = torch.stack(corners, dim=1)
+    solution = torch.linalg.lstsq(basis, point[:, None]).solution
+    return solution[:, 0] if torch.allclose(basis @ solution, point[:, None], atol=1e-6) else None
+
+
+@pytest.mark.parametrize('composition', [Composition.identity(BATCH), mixtures(BATCH)], ids=['views', 'pairs'])
+def test_mixed_points_are_convex_combinations_of_two_of_the_hardest_negatives(composition: Composition) -> None:
+    points, case = hard_mixtures(composition, hardest=3, mixed=8, mixed_with_query=0)
+    assert points.shape == (BATCH, 8, WIDTH)
+    torch.testing.assert_close(points.norm(dim=2), torch.ones(BATCH, 8, dtype=torch.float64))
+    for row in range(BATCH):
+        corners = hardest(case, row, 3)
+        for point in points[row]:
+            pairs = [in_cone(point, [corners[i], corners[j]]) for i in range(3) for j in range(i + 1, 3)]
+            assert any(found is not None and (found > -1e-6).all() for found in pairs)
+
+
+def test_points_mixed_with_the_query_hold_less_than_half_of_it() -> None:
+    points, case = hard_mixtures(mixtures(BATCH), hardest=2, mixed=0, mixed_with_query=6)
+    for row in range(BATCH):
+        for point in points[row]:
+            found = [in_cone(point, [case.queries[row], corner]) for corner in hardest(case, row, 2)]
+            (own, other) = next(coefficients for coefficients in found if coefficients is not None)
+            assert 0 <= own < other
+
+
+def test_points_are_a_function_of_the_step_and_carry_no_gradient() -> None:
+    settings = dict(hardest=4, mixed=3, mixed_with_query=2)
+    first, _ = hard_mixtures(mixtures(BATCH), **settings)
+    assert torch.equal(first, hard_mixtures(mixtures(BATCH), **settings)[0])
+    assert not torch.equal(first, hard_mixtures(mixtures(BATCH), seed=1, **settings)[0])
+    queries = vectors(BATCH, WIDTH).requires_grad_()
+    assert not HardMix(**settings)(context(Composition.identity(BATCH), queries, queries)).vectors.requires_grad
+
+
+def test_asking_for_more_than_the_pool_takes_the_whole_pool() -> None:
+    """Every negative of the batch is drawn at some time."""
+    points, case = hard_mixtures(Composition.identity(BATCH), hardest=1024, mixed=400, mixed_with_query=0)
+    nearest = (points @ case.keys.T).amax(dim=1)  # (R, keys): how near some point comes to each key
+    own = torch.eye(BATCH, dtype=torch.bool)
+    assert nearest[~own].min() > 0.99
+
+
+def test_a_row_that_shares_an_image_with_every_key_gets_none_and_others_keep_theirs() -> None:
+    sources = torch.tensor([[0, 1, 2], [0, 1, 1]])
+    composition = Composition(sources, torch.full((2, 3), 1 / 3), reach=2)
+    keys = vectors(3, WIDTH)
+    found = HardMix(hardest=2, mixed=3, mixed_with_query=1)(context(composition, keys[:2], keys))
+    assert found.keep.tolist() == [[False] * 4, [True] * 4]
+    torch.testing.assert_close(found.vectors[1, :3], keys[2].expand(3, -1))  # the only one there is
+
+
+@pytest.mark.parametrize(
+    'settings', [dict(hardest=0), dict(mixed=0, mixed_with_query=0), dict(mixed=-1, mixed_with_query=4)]
+)
+def test_nothing_to_mix_is_refused(settings: dict) -> None:
+    with pytest.raises(UserError, match='leave nothing to mix'):
+        HardMix(**settings)

@@ -1,0 +1,189 @@
+"""Every objective against loops in float64, its gradients against finite differences, and the edges of a batch."""
+
+import numpy as np
+import pytest
+import torch
+from losses import brute_force
+from losses.brute_force import COMPOSITIONS, NEGATIVES, WIDTH, case_of, mixtures, vectors
+from torch import Tensor
+
+from mixcl.composition import Composition
+from mixcl.errors import UserError
+from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, Negatives
+
+TEMPERATURE = 0.3
+AMONG = ('batch', 'positives', 'itself')
+PAIRS = [('views', 'views'), ('pairs', 'views'), ('halves', 'views'), ('pairs', 'pairs'), ('crops', 'patches')]
+"""(query composition, key composition), all of whose rows share something with some key."""
+
+
+def agree(rows: Tensor, expected: np.ndarray) -> None:
+    # Targets are float32.
+    np.testing.assert_allclose(rows.detach().numpy(), expected, rtol=1e-6, atol=1e-7)
+
+
+def drawn(query: str, key: str) -> tuple[Composition, Composition, Tensor, Tensor]:
+    of_queries, of_keys = COMPOSITIONS[query](), COMPOSITIONS[key]()
+    return of_queries, of_keys, vectors(len(of_queries), WIDTH, seed=1), vectors(len(of_keys), WIDTH, seed=2)
+
+
+ROW_KINDS = [
+    (among, negatives) for among in AMONG for negatives in NEGATIVES if among == 'batch' or negatives != 'none'
+]
+
+
+@pytest.mark.parametrize(('query', 'key'), PAIRS)
+@pytest.mark.parametrize(('among', 'negatives'), ROW_KINDS)
+@pytest.mark.parametrize('smoothing', [0.0, 0.2])
+def test_info_nce(query: str, key: str, among: str, negatives: str, smoothing: float) -> None:
+    of_queries, of_keys, queries, keys = drawn(query, key)
+    extra = NEGATIVES[negatives](len(queries))
+    rows = InfoNCE(TEMPERATURE, among=among)(queries, keys, of_queries.target(of_keys), extra, smoothing=smoothing)
+    case = case_of(queries, keys, of_queries, of_keys, extra)
+    agree(rows, brute_force.info_nce(case, among, TEMPERATURE, smoothing))
+
+
+@pytest.mark.parametrize(('query', 'key'), PAIRS)
+@pytest.mark.parametrize(('among', 'negatives'), ROW_KINDS)
+def test_log_mixture(query: str, key: str, among: str, negatives: str) -> None:
+    of_queries, of_keys, queries, keys = drawn(query, key)
+    extra = NEGATIVES[negatives](len(queries))
+    rows = LogMixture(TEMPERATURE, among=among, temperature_scale=2)(queries, keys, of_queries.target(of_keys), extra)
+    case = case_of(queries, keys, of_queries, of_keys, extra)
+    agree(rows, 2 * TEMPERATURE * brute_force.log_mixture(case, among, TEMPERATURE))
+
+
+def test_a_rows_own_temperature_divides_and_scales() -> None:
+    of_queries, of_keys, queries, keys = drawn('pairs', 'views')
+    objective, target = InfoNCE(0.2, temperature_scale=2), of_queries.target(of_keys)
+    rows = objective(queries, keys, target, temperature=TEMPERATURE)
+    case = case_of(queries, keys, of_queries, of_keys, [])
+    agree(rows, 2 * TEMPERATURE * brute_force.info_nce(case, 'batch', TEMPERATURE))
+
+
+@pytest.mark.parametrize(('query', 'key'), PAIRS)
+def test_negative_cosine(query: str, key: str) -> None:
+    of_queries, of_keys, queries, keys = drawn(query, key)
+    objective = NegativeCosine(scale=2)
+    prepared = objective.prepare_query(3 * queries), objective.prepare_key(0.1 * keys)
+    target = brute_force.targets_of(of_queries, of_keys)[0]
+    agree(objective(*prepared, of_queries.target(of_keys)), -2 * (target * (queries @ keys.T).numpy()).sum(axis=1))
+
+
+@pytest.mark.parametrize(('query', 'key'), PAIRS)
+def test_dino(query: str, key: str) -> None:
+    """The cross-entropy is linear in the teacher: mixing the keys equals mixing the losses."""
+    of_queries, of_keys, student, teacher = drawn(query, key)
+    objective = DINODistillation(WIDTH)
+    objective.centre.copy_(vectors(1, WIDTH, seed=5))
+    rows = objective(objective.prepare_query(student), objective.prepare_key(teacher), of_queries.target(of_keys))
+    sharp = np.exp((teacher.numpy() - objective.centre.double().numpy()) / 0.07)
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    soft = np.exp(student.numpy() / 0.1)
+    soft /= soft.sum(axis=1, keepdims=True)
+    cross_entropies = -(sharp[None] * np.log(soft)[:, None]).sum(axis=2)  # (R, n)
+    agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * cross_entropies).sum(axis=1))
+
+
+# ----- gradients -----
+
+OBJECTIVES = {
+    **{f'InfoNCE {among}': InfoNCE(TEMPERATURE, among=among, smoothing=0.1) for among in AMONG},
+    **{f'LogMixture {among}': LogMixture(TEMPERATURE, among=among) for among in AMONG},
+    'NegativeCosine': NegativeCosine(),
+    'DINODistillation': DINODistillation(WIDTH),
+}
+
+
+@pytest.mark.parametrize('name', OBJECTIVES)
+def test_gradients_with_respect_to_raw_queries_keys_and_negatives(name: str) -> None:
+    objective = OBJECTIVES[name].double()
+    of_queries, of_keys, queries, keys = drawn('pairs', 'pairs')
+    target, keep = of_queries.target(of_keys), brute_force.mask(len(queries))
+    extra = vectors(brute_force.NUMBER_OF_NEGATIVES, WIDTH, seed=3) if objective.takes_negatives else None
+
+    def rows(raw_queries: Tensor, raw_keys: Tensor, *negatives: Tensor) -> Tensor:
+        parts = [Negatives(part, keep) for part in negatives]
+        return objective(objective.prepare_query(raw_queries), objective.prepare_key(raw_keys), target, parts)
+
+    inputs = [2 * queries, 0.5 * keys] + ([extra] if extra is not None else [])
+    assert torch.autograd.gradcheck(rows, [value.clone().requires_grad_() for value in inputs])
+
+
+# ----- edges -----
+
+
+@pytest.mark.parametrize('among', AMONG)
+@pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
+def test_a_row_whose_negatives_are_all_masked_has_a_finite_loss_and_gradient(kind: type[InfoNCE], among: str) -> None:
+    of_queries, of_keys, queries, keys = drawn('pairs', 'views')
+    extra = vectors(3, WIDTH, seed=3).requires_grad_()
+    keep = torch.ones(len(queries), 3, dtype=torch.bool)
+    keep[1] = False
+    queries.requires_grad_()
+    rows = kind(TEMPERATURE, among=among)(queries, keys, of_queries.target(of_keys), [Negatives(extra, keep)])
+    rows.sum().backward()
+    assert rows.isfinite().all() and queries.grad.isfinite().all() and extra.grad.isfinite().all()
+    case = case_of(queries, keys, of_queries, of_keys, [Negatives(extra, keep)])
+    expected = brute_force.info_nce if kind is InfoNCE else brute_force.log_mixture
+    agree(rows, expected(case, among, TEMPERATURE))
+
+
+def zero_shares() -> tuple[Composition, Composition]:
+    """Boxes clipped to nothing: mixtures that list a partner of whom they show nothing."""
+    sources = torch.tensor([[0, 1], [1, 0], [2, 3], [3, 2]])
+    weights = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.6, 0.4], [0.3, 0.7]])
+    return Composition(sources, weights, reach=2), Composition.identity(4)
+
+
+@pytest.mark.parametrize('among', AMONG)
+def test_an_image_with_share_zero_belongs_to_the_row(among: str) -> None:
+    """It is one of the row's positives, with weight 0, and so stands in the denominator of 'positives'."""
+    mixed, views = zero_shares()
+    queries, keys = vectors(4, WIDTH, seed=1), vectors(4, WIDTH, seed=2)
+    extra = NEGATIVES['shared'](4)
+    target = mixed.target(views)
+    assert target.support(4)[0].tolist() == [True, True, False, False] and target.dense(4)[0].tolist() == [1, 0, 0, 0]
+    rows = InfoNCE(TEMPERATURE, among=among)(queries, keys, target, extra)
+    agree(rows, brute_force.info_nce(case_of(queries, keys, mixed, views, extra), among, TEMPERATURE))
+
+
+@pytest.mark.parametrize('among', AMONG)
+@pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
+def test_rows_that_share_nothing_are_named_and_give_no_gradient(kind: type[InfoNCE], among: str) -> None:
+    """Views against the mixtures of halves of an odd batch; and a row that lists a key's image with share 0."""
+    half = mixtures(5, pairing='halves')
+    views = Composition.identity(5)
+    sources = torch.cat([views.sources.expand(-1, 2), torch.tensor([[4, 0]])])
+    weights = torch.cat([torch.full((5, 2), 0.5), torch.tensor([[1.0, 0.0]])])
+    rows_of = Composition(sources, weights)
+    target = rows_of.target(half)
+    assert target.valid.tolist() == [True, True, True, True, False, False]
+    queries = vectors(6, WIDTH, seed=1).requires_grad_()
+    losses = kind(TEMPERATURE, among=among)(queries, vectors(2, WIDTH, seed=2), target, NEGATIVES['shared'](6))
+    torch.where(target.valid, losses, 0.0).sum().backward()
+    assert losses[:4].isfinite().all() and queries.grad.isfinite().all()
+    assert queries.grad[4:].abs().max() == 0 and queries.grad[:4].abs().sum(dim=1).min() > 0
+
+
+@pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
+@pytest.mark.parametrize('among', ['positives', 'itself'])
+def test_contrast_without_any_other_column_is_refused(kind: type[InfoNCE], among: str) -> None:
+    views = Composition.identity(3)
+    with pytest.raises(UserError, match=f"among='{among}' needs negatives"):
+        kind(among=among)(torch.eye(3), torch.eye(3), views.target(views))
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (lambda: InfoNCE(among='all'), "among must be one of batch, positives, itself, not 'all'"),
+        (lambda: InfoNCE(gradient='local'), "gradient must be 'global' or 'slice', not 'local'"),
+        (lambda: InfoNCE(negatives='queue'), r"negatives='queue' must be a list, such as \['queue'\]"),
+        (lambda: LogMixture(smoothing=0.1), 'no label smoothing, but smoothing=0.1'),
+        (lambda: NegativeCosine(scale=0), 'scale must be above 0, not 0'),
+    ],
+)
+def test_values_that_cannot_work_are_refused(build, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        build()

@@ -1,0 +1,143 @@
+"""Two processes with half of a batch each train every host as one process with the whole batch does."""
+
+import functools
+
+import host_pairs
+import pairs
+import pytest
+import torch
+from host_pairs import BATCH, LOCAL, PROGRESS, SEED, STEP, WHOLE
+from pairs import RANKS
+from torch import Tensor
+from torch.nn import functional
+
+from mixcl.algorithms import ContrastiveLearner, StepKey, Stream
+from mixcl.composition import Composition
+from mixcl.encoders.sync_batch_norm import has_batch_norm
+from mixcl.randomness import generator
+
+close = functools.partial(torch.testing.assert_close, rtol=1e-8, atol=1e-8)
+
+
+@pytest.fixture(scope='module')
+def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """What the two processes found."""
+    return pairs.run_pair(host_pairs.everything, tmp_path_factory.mktemp('hosts'))
+
+
+def whole_batch(learner: ContrastiveLearner) -> dict[str, Stream]:
+    """The streams of both processes, each mixed within its process, one after the other."""
+    names = learner.query_names | learner.key_names
+    parts = [learner.recipe.build(host_pairs.crops(learner, rank), names, StepKey(SEED, STEP, rank)) for rank in RANKS]
+    return {
+        name: Stream(
+            torch.cat([part[name].images for part in parts]),
+            Composition.cat([part[name].composition for part in parts]),
+        )
+        for name in parts[0]
+    }
+
+
+def by_halves(learner: ContrastiveLearner) -> None:
+    """Give each process's rows batch statistics of their own in the online backbone, where they are not shared."""
+    encode = learner.backbone.forward
+    learner.backbone.forward = lambda images: torch.cat([encode(half)[-1] for half in images.chunk(2)])
+
+
+def outcome(learner: ContrastiveLearner, losses: list[dict[str, Tensor]]) -> dict[str, dict[str, Tensor]]:
+    """Losses, gradients of their mean over the processes, and what the step remembers."""
+    means = {key: sum(found[key] for found in losses) / len(losses) for key in losses[0] if 'loss' in key}
+    sum(means.values()).backward()
+    return dict(
+        losses={key: value.detach() for key, value in means.items()},
+        gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
+        memory={key: value for key, value in learner.named_buffers() if key.startswith(('memory.', 'objective.'))},
+    )
+
+
+@functools.cache
+def one_process(name: str) -> dict[str, dict[str, Tensor]]:
+    learner = host_pairs.build(name)
+    learner.begin_step(StepKey(SEED, STEP, 0), PROGRESS)
+    if name in LOCAL:
+        found = []
+        for rank in RANKS:
+            learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+            found.append(learner(host_pairs.crops(learner, rank), mode='loss'))
+            learner.memory['queue'].load_state_dict(host_pairs.build(name).memory['queue'].state_dict())
+        return outcome(learner, found)
+    streams = whole_batch(learner)
+    learner.build_streams = lambda crops, data_samples: streams
+    if has_batch_norm(learner.backbone) and 'synchronised' not in name:
+        by_halves(learner)
+    return outcome(learner, [learner([], mode='loss')])
+
+
+@pytest.mark.parametrize('name', [*WHOLE, *LOCAL])
+def test_losses_are_those_of_one_process(pair: list[dict], name: str) -> None:
+    expected = one_process(name)['losses']
+    close({key: (pair[0][name]['losses'][key] + pair[1][name]['losses'][key]) / 2 for key in expected}, expected)
+    assert pair[0][name]['losses'] != pair[1][name]['losses']
+
+
+@pytest.mark.parametrize('name', [*WHOLE, *LOCAL])
+@pytest.mark.parametrize('rank', RANKS)
+def test_gradients_are_those_of_one_process(pair: list[dict], name: str, rank: int) -> None:
+    expected = one_process(name)['gradients']
+    assert max(gradient.abs().max() for gradient in expected.values()) > 1e-3
+    close(pair[rank][name]['gradients'], expected)
+
+
+@pytest.mark.parametrize('name', [name for name in WHOLE if 'DINO' in name or 'MoCo v2' in name or 'MoCo v1' in name])
+@pytest.mark.parametrize('rank', RANKS)
+def test_queues_and_centres_hold_what_all_processes_found(pair: list[dict], name: str, rank: int) -> None:
+    expected = one_process(name)['memory']
+    before = dict(host_pairs.build(name).named_buffers())
+    assert expected and all(not torch.equal(value, before[key]) for key, value in expected.items())
+    close(pair[rank][name]['memory'], expected)
+
+
+# ----- written out -----
+
+
+@pytest.mark.parametrize('name', [name for name in WHOLE if name.endswith('on a ResNet')])
+def test_keys_are_encoded_in_the_shuffled_blocks(pair: list[dict], name: str) -> None:
+    """One process encodes each block of the permuted batch by itself and puts the rows back in their places."""
+    learner = host_pairs.build(name)
+    images = torch.cat([host_pairs.crops(learner, rank)[1] for rank in RANKS])
+    order = torch.randperm(2 * BATCH, generator=generator(SEED, STEP, 'shuffle', 'view2'))
+    assert order[:BATCH].sort().values.tolist() != list(range(BATCH)), 'the blocks must mix the processes'
+    keys = torch.empty(2 * BATCH, 12, dtype=torch.float64)
+    with torch.no_grad():
+        for block in order.chunk(2):
+            keys[block] = functional.normalize(learner.target.neck(learner.target.backbone(images[block])[-1]), dim=1)
+    for found in pair:
+        close(found[name]['memory']['memory.queue.vectors'][: 2 * BATCH], keys)
+
+
+def sliced_gradients() -> dict[str, Tensor]:
+    """SimCLR's gradients when a process takes the other one's keys as constants: NT-Xent written out."""
+    learner = host_pairs.build('SimCLR')
+    views = [torch.cat([host_pairs.crops(learner, rank)[view] for rank in RANKS]) for view in range(2)]
+    z1, z2 = (functional.normalize(learner.neck(learner.backbone(view)[-1]), dim=1) for view in views)
+    losses = []
+    for rank in RANKS:
+        own = torch.arange(2 * BATCH) // BATCH == rank
+        k1, k2 = (torch.where(own[:, None], z, z.detach()) for z in (z1, z2))
+        for queries, positives, others in ((z1, k2, k1), (z2, k1, k2)):
+            same = queries @ others.T / 0.5
+            same = same.masked_fill(torch.eye(2 * BATCH, dtype=torch.bool), -torch.inf)
+            logits = torch.cat([queries @ positives.T / 0.5, same], dim=1)
+            rows = functional.cross_entropy(logits, torch.arange(2 * BATCH), reduction='none')
+            losses.append(0.5 * rows[own].mean())
+    (sum(losses) / len(RANKS)).backward()
+    return {key: p.grad for key, p in learner.named_parameters() if p.requires_grad}
+
+
+def test_sliced_gradients_leave_out_what_other_processes_want_of_our_keys(pair: list[dict]) -> None:
+    sliced, whole = sliced_gradients(), one_process('SimCLR')['gradients']
+    for found in pair:
+        close(found['SimCLR, slice']['gradients'], sliced)
+        close(found['SimCLR, slice']['losses'], found['SimCLR']['losses'])
+    flat, flat_whole = (torch.cat([value.flatten() for value in table.values()]) for table in (sliced, whole))
+    assert (flat - flat_whole).norm() > 0.05 * flat_whole.norm()
