@@ -2,9 +2,9 @@
 
 ``python tools/complexity.py configs/patchmix/vit-s2_cifar10.py`` on a CPU, with ``--device cuda --amp`` on a GPU.
 
-An iteration is all views of a batch of synthetic images: forward passes, backward pass, optimiser, target encoder. FLOPs
-count a multiplication and an addition as two. The papers say "GFLOPs" without saying of what. APS's figures agree with
-ours for one image, both directions, without the products inside of attention. PatchMix's agree with twice that.
+An iteration is all views of a batch of synthetic images: forward passes, backward pass, optimiser, target encoder.
+FLOPs count a multiplication and an addition as two. The papers say "GFLOPs" without saying of what: APS's agree with
+ours of one image in both directions without the products inside of attention, PatchMix's with twice that.
 """
 
 import argparse

@@ -10,22 +10,14 @@ from pathlib import Path
 
 import torch
 from mmengine.config import DictAction
-from mmengine.model import BaseModel
-from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 
 from mixcl.engine.launch import build_runner, read_config
 from mixcl.errors import reported_to_user
-from mixcl.evaluation.features import extract
-from mixcl.evaluation.knn import knn_accuracy
-from mixcl.evaluation.linear_probe import linear_probe_accuracy
-from mixcl.evaluation.raw_pixels import RawPixels
-from mixcl.randomness import seed_global_generators
-from mixcl.registry import MODELS
+from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
 from mixcl.visualization import draw_curves, mix_preview
 
 CONFIG = Path(__file__).parent.parent / 'configs/patchmix/vit-xs4_digits.py'
-NEIGHBOURS = 10
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -37,32 +29,14 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def accuracies(runner: Runner, model: BaseModel, encoders: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """kNN and linear-probe top-1 accuracy in [0, 1], by encoder."""
-    loop = runner.val_loop
-    bank, bank_labels = extract(model, loop.bank_dataloader, encoders)
-    queries, labels = extract(model, loop.dataloader, encoders)
-    return {
-        name: (
-            knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1'] / 100,
-            linear_probe_accuracy(bank[name], bank_labels, queries[name], labels) / 100,
-        )
-        for name in encoders
-    }
-
-
 def evaluate(runner: Runner) -> dict[str, tuple[float, float]]:
     """Accuracies of a random encoder, of the pixels, and of the pretrained encoders, by row of the table."""
-    seed_global_generators(runner.seed, 'random encoder')
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        untrained = MODELS.build(dict(runner.cfg.model, data_preprocessor=runner.cfg.data_preprocessor))
-        pixels = RawPixels(runner.cfg.data_preprocessor)
-    untrained.init_weights()
+    baselines = baseline_accuracies(runner)
     trained = accuracies(runner, runner.model, runner.model.encoder_names)
     names = dict(online='pretrained, online encoder', target='pretrained, EMA encoder')
     return {
-        'raw pixels': accuracies(runner, pixels, ('pixels',))['pixels'],
-        'randomly initialised encoder': accuracies(runner, untrained, ('online',))['online'],
+        'raw pixels': baselines['pixels'],
+        'randomly initialised encoder': baselines['online'],
         **{names[encoder]: values for encoder, values in trained.items()},
     }
 

@@ -1,8 +1,9 @@
-"""What cannot work together, said when a model is built instead of in its first step."""
+"""What cannot work together, said in a sentence, and mostly when a model is built."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from mmengine.dist import get_world_size
+from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.losses import Objective, Queue
@@ -55,6 +56,16 @@ def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective,
     if len(set(known.values())) > 1:
         listed = ', '.join(f'{name}={width}' for name, width in known.items())
         raise UserError(f'the vectors that are compared have different lengths: {listed}; make these numbers equal')
+
+
+def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> None:
+    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects them."""
+    for value in features.values():
+        if in_channels is not None and value.shape[1] != in_channels:
+            raise UserError(
+                f'the backbone gives features of {value.shape[1]} channels, but model.neck.in_channels={in_channels}; '
+                'set it to what the backbone gives'
+            )
 
 
 def check_queues(memory: Mapping[str, Queue], crops: Mapping[str, int], batch_size: int) -> None:

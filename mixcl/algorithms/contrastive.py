@@ -8,7 +8,7 @@ from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.algorithms.checks import build_memory, check_joint, check_names, check_queues, check_widths
+from mixcl.algorithms.checks import build_memory, check_features, check_joint, check_names, check_queues, check_widths
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.distributed import gather_rows
@@ -87,6 +87,7 @@ class ContrastiveLearner(BaseModel):
         check_joint(joint, self.recipe.names)
         check_widths(neck, predictor, self.objective, self.memory)
         self.joint = joint
+        self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
@@ -182,6 +183,7 @@ class ContrastiveLearner(BaseModel):
         inputs = self._inputs(streams)
         online = inputs.only(self.target.online_streams(self.query_names, self.key_names))
         features = backbone_features(self.backbone, online)
+        check_features(features, self.neck_channels)
         projections = project(self.neck, features, online)
         raw_keys = self.target.keys(inputs.only(self.key_names), projections, self.backbone, self.neck)
 

@@ -12,7 +12,7 @@ from mmengine.runner import Runner
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, load_checkpoints_as_data, read_checkpoint, weights_of
+from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, weights_of
 
 
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
@@ -106,10 +106,12 @@ def build_runner(cfg: Config) -> Runner:
         cfg.load_from = newest_checkpoint(cfg.work_dir)
         cfg.resume = resume = cfg.load_from is not None
     path = cfg.get('load_from')
-    checkpoint = read_checkpoint(path, resumable=resume) if path else None
+    checkpoint = read_checkpoint(path) if path else None
     runner = Runner.from_cfg(cfg)
     if checkpoint is not None:
         check_fits(runner.model, weights_of(checkpoint, path), path)
+        if resume:
+            check_resumable(checkpoint, path)
     return runner
 
 

@@ -9,26 +9,26 @@ from mixcl.errors import UserError
 from mixcl.weights.safe_loading import load_plain
 
 
-def read_checkpoint(path: str | Path, resumable: bool = False) -> dict:
+def read_checkpoint(path: str | Path) -> dict:
     """Read a checkpoint file on the CPU.
 
-    Args:
-        path: of the file.
-        resumable: whether a run is to be continued from it, which needs more than weights.
-
     Raises:
-        UserError: if the file is missing, cannot be read, or lacks what is needed.
+        UserError: if the file is missing, cannot be read, or holds no dict.
     """
     checkpoint = load_plain(path)
     if not isinstance(checkpoint, dict):
         raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
+    return checkpoint
+
+
+def check_resumable(checkpoint: dict, path: str | Path) -> None:
+    """Raise :class:`UserError` unless a run can be continued from the checkpoint, which needs more than weights."""
     absent = [part for part in ('meta', 'optimizer', 'message_hub') if part not in checkpoint]
-    if resumable and absent:
+    if absent:
         raise UserError(
             f'{path} holds weights but no state of a run ({", ".join(absent)} missing), so it cannot be resumed; to '
             'start a new run from its weights use --cfg-options load_from=FILE'
         )
-    return checkpoint
 
 
 def read_state_dict(path: str | Path) -> dict[str, Tensor]:

@@ -136,6 +136,12 @@ def test_batches_that_fit_pass(host: str) -> None:
     model.check_batch([crop[0] for crop in hosts.crops(model, 1)], 8)
 
 
+def test_a_neck_for_another_backbone() -> None:
+    model = hosts.build(hosts.moco_v3(), neck=hosts.moco_v3(backbone='resnet')['neck'])
+    with pytest.raises(UserError, match=r'features of 16 channels, but model.neck.in_channels=32'):
+        model([torch.randn(4, 3, 8, 8)] * 2, mode='loss')
+
+
 def test_a_backbone_that_gives_a_vector_per_token() -> None:
     backbone = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_type='raw')
     model = hosts.build(hosts.moco_v3(), backbone=backbone)

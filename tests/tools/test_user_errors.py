@@ -19,7 +19,7 @@ from mixcl.registry import MODELS
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 FOLDER = 'configs/patchmix/vit-s16_folder.py'
 TINY = (
-    'model.backbone.arch.num_layers=1', 'model.backbone.img_size=32', 'train_dataloader.batch_size=4',
+    'model.backbone.arch.num_layers=1', 'train_dataloader.batch_size=4',
     'train_cfg.max_epochs=1', 'default_hooks.logger.interval=1',
 )  # fmt: skip
 _numbers = itertools.count()

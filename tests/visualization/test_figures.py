@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine.tiny_runs import run_config
-from matplotlib import pyplot
+from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
@@ -32,17 +32,17 @@ def write_log(work_dir: Path, name: str, lines: list[dict]) -> None:
 
 @pytest.fixture
 def titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Keeps the titles and labels of a figure as it is closed."""
+    """The titles and labels of the figures that are saved."""
     seen: list[str] = []
+    savefig = Figure.savefig
 
-    def close(figure: pyplot.Figure) -> None:
+    def listened(figure: Figure, *args, **kwargs) -> None:
         for axis in figure.axes:
             seen.extend([axis.get_title(), *axis.get_legend_handles_labels()[1]])
+        savefig(figure, *args, **kwargs)
 
-    monkeypatch.setattr(pyplot, 'close', close)
-    yield seen
-    monkeypatch.undo()
-    pyplot.close('all')
+    monkeypatch.setattr(Figure, 'savefig', listened)
+    return seen
 
 
 def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path, titles: list[str]) -> None:

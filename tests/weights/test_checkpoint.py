@@ -9,7 +9,7 @@ from mmengine.runner import CheckpointLoader, save_checkpoint
 from torch import nn
 
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, load_checkpoints_as_data, read_checkpoint, read_state_dict
+from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, read_state_dict
 
 
 def layers(width: int = 3) -> nn.Module:
@@ -92,8 +92,10 @@ def test_a_file_that_runs_code_is_refused_and_does_not_run(tmp_path: Path) -> No
 
 def test_weights_alone_cannot_be_resumed(tmp_path: Path) -> None:
     path = save(tmp_path, dict(state_dict=layers().state_dict()))
-    with pytest.raises(UserError, match=r'holds weights but no state of a run \(meta, optimizer, message_hub missing\)'):
-        read_checkpoint(path, resumable=True)
+    with pytest.raises(
+        UserError, match=r'holds weights but no state of a run \(meta, optimizer, message_hub missing\)'
+    ):
+        check_resumable(read_checkpoint(path), path)
 
 
 def test_missing_and_unknown_names_are_told() -> None:

@@ -1,0 +1,53 @@
+"""kNN and linear probe on data sets so small that a minute is enough."""
+
+from collections.abc import Sequence
+
+from mmengine.model import BaseModel
+from mmengine.registry import DefaultScope
+from mmengine.runner import Runner
+
+from mixcl.evaluation.features import extract
+from mixcl.evaluation.knn import knn_accuracy
+from mixcl.evaluation.linear_probe import linear_probe_accuracy
+from mixcl.evaluation.raw_pixels import RawPixels
+from mixcl.randomness import seed_global_generators
+from mixcl.registry import MODELS
+
+NEIGHBOURS = 10
+
+
+def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """How well classes can be told from the frozen features of a model.
+
+    Args:
+        runner: whose validation loop has the labelled images: its bank to learn from, its queries to test on.
+        model: as for :func:`mixcl.evaluation.features.extract`.
+        encoders: names of encoders of the model.
+
+    Returns:
+        by encoder, the top-1 accuracies in [0, 1] of a vote among 10 neighbours and of a linear probe.
+
+    Raises:
+        UserError: if images are unlabelled.
+    """
+    loop = runner.val_loop
+    bank, bank_labels = extract(model, loop.bank_dataloader, encoders)
+    queries, labels = extract(model, loop.dataloader, encoders)
+    return {
+        name: (
+            knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1'] / 100,
+            linear_probe_accuracy(bank[name], bank_labels, queries[name], labels) / 100,
+        )
+        for name in encoders
+    }
+
+
+def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
+    """What to compare with: :func:`accuracies` of the raw ``pixels``, and of the ``online`` encoder as it is
+    initialised, by the run's seed."""
+    seed_global_generators(runner.seed, 'random encoder')
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        untrained = MODELS.build(dict(runner.cfg.model, data_preprocessor=runner.cfg.data_preprocessor))
+        pixels = RawPixels(runner.cfg.data_preprocessor)
+    untrained.init_weights()
+    return accuracies(runner, pixels, ('pixels',)) | accuracies(runner, untrained, ('online',))

@@ -1,0 +1,41 @@
+"""Models of timm by name, as backbones of a host."""
+
+import hosts
+import pytest
+import timm
+import torch
+
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+VIT = dict(model_name='vit_tiny_patch16_224', img_size=32, depth=1, embed_dim=16, num_heads=2, dynamic_img_size=True)
+
+
+@pytest.mark.parametrize('pool', ['token', 'avg'])
+def test_features_are_timms_own(pool: str) -> None:
+    backbone = MODELS.build(dict(type='TIMMViT', pool=pool, **VIT))
+    arguments = {name: value for name, value in VIT.items() if name != 'model_name'}
+    reference = timm.create_model(VIT['model_name'], num_classes=0, **arguments)
+    reference.load_state_dict(backbone.timm_model.state_dict())
+    images = torch.randn(3, 3, 32, 32)
+    tokens = reference.forward_features(images)
+    expected = tokens[:, 0] if pool == 'token' else tokens[:, 1:].mean(dim=1)
+    torch.testing.assert_close(backbone(images)[0], expected)
+
+
+@pytest.mark.parametrize(
+    ('backbone', 'width'),
+    [(dict(type='TIMMViT', **VIT), 16), (dict(type='mmpretrain.TIMMBackbone', model_name='test_resnet'), 96)],
+)
+def test_a_host_trains_on_it(backbone: dict, width: int) -> None:
+    neck = hosts.moco_v3()['neck'] | dict(in_channels=width)
+    model = hosts.build(hosts.moco_v3(dict(type='Mixup')), backbone=backbone, neck=neck)
+    losses = model([torch.randn(4, 3, 32, 32)] * 2, mode='loss')
+    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
+
+
+def test_all_tokens_are_refused() -> None:
+    model = hosts.build(hosts.moco_v3(), backbone=dict(type='mmpretrain.TIMMBackbone', **VIT))
+    with pytest.raises(UserError, match='TIMMBackbone gives one vector for every token'):
+        model([torch.randn(4, 3, 32, 32)] * 2, mode='loss')
