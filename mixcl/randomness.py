@@ -22,7 +22,7 @@ def seed_of(*key: int | str) -> int:
     for part in key:
         if isinstance(part, bool) or not isinstance(part, (int, str, np.integer)):
             raise TypeError(f'a random key is made of integers and strings, not {part!r} in {key!r}')
-    text = '\x1f'.join(f's{part}' if isinstance(part, str) else f'i{int(part)}' for part in key)
+    text = '\x1f'.join(f's{len(part)}:{part}' if isinstance(part, str) else f'i{int(part)}' for part in key)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), 'little') >> 1
 
 

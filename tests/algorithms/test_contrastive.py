@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional
 
 from mixcl.algorithms import StepKey
+from mixcl.algorithms.contrastive import _mean_over
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 
@@ -133,6 +134,39 @@ def test_mixing_is_a_function_of_seed_step_rank_and_stream():
     assert torch.equal(first, mixed(StepKey(0, 5, 0)))
     for other in [StepKey(1, 5, 0), StepKey(0, 6, 0), StepKey(0, 5, 1)]:
         assert not torch.equal(first, mixed(other))
+
+
+def test_one_plan_per_step_for_both_views_and_another_the_next_step():
+    mixer = dict(type='PatchMix', num_mix=(2, 4), patch_size=2, probability=0.5)
+    recipe = tiny.build(mixer=mixer).recipe
+    drawn = []
+    for step in range(60):
+        streams = recipe.build(views(), {'mix1', 'mix2'}, StepKey(0, step, 0))
+        numbers = {streams[name].composition.sources.shape[1] for name in ('mix1', 'mix2')}
+        assert len(numbers) == 1
+        drawn.extend(numbers)
+    assert set(drawn) == {1, 2, 4}
+
+
+def test_rows_without_a_shared_image_take_no_part_in_the_mean():
+    """Of seven images in halves the last is in no mixture: as a query against mixtures it has no target."""
+    halves = dict(type='Mixup', pairing='halves')
+    model = tiny.build(mixer=halves, terms=[('view1', 'mix2', 1.0)])
+    loss = model(views(), mode='loss')['loss_view1_mix2']
+    model_of_six = tiny.build(mixer=halves, terms=[('view1', 'mix2', 1.0)])
+    assert torch.isfinite(loss)
+    streams = model_of_six.recipe.build(views(), {'view1', 'mix2'}, StepKey(0, 0, 0))
+    target = streams['view1'].composition.target(streams['mix2'].composition)
+    assert target.valid.tolist() == [True] * 6 + [False]
+    rows, valid = torch.arange(1.0, 8.0), target.valid
+    assert _mean_over(rows, valid) == 3.5
+
+
+def test_crops_that_the_backbone_cannot_cut_are_refused():
+    with pytest.raises(UserError, match=r'patches of 2x2 of model.backbone'):
+        tiny.build(terms=[('view1', 'view2', 1.0)]).check_batch([torch.zeros(3, 9, 9)] * 2, 8)
+    with pytest.raises(UserError, match=r'img_size is \(8, 8\); make them agree'):
+        tiny.build(terms=[('view1', 'view2', 1.0)]).check_batch([torch.zeros(3, 16, 16)] * 2, 8)
 
 
 def test_ranks_have_their_own_global_image_ids():

@@ -1,0 +1,20 @@
+# Your own images as MoCo v3 crops them: 8 % of the image and more, bilinear.
+_base_ = './folder.py'
+
+crop = dict(
+    type='mmpretrain.RandomResizedCrop',
+    scale=224,
+    crop_ratio_range=(0.08, 1.0),
+    backend='pillow',
+    interpolation='bilinear',
+)
+training_pipeline = [
+    dict(type='LoadImage'),
+    dict(
+        type='KeyedMultiView',
+        num_views=[1, 1],
+        transforms=[[crop, *photometric] for photometric in _base_.photometric_views],
+    ),
+    dict(type='mmpretrain.PackInputs'),
+]
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))

@@ -1,0 +1,50 @@
+"""The initialisation of MoCo v3, which PatchMix and SDMP share."""
+
+import math
+
+import torch
+from mmpretrain.models import VisionTransformer
+
+from mixcl.registry import MODELS
+
+ARCH = dict(embed_dims=64, num_layers=2, num_heads=4, feedforward_channels=256)
+
+
+def build(**changes):
+    model = MODELS.build(dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=4, **changes))
+    model.init_weights()
+    return model
+
+
+def assert_uniform(weight: torch.Tensor, bound: float) -> None:
+    assert weight.abs().max() <= bound
+    torch.testing.assert_close(weight.std(), torch.tensor(bound / math.sqrt(3)), rtol=0.05, atol=0)
+
+
+def test_linear_layers_are_xavier_uniform_and_qkv_is_three_matrices():
+    layer = build().layers[0]
+    assert_uniform(layer.attn.qkv.weight, math.sqrt(6 / (64 + 64)))
+    assert_uniform(layer.attn.proj.weight, math.sqrt(6 / (64 + 64)))
+    assert_uniform(layer.ffn.layers[0][0].weight, math.sqrt(6 / (64 + 256)))
+    assert not any(bias.any() for name, bias in build().named_parameters() if name.endswith('qkv.bias'))
+
+
+def test_patch_embedding_and_tokens():
+    model = build()
+    assert_uniform(model.patch_embed.projection.weight, math.sqrt(6 / (3 * 4 * 4 + 64)))
+    assert 0 < model.cls_token.abs().max() < 1e-5
+    assert abs(model.pos_embed.std().item() - 0.02) < 0.002 and model.pos_embed.requires_grad
+
+
+def test_fixed_position_and_frozen_patch_embedding_are_not_trained():
+    model = build(fixed_position=True, frozen_patch_embed=True)
+    assert not model.pos_embed.requires_grad and not model.patch_embed.projection.weight.requires_grad
+    assert not model.pos_embed[:, 0].any(), 'the class token has no position'
+    torch.testing.assert_close(model.pos_embed[0, 1:].square().sum(1), torch.full((64,), 32.0))  # sin^2 + cos^2
+
+
+def test_weights_load_into_the_vision_transformer_of_mmpretrain():
+    model, plain = build(), VisionTransformer(arch=ARCH, img_size=32, patch_size=4)
+    plain.load_state_dict(model.state_dict())
+    images = torch.randn(2, 3, 32, 32)
+    torch.testing.assert_close(plain(images)[-1], model(images)[-1])
