@@ -1,5 +1,6 @@
 """Data sets, transforms and samplers that mmpretrain lacks; all samples are functions of a key."""
 
+import mixcl.quiet_imports
 from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder

@@ -3,6 +3,7 @@
 import hosts
 import pytest
 import torch
+from mmengine.registry import DefaultScope
 from mmpretrain.registry import MODELS as MMPRETRAIN
 from torch import Tensor, nn
 from torch.nn import functional
@@ -27,8 +28,10 @@ def our_model(host: str, backbone: str = 'resnet', **changes) -> ContrastiveLear
 
 def their_model(type_: str, ours: ContrastiveLearner, backbone: dict, neck: dict, head: dict, **rest) -> nn.Module:
     """mmpretrain's class with our online weights; parameters have one order in both."""
-    config = dict(type=type_, backbone=MMPRETRAIN.build(backbone), neck=neck, head=head, **rest)
-    theirs = MMPRETRAIN.build(config).double()
+    # Tests that ran before in this process may have left mixcl as the default scope.
+    with DefaultScope.overwrite_default_scope('mmpretrain'):
+        config = dict(type=type_, backbone=MMPRETRAIN.build(backbone), neck=neck, head=head, **rest)
+        theirs = MMPRETRAIN.build(config).double()
     copy_weights(ours.backbone, theirs.backbone)
     copy_weights(ours.neck, theirs.neck)
     if not isinstance(ours.predictor, nn.Identity):
