@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from mmengine.config import Config
 from tools.command import run
 
 from mixcl.composition import Composition
@@ -68,6 +69,14 @@ def test_the_library_example_of_the_readme_runs():
     exec(example, names)
     assert names['mixed'].shape == (8, 3, 224, 224)
     assert names['composition'].sources[0].tolist() == [0, 1, 2]
+
+
+def test_the_config_of_the_readme_is_that_of_the_file():
+    (example,) = code_blocks('README.md', 'model = dict(')
+    names = {}
+    exec(example, names)
+    model = Config.fromfile(ROOT / 'configs/_base_/models/patchmix.py').model
+    assert all(model[key] == value for key, value in names['model'].items())
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
