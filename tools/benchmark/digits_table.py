@@ -168,9 +168,13 @@ def page(found: dict[str, list[dict]], args: argparse.Namespace) -> str:
     rows = [method_row(name, found[name], found.get(HOSTS[name])) for name in args.methods]
     return f"""# Methods and their hosts on the digits
 
-Written by `{command}`, which repeats nothing that is done. The configs lie under `configs/digits_table/`: one small
-ViT, the views of the digits, batches of 128, AdamW; each method inherits its plain host (in bold) and changes the table
-of terms alone.
+```sh
+{command}
+```
+
+wrote this page; it repeats nothing that is done. The configs lie under `configs/digits_table/`: one small ViT, the
+views of the digits, batches of 128, AdamW; each method inherits its plain host (in bold) and changes the table of terms
+alone.
 
 {args.epochs} epoch(s) in {precision}, {args.seeds} seed(s): mean ± standard deviation over the seeds, in percent.
 kNN (k = 10) and linear probe are those of the frozen online encoder on the 360 test images, so that one image is 0.3
