@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from mmengine.config import Config
+from tools.command import run
 
 from mixcl.composition import Composition
 from mixcl.registry import MIXERS
@@ -42,12 +44,39 @@ def test_the_example_mixer_says_what_it_did(stripes):
     torch.testing.assert_close(composition.target(composition).dense(5), counted.target(counted).dense(5))
 
 
+def test_the_example_files_train_for_an_epoch(tmp_path):
+    (mixer,) = code_blocks('docs/your_own_mixer.md', '# my_mixers.py')
+    (config,) = code_blocks('docs/your_own_mixer.md', '# my_config.py')
+    assert len(mixer.splitlines()) <= 60
+    assert "_base_ = 'configs/" in config
+    (tmp_path / 'my_mixers.py').write_text(mixer)
+    (tmp_path / 'my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
+    options = ('train_cfg.max_epochs=1', 'train_dataloader.dataset.dataset.indices=256',
+               'train_dataloader.num_workers=0', 'default_hooks.logger.interval=1')  # fmt: skip
+    arguments = (tmp_path / 'my_config.py', '--work-dir', tmp_path / 'run', '--no-validate', '--cfg-options', *options)
+    result = run('tools/train.py', *arguments)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert 'Epoch(train) [1][2/2]' in result.stdout
+    for term in ('loss_view1_view2', 'loss_mix2_view1', 'loss_mix2_mix1'):
+        values = [float(value) for value in re.findall(rf'{term}: ([\d.naninf]+)', result.stdout)]
+        assert len(values) == 2 and all(0 < value < 20 for value in values)
+    assert (tmp_path / 'run/epoch_1.pth').exists()
+
+
 def test_the_library_example_of_the_readme_runs():
     (example,) = code_blocks('README.md', 'import torch')
     names = {}
     exec(example, names)
     assert names['mixed'].shape == (8, 3, 224, 224)
     assert names['composition'].sources[0].tolist() == [0, 1, 2]
+
+
+def test_the_config_of_the_readme_is_that_of_the_file():
+    (example,) = code_blocks('README.md', 'model = dict(')
+    names = {}
+    exec(example, names)
+    model = Config.fromfile(ROOT / 'configs/_base_/models/patchmix.py').model
+    assert all(model[key] == value for key, value in names['model'].items())
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)

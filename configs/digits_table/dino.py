@@ -3,7 +3,7 @@ _base_ = ['../_base_/models/dino.py', '../_base_/digits_table/local_crops.py']
 
 model = dict(
     backbone=dict(_delete_=True, **_base_.vit),
-    neck=dict(in_channels=96, hidden_channels=512, out_channels=1024),
+    neck=dict(in_channels=64, hidden_channels=512, out_channels=1024),
     target=dict(momentum=0.99),  # as the other hosts here
     objective=dict(num_prototypes=1024),
     views=dict(local=4),

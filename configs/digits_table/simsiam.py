@@ -3,6 +3,6 @@ _base_ = ['../_base_/models/simsiam_r50.py', '../_base_/digits_table/two_views.p
 
 model = dict(
     backbone=dict(_delete_=True, **_base_.vit),
-    neck=dict(in_channels=96, hidden_channels=512, out_channels=512),
+    neck=dict(in_channels=64, hidden_channels=512, out_channels=512),
     predictor=dict(in_channels=512, hidden_channels=128, out_channels=512),
 )

@@ -1,0 +1,58 @@
+"""kNN and linear probe together, on the digits."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.runner import Runner
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, normalize
+
+from mixcl.datasets import Digits
+from mixcl.engine.launch import build_runner, read_config
+from mixcl.evaluation.small_data import accuracies, baseline_accuracies
+
+
+def runner_of(folder: Path, seed: int) -> Runner:
+    cfg = read_config('configs/digits_table/mocov3.py', {'randomness.seed': seed})
+    cfg.work_dir = str(folder)
+    return build_runner(cfg)
+
+
+def pixels_and_labels(runner: Runner, loader: str) -> tuple:
+    node = runner.cfg.val_dataloader if loader == 'test' else runner.cfg.val_cfg.bank_dataloader
+    samples = list(Digits(split=loader, pipeline=node.dataset.pipeline))
+    pixels = torch.stack([sample['inputs'] for sample in samples]).flatten(1).numpy() / 127.5 - 1
+    return pixels, [sample['data_samples'].gt_label.item() for sample in samples]
+
+
+def test_raw_pixels_score_as_with_scikit_learn(tmp_path: Path) -> None:
+    runner = runner_of(tmp_path, seed=0)
+    knn, linear = baseline_accuracies(runner)['pixels']
+    (bank, bank_labels), (queries, labels) = (pixels_and_labels(runner, loader) for loader in ('train', 'test'))
+    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(bank, bank_labels)
+    assert linear == pytest.approx(probe.score(queries, labels), abs=1e-9)
+    # Cosine similarity ranks as Euclidean distance does on the sphere; our votes are weighted, so a few may differ.
+    vote = KNeighborsClassifier(10).fit(normalize(bank), bank_labels)
+    assert knn == pytest.approx(vote.score(normalize(queries), labels), abs=4 / 360)
+
+
+def test_the_untrained_encoder_is_a_function_of_the_seed(tmp_path: Path) -> None:
+    first, again, other = (
+        baseline_accuracies(runner_of(tmp_path / name, seed))['online']
+        for name, seed in (('first', 3), ('again', 3), ('other', 4))
+    )
+    assert first == again != other
+    assert all(0.2 < score < 1 for score in first)
+
+
+def test_every_encoder_is_evaluated_on_its_own(tmp_path: Path) -> None:
+    runner = runner_of(tmp_path, seed=0)
+    runner.model.init_weights()
+    for parameter in runner.model.target.backbone.patch_embed.parameters():
+        parameter.data.zero_()  # the target sees nothing: every image has the same features
+    scores = accuracies(runner, runner.model, ('online', 'target'))
+    assert scores['online'][1] > 0.4
+    assert scores['target'][1] == pytest.approx(0.1, abs=0.02)
