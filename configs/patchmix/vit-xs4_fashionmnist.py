@@ -1,4 +1,4 @@
-# A small ViT on Fashion-MNIST, 49 patches. Not from the paper; the quick start's recipe with more width.
+# A small ViT on Fashion-MNIST, 49 patches. Not from the paper; the quick start's recipe.
 _base_ = [
     '../_base_/models/patchmix.py',
     '../_base_/datasets/fashionmnist.py',
@@ -7,18 +7,18 @@ _base_ = [
 ]
 model = dict(
     backbone=dict(
-        arch=dict(embed_dims=192, num_layers=6, num_heads=3, feedforward_channels=768),
+        arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
         img_size=28,
         patch_size=4,
         drop_path_rate=0.0,
     ),
-    neck=dict(in_channels=192, hidden_channels=1024, out_channels=128),
-    predictor=dict(in_channels=128, hidden_channels=1024, out_channels=128),
+    neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
+    predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
     target=dict(momentum=0.99),  # short runs need a faster target
     mixer=dict(patch_size=4),
     terms=[('view1', 'view2', 1.0), ('mix2', 'view1', 1.0), ('mix2', 'mix1', 1.0)],
 )
-optim_wrapper = dict(optimizer=dict(lr=1e-3))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=4, final=1e-6, by_epoch=True, convert_to_iter_based=True)]
+optim_wrapper = dict(optimizer=dict(lr=2e-3))
+param_scheduler = [dict(type='WarmupCosineLR', warmup=3, final=1e-6, by_epoch=True, convert_to_iter_based=True)]
 auto_scale_lr = dict(base_batch_size=256)
-train_cfg = dict(max_epochs=40, val_interval=5)
+train_cfg = dict(max_epochs=30, val_interval=5)
