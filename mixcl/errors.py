@@ -13,6 +13,9 @@ class UserError(ValueError):
     The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``.
     """
 
+    of_one_process = False
+    """Whether one process of a distributed run meets it alone; otherwise all meet the same and the first tells."""
+
     def __init__(self, message: str) -> None:
         # torch raises an error of a data worker again with the worker's traceback in front of the sentence.
         super().__init__(message.rpartition('UserError: ')[2].strip())
@@ -25,7 +28,7 @@ def reported_to_user() -> Iterator[None]:
         yield
     except UserError as error:
         sys.stdout.flush()
-        if os.environ.get('RANK', '0') == '0':  # of several processes one says it
+        if error.of_one_process or os.environ.get('RANK', '0') == '0':
             print(f'error: {error}', file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -27,5 +27,7 @@ class NoReadableImage(UserError):
     the end of that text is the whole message, so that the user reads the same whatever the number of workers.
     """
 
+    of_one_process = True
+
     def __init__(self, message: str) -> None:
         super().__init__(message.rpartition(f'{type(self).__name__}: ')[2].strip())
