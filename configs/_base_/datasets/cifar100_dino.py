@@ -1,30 +1,10 @@
-# CIFAR-100 with two global crops of 32 pixels and eight local ones of 14 (DINO).
-_base_ = './cifar100.py'
+# CIFAR-100 with two global crops of 32 pixels and eight local ones of 14 (DINO): as CIFAR-10.
+_base_ = './cifar10_dino.py'
 
-global_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=32,
-    crop_ratio_range=(0.4, 1.0),
-    backend='pillow',
-    interpolation='bicubic',
-)
-local_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=14,
-    crop_ratio_range=(0.05, 0.4),
-    backend='pillow',
-    interpolation='bicubic',
-)
-training_pipeline = [
-    dict(type='RGBToBGR'),
-    dict(
-        type='KeyedMultiView',
-        num_views=[1, 1, 8],
-        transforms=[
-            *[[global_crop, *photometric] for photometric in _base_.photometric_views],
-            [local_crop, *_base_.local_photometric],
-        ],
-    ),
-    dict(type='mmpretrain.PackInputs'),
-]
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = dict(dataset=images)
+val_cfg = dict(bank_dataloader=dict(dataset=images))
+test_dataloader = val_dataloader
+test_cfg = val_cfg

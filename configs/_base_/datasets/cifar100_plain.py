@@ -1,16 +1,10 @@
-# CIFAR-100 with two equal views, without blur (i-mix, SDMP).
-_base_ = './cifar100.py'
+# CIFAR-100 with two equal views, without blur (i-mix, SDMP): as CIFAR-10.
+_base_ = './cifar10_plain.py'
 
-crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=32,
-    crop_ratio_range=(0.2, 1.0),
-    backend='pillow',
-    interpolation='bilinear',
-)
-training_pipeline = [
-    dict(type='RGBToBGR'),
-    dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, *_base_.cifar_photometric]]),
-    dict(type='mmpretrain.PackInputs'),
-]
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = dict(dataset=images)
+val_cfg = dict(bank_dataloader=dict(dataset=images))
+test_dataloader = val_dataloader
+test_cfg = val_cfg
