@@ -23,10 +23,15 @@ class UserError(ValueError):
 
 @contextmanager
 def reported_to_user() -> Iterator[None]:
-    """Print a :class:`UserError` as one sentence and exit with status 2; Ctrl-C exits with 130."""
+    """Print a :class:`UserError` as one sentence and exit with status 2; Ctrl-C exits with 130.
+
+    With ``MIXCL_TRACEBACK=1`` in the environment the error is raised instead, for those who write their own parts.
+    """
     try:
         yield
     except UserError as error:
+        if os.environ.get('MIXCL_TRACEBACK'):
+            raise
         sys.stdout.flush()
         if error.of_one_process or os.environ.get('RANK', '0') == '0':
             print(f'error: {error}', file=sys.stderr)

@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import torch
@@ -107,7 +108,16 @@ def build_runner(cfg: Config) -> Runner:
         cfg.resume = resume = cfg.load_from is not None
     path = cfg.get('load_from')
     checkpoint = read_checkpoint(path) if path else None
-    runner = Runner.from_cfg(cfg)
+    try:
+        runner = Runner.from_cfg(cfg)
+    except UserError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(
+            f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
+            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
+        ) from error
     if checkpoint is not None:
         check_fits(runner.model, weights_of(checkpoint, path), path)
         if resume:

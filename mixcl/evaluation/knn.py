@@ -46,7 +46,11 @@ def check_vote(neighbours: Sequence[int], temperature: float) -> None:
     Raises:
         UserError: if there is no k, a k is below 1 or no integer, or the temperature is not above 0.
     """
-    if not neighbours or any(not isinstance(k, int) or k < 1 for k in neighbours):
+    if (
+        not isinstance(neighbours, Sequence)
+        or not neighbours
+        or any(not isinstance(k, int) or k < 1 for k in neighbours)
+    ):
         raise UserError(f'kNN: neighbours must be one or more integers from 1, not {neighbours!r}')
     if not temperature > 0:
         raise UserError(f'kNN: temperature must be above 0, not {temperature!r}')

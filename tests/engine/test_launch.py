@@ -133,3 +133,18 @@ def test_data_folders_are_checked_before_anything_is_built(tmp_path: Path, empty
     with pytest.raises(UserError, match=r"images' .* is empty" if empty else r"images' .* does not exist"):
         build_runner(cfg)
     assert not (tmp_path / 'run').exists()
+
+
+@pytest.mark.parametrize(
+    ('override', 'message'),
+    [
+        ({'model.mixer.patch_size': 'foo'}, r'cannot be built: .* \(at "if patch_size < 1:" in patchmix\.py'),
+        ({'model.target.momentum': 'abc'}, r'cannot be built: .* in targets\.py'),
+        ({'model.terms': 3}, 'model.terms must be a list of rows'),
+    ],
+)
+def test_values_of_a_wrong_type_are_one_sentence(tmp_path: Path, override: dict, message: str) -> None:
+    cfg = read_config('configs/patchmix/vit-xs4_digits.py', override)
+    cfg.work_dir = str(tmp_path)
+    with pytest.raises(UserError, match=message):
+        build_runner(cfg)
