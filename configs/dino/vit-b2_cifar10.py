@@ -11,7 +11,8 @@ model = dict(
         img_size=32,
         patch_size=2,
     ),
-    neck=dict(in_channels=768),
+    neck=dict(in_channels=768, normalised_prototypes=True),
+    objective=dict(warmup=30 / 800),  # the teacher's temperature rises for 30 epochs
 )
 optim_wrapper = dict(optimizer=dict(lr=1e-3))  # 5e-4 per 256 images
 auto_scale_lr = dict(base_batch_size=512)

@@ -12,6 +12,7 @@ model = dict(
         patch_size=2,
     ),
     neck=dict(in_channels=192),
+    objective=dict(warmup=30 / 800),  # the teacher's temperature rises for 30 epochs
 )
 optim_wrapper = dict(optimizer=dict(lr=1e-3))  # 5e-4 per 256 images
 auto_scale_lr = dict(base_batch_size=512)

@@ -1,4 +1,4 @@
-# MoCo v3, ResNet-50 on CIFAR-10: batch 256, 200 epochs; SGD of i-mix (SDMP does not give a recipe).
+# MoCo v3, ResNet-50 on CIFAR-10: batch 256, 200 epochs; the SGD rate of i-mix (SDMP gives no recipe).
 _base_ = [
     '../_base_/models/mocov3_r50_cifar.py',
     '../_base_/datasets/cifar10_plain.py',

@@ -13,9 +13,6 @@ model = dict(
 train_dataloader = dict(batch_size=128)
 optim_wrapper = dict(optimizer=dict(lr=0.15, weight_decay=1e-6))
 # Constant for 11 epochs, then a cosine that would end after 100 more: the last epoch is at 3 % (the authors' code).
-param_scheduler = [
-    dict(type='ConstantLR', factor=1.0, begin=0, end=11, by_epoch=True),
-    dict(type='CosineAnnealingLR', T_max=100, begin=11, end=111, by_epoch=True),
-]
+param_scheduler = [dict(type='CosineAnnealingLR', T_max=100, begin=10, end=110, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=128)
 train_cfg = dict(max_epochs=100)

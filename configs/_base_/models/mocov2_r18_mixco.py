@@ -1,4 +1,4 @@
-# MoCo v2 on ResNet-18, the plain host of MixCo: batch statistics in two groups, as on its two GPUs.
+# MoCo v2 on ResNet-18, the plain host of MixCo: statistics of the keys in two groups, as on two GPUs.
 _base_ = './mocov2_r50.py'
 
 model = dict(
