@@ -142,7 +142,7 @@ def baseline_rows(found: Sequence[dict]) -> list[str]:
     rows = []
     for name, encoder in (('raw pixels', 'pixels'), ('untrained', 'online')):
         knn, linear = map(mean_and_spread, columns(found, encoder))
-        rows.append(f'| {name} | {knn} | | {linear} | | | | |')
+        rows.append(f'| {name} | {knn} | | {linear} | | | |')
     return rows
 
 
@@ -154,8 +154,7 @@ def method_row(method: str, found: Sequence[dict], of_host: Sequence[dict] | Non
         differences = [mine - other for mine, other in zip(values, host[measure], strict=True)] if of_host else []
         cells += [mean_and_spread(values), mean_and_spread(differences, '+') if differences else '']
     with_gradient, without = found[0]['passes']
-    seconds = statistics.mean(results['seconds'] for results in found)
-    cells += [f'{with_gradient} + {without}', f'{found[0]["steps"]}', f'{seconds:.0f}']
+    cells += [f'{with_gradient} + {without}', f'{found[0]["steps"]}']
     return f'| {method if HOSTS[method] else f"**{method}**"} | {" | ".join(cells)} |'
 
 
@@ -181,13 +180,13 @@ kNN (k = 10) and linear probe are those of the frozen online encoder on the 360 
 points. "To host" is the difference to the host with the same seed, in points. APS, whose configs are its own, is
 compared with MoCo v3. Epochs are equal, costs are not: "passes" are encoder passes per image and step, with gradient +
 without (APS drops three quarters of the patches of each and makes four steps of a batch; local crops of DINO are a
-quarter as large); "s" are seconds of training on one core, {args.jobs} run(s) at a time.
+quarter as large).
 
 Digits are easy for raw pixels, and {args.epochs} epoch(s) are few: this compares what methods learn in the same short
 time, not what they reach.
 
-| method | kNN | to host | linear | to host | passes | steps | s |
-|---|---|---|---|---|---|---|---|
+| method | kNN | to host | linear | to host | passes | steps |
+|---|---|---|---|---|---|---|
 {chr(10).join([*baseline_rows(found['untrained']), *rows])}
 """
 
