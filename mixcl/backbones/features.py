@@ -1,0 +1,86 @@
+"""Which features of a frozen backbone a protocol takes: its output, and what all kinds share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mixcl.errors import UserError
+from mixcl.heads.mlp import pooled
+from mixcl.registry import MODELS
+
+
+class Feature:
+    """Takes (B, D) features, one or several, from a backbone."""
+
+    def check(self, backbone: nn.Module) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if backbones of this kind have no such features."""
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor, ...]:
+        """Encode images (B, 3, H, W), normalised."""
+        raise NotImplementedError
+
+
+@MODELS.register_module()
+class Output(Feature):
+    """The last output: the class token of a vision transformer, the average-pooled last map of a ResNet.
+
+    The feature of kNN and of most linear probes (methods of PatchMix, MoCo v3, MixCo, SimSiam).
+    """
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """((B, C),).
+
+        Raises:
+            UserError: if the backbone gives a vector for every token.
+        """
+        last = last_output(backbone(images))
+        if last.dim() == 3:
+            raise UserError(
+                f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but an '
+                "evaluation needs one for every image; choose out_type='cls_token', or TIMMViT for a model of timm"
+            )
+        return (pooled(last),)
+
+
+@MODELS.register_module()
+@dataclass(frozen=True)
+class RandomHead(Feature):
+    """:class:`Output` through a fixed random linear map, Xavier-uniform without bias.
+
+    PatchMix's released kNN code leaves a model's untrained classifier of 1000 classes on (PatchMix's authors' code;
+    the paper takes the class token itself).
+
+    Args:
+        channels: how many values come out.
+        seed: of the map.
+    """
+
+    channels: int = 1000
+    seed: int = 0
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """((B, channels),)."""
+        (features,) = Output()(backbone, images)
+        weight = torch.empty(self.channels, features.shape[1])
+        nn.init.xavier_uniform_(weight, generator=torch.Generator().manual_seed(self.seed))
+        return (features @ weight.to(features).T,)
+
+
+def outputs_of(modules: Sequence[nn.Module], run: Callable[[], object]) -> list[Tensor]:
+    """What the modules give while ``run`` is called."""
+    outputs: dict[nn.Module, Tensor] = {}
+    hooks = [
+        module.register_forward_hook(lambda module, _, output: outputs.update({module: output})) for module in modules
+    ]
+    try:
+        run()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [outputs[module] for module in modules]
+
+
+def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
+    return outputs if isinstance(outputs, Tensor) else outputs[-1]

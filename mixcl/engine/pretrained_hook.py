@@ -1,0 +1,82 @@
+"""Starts a run from a pretrained backbone."""
+
+from collections.abc import Sequence
+
+from mmengine.hooks import Hook
+from mmengine.model import is_model_wrapper
+from mmengine.runner import Runner
+from torch import nn
+
+from mixcl.encoders.targets import TargetEncoder
+from mixcl.errors import UserError
+from mixcl.registry import HOOKS
+from mixcl.weights import LoadReport, PretrainedBackbone, load_backbone, read_pretrained
+
+
+@HOOKS.register_module()
+class PretrainedBackboneHook(Hook):
+    """Loads a pretrained backbone into the model before its first epoch of training, validation or test.
+
+    A hook and not an ``init_cfg``, because mmpretrain's backbones initialise position embeddings and residual branches
+    after loading. mmengine initialises a model after ``before_run``, hence the later place; ``EMAHook`` takes the
+    weights over at its first update. Nothing is loaded, and the file is not needed, where the run takes all its
+    weights from a checkpoint of its own (``--resume``, ``load_from``, ``tools/test.py CONFIG CHECKPOINT``).
+
+    Args:
+        checkpoint: the file, see :func:`~mixcl.weights.read_pretrained`.
+        encoder: 'online' or 'target'; of several, the first that the file has.
+        module: name of the backbone in the model.
+        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`.
+    """
+
+    priority = 'VERY_HIGH'
+
+    def __init__(
+        self,
+        checkpoint: str,
+        encoder: str | Sequence[str] = 'online',
+        module: str = 'backbone',
+        new: Sequence[str] = (),
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.encoder = encoder
+        self.module = module
+        self.new = tuple(new)
+        self._read: PretrainedBackbone | None = None
+        self._done = False
+
+    def check(self, runner: Runner) -> None:
+        """Raise :class:`~mixcl.errors.UserError` unless the file fits the model; for right after building the runner.
+
+        It loads the backbone to see it; the initialisation that follows does away with that.
+        """
+        if runner._load_from is None:
+            self._load(runner)
+
+    def before_train(self, runner: Runner) -> None:
+        """Load, unless done or unneeded."""
+        if self._done or runner._has_loaded:
+            return
+        report = self._load(runner)
+        runner.logger.info(f'backbone from the {self._read.encoder} encoder in {self.checkpoint}: {report}')
+        self._read, self._done = None, True
+
+    before_val = before_test = before_train
+
+    def _load(self, runner: Runner) -> LoadReport:
+        if self._read is None:
+            self._read = read_pretrained(self.checkpoint, self.encoder)
+        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        report = load_backbone(self._backbone(model), self._read, self.new)
+        if isinstance(getattr(model, 'target', None), TargetEncoder):
+            model.target.copy_weights(model.backbone, model.neck)
+        return report
+
+    def _backbone(self, model: nn.Module) -> nn.Module:
+        try:
+            return model.get_submodule(self.module)
+        except AttributeError as error:
+            raise UserError(
+                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
+                f'{self.module!r}; correct module of PretrainedBackboneHook'
+            ) from error

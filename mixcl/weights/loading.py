@@ -1,0 +1,111 @@
+"""Loading a pretrained backbone into a model's, or refusing it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from torch import Tensor, nn
+
+from mixcl.backbones import FrozenFeatures
+from mixcl.errors import UserError
+from mixcl.weights.pretrained import PretrainedBackbone
+
+MAX_NAMES = 3
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What became of the weights.
+
+    Attributes:
+        loaded: names of the tensors that were loaded.
+        new: names of the model's tensors that the file does not have.
+        unused: names of the file's tensors that the model does not have.
+    """
+
+    loaded: tuple[str, ...]
+    new: tuple[str, ...]
+    unused: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f'{len(self.loaded)} tensors loaded, new: {_listed(self.new)}, unused: {_listed(self.unused)}'
+
+
+def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> LoadReport:
+    """Load a pretrained backbone; every tensor of the model's must be in it.
+
+    Position embeddings of another image size are resized where the backbone does that by itself on loading
+    (mmpretrain's vision transformers: bicubic). What the file has beyond the model's names is left out if it is a
+    part of its own, such as a final norm; more blocks than the model has are an error.
+
+    Args:
+        module: the backbone, or :class:`~mixcl.backbones.FrozenFeatures` over it.
+        pretrained: the weights.
+        new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
+
+    Raises:
+        UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
+            differs, which no shape would tell.
+    """
+    while isinstance(module, FrozenFeatures):
+        module = module.backbone
+    own, state = module.state_dict(), pretrained.state
+    reason = _misfit(own, state, new) or _other_heads(module, pretrained)
+    if reason is None:
+        try:
+            module.load_state_dict(state, strict=False)
+        except (AssertionError, RuntimeError) as error:
+            # Only position embeddings can fail here, in words of several lines.
+            reason = f'its position embeddings cannot be resized: {" ".join(str(error).split())}'
+    if reason is not None:
+        raise UserError(
+            f'the {pretrained.encoder} encoder in {pretrained.source} does not fit the backbone of the config, a '
+            f'{type(module).__name__}: {reason}; give a checkpoint and a config of the same architecture'
+        )
+    return LoadReport(
+        loaded=tuple(name for name in own if name in state),
+        new=tuple(name for name in own if name not in state),
+        unused=tuple(name for name in state if name not in own),
+    )
+
+
+def _misfit(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> str | None:
+    common = [name for name in own if name in state]
+    if not common:
+        return f'not one name is the same ({next(iter(state))} in the file, {next(iter(own))} in the model)'
+    differing = [name for name in common if own[name].shape != state[name].shape and not _resizable(name, own, state)]
+    if differing:
+        name = differing[0]
+        return (
+            f'{len(differing)} of {len(own)} tensors have another shape, for example {name} is '
+            f'{tuple(state[name].shape)} in the file and {tuple(own[name].shape)} in the model'
+        )
+    missing = [name for name in own if name not in state and not any(fnmatchcase(name, pattern) for pattern in new)]
+    if missing:
+        return f'{len(missing)} of {len(own)} tensors are not in the file, for example {missing[0]}'
+    parts = {name.partition('.')[0] for name in own}
+    surplus = [name for name in state if name not in own and name.partition('.')[0] in parts]
+    if surplus:
+        return f'the file has {len(surplus)} tensors more in the same parts, for example {surplus[0]}'
+    return None
+
+
+def _resizable(name: str, own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> bool:
+    is_position = name.rpartition('.')[2] == 'pos_embed'
+    return is_position and own[name].dim() == state[name].dim() == 3 and own[name].shape[2] == state[name].shape[2]
+
+
+def _other_heads(module: nn.Module, pretrained: PretrainedBackbone) -> str | None:
+    architecture = (pretrained.backbone or {}).get('arch')
+    trained = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
+    own = next((child.num_heads for child in module.modules() if hasattr(child, 'num_heads')), None)
+    if trained is None or own is None or trained == own:
+        return None
+    return f'it was trained with {trained} attention heads, the model has {own}'
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return 'none'
+    more = f' and {len(names) - MAX_NAMES} more' if len(names) > MAX_NAMES else ''
+    return ', '.join(names[:MAX_NAMES]) + more

@@ -1,0 +1,184 @@
+"""The backbone in a checkpoint: which part is read, and whether it fits."""
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from engine.tiny_runs import run_config, trained
+from mmengine.config import Config
+from mmpretrain.models import ResNet, VisionTransformer
+from mmpretrain.models.utils import resize_pos_embed
+from torch import Tensor, nn
+
+from mixcl.backbones import FrozenFeatures
+from mixcl.errors import UserError
+from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
+from mixcl.weights.pretrained import backbone_config
+
+ARCH = dict(embed_dims=16, num_layers=2, num_heads=2, feedforward_channels=32)
+
+
+def vit(img_size: int = 8, patch_size: int = 2, out_type: str = 'cls_token', **arch: int) -> VisionTransformer:
+    return VisionTransformer(dict(ARCH, **arch), img_size=img_size, patch_size=patch_size, out_type=out_type)
+
+
+def resnet(depth: int = 18, **settings: object) -> ResNet:
+    return ResNet(depth, base_channels=4, stem_channels=4, **settings)
+
+
+def save(folder: Path, content: object) -> Path:
+    path = folder / 'some.pth'
+    torch.save(content, path)
+    return path
+
+
+def prefixed(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {prefix + name: value for name, value in state.items()}
+
+
+def of(module: nn.Module, **details: object) -> PretrainedBackbone:
+    return PretrainedBackbone('some.pth', 'online', module.state_dict(), **details)
+
+
+def assert_equal(left: dict, right: dict) -> None:
+    assert set(left) == set(right)
+    assert all(torch.equal(left[name], right[name]) for name in left)
+
+
+@pytest.fixture(scope='module')
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a real run."""
+    folder = tmp_path_factory.mktemp('run')
+    trained(run_config(folder, train_cfg__max_epochs=1, config_name='patchmix/tiny'))
+    return folder / 'epoch_1.pth'
+
+
+@pytest.mark.parametrize(('encoder', 'prefix'), [('online', 'backbone.'), ('target', 'target.backbone.')])
+def test_encoders_of_a_real_run(checkpoint: Path, encoder: str, prefix: str) -> None:
+    found = read_pretrained(checkpoint, encoder)
+    stored = torch.load(checkpoint, weights_only=True)['state_dict']
+    assert_equal(prefixed(found.state, prefix), {name: stored[name] for name in stored if name.startswith(prefix)})
+    assert len(found.state) > 20
+    assert (found.source, found.encoder, found.epochs) == (str(checkpoint), encoder, 1)
+    assert found.backbone == tiny.model_config()['backbone']
+    assert found.config_name == 'patchmix/tiny' and found.config.train_cfg.max_epochs == 1
+
+
+def test_the_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
+    outputs = []
+    for encoder in ('online', 'target'):
+        backbone = FrozenFeatures(tiny.model_config()['backbone'])
+        report = load_backbone(backbone, read_pretrained(checkpoint, encoder))
+        assert len(report.loaded) == len(backbone.backbone.state_dict()) and not report.new and not report.unused
+        assert_equal(backbone.backbone.state_dict(), read_pretrained(checkpoint, encoder).state)
+        outputs.append(backbone(torch.ones(1, 3, 8, 8))[0])
+    assert not torch.allclose(*outputs)
+
+
+@pytest.mark.parametrize('prefix', ['', 'backbone.', 'backbone.backbone.', 'module.backbone.'])
+@pytest.mark.parametrize('wrapped', [False, True])
+def test_files_of_others(tmp_path: Path, prefix: str, wrapped: bool) -> None:
+    state = resnet().state_dict()
+    saved = prefixed(state, prefix)
+    if prefix:
+        saved |= {prefix.removesuffix('backbone.') + 'head.fc.weight': torch.zeros(2, 3)}
+    found = read_pretrained(save(tmp_path, dict(state_dict=saved) if wrapped else saved))
+    assert {name for name in found.state if 'head' not in name} == set(state)
+    assert (found.config, found.backbone, found.epochs, found.config_name) == (None, None, None, None)
+
+
+def test_frozen_features_are_looked_through() -> None:
+    inner = dict(type='mmpretrain.ResNet', depth=18)
+    frozen = dict(type='FrozenFeatures', backbone=inner)
+    assert backbone_config(Config(dict(model=dict(backbone=inner)))) == inner
+    assert backbone_config(Config(dict(model=dict(backbone=frozen)))) == inner
+    assert backbone_config(Config(dict(model=dict(type='RawPixels')))) is None
+
+
+def test_an_encoder_that_is_not_there(tmp_path: Path) -> None:
+    path = save(tmp_path, dict(state_dict=prefixed(vit().state_dict(), 'backbone.')))
+    with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use --encoder online'):
+        read_pretrained(path, 'target')
+    with pytest.raises(UserError, match="there is no 'momentum' encoder; choose one of online, target"):
+        read_pretrained(path, 'momentum')
+
+
+def test_of_several_encoders_the_first_that_is_there(checkpoint: Path, tmp_path: Path) -> None:
+    assert read_pretrained(checkpoint, ('target', 'online')).encoder == 'target'
+    path = save(tmp_path, dict(state_dict=prefixed(vit().state_dict(), 'backbone.')))
+    assert read_pretrained(path, ('target', 'online')).encoder == 'online'
+    assert read_pretrained(save(tmp_path, vit().state_dict()), ('target', 'online')).encoder == 'online'
+
+
+def test_a_head_alone(tmp_path: Path) -> None:
+    path = save(tmp_path, {'head.fc.weight': torch.zeros(2, 3), 'neck.fc0.weight': torch.zeros(2, 3)})
+    with pytest.raises(UserError, match=r'some\.pth holds no backbone, only head\.fc\.weight'):
+        read_pretrained(path)
+
+
+@pytest.mark.parametrize(
+    ('trained_', 'own', 'message'),
+    [
+        (vit(embed_dims=24), vit(), r'cls_token is \(1, 1, 24\) in the file and \(1, 1, 16\) in the model'),
+        (vit(patch_size=4), vit(), r'patch_embed.projection.weight is \(16, 3, 4, 4\) in the file'),
+        (vit(num_layers=1), vit(), r'12 of 30 tensors are not in the file, for example layers\.1\.'),
+        (vit(num_layers=3), vit(), r'the file has 12 tensors more in the same parts, for example layers\.2\.'),
+        (resnet(), vit(), r'VisionTransformer: not one name is the same \(conv1\.weight in the file, cls_token in the'),
+        (vit(), resnet(), r'ResNet: not one name is the same'),
+        (resnet(34), resnet(18), r'the file has \d+ tensors more in the same parts, for example layer1\.2'),
+        (resnet(18), resnet(34), r'\d+ of 216 tensors are not in the file'),
+        (resnet(50), resnet(18), r'have another shape, for example layer1\.0\.conv1\.weight'),
+    ],
+)
+def test_another_architecture_is_one_sentence(trained_: nn.Module, own: nn.Module, message: str) -> None:
+    with pytest.raises(UserError, match=message) as raised:
+        load_backbone(own, of(trained_))
+    assert '\n' not in str(raised.value) and 'some.pth' in str(raised.value)
+
+
+def test_a_resnet_comes_with_its_statistics(tmp_path: Path) -> None:
+    learned, own = resnet(50), resnet(50)
+    for value in learned.state_dict().values():
+        value.copy_(torch.rand(value.shape) * 9)
+    path = save(tmp_path, dict(state_dict=prefixed(learned.state_dict(), 'target.backbone.')))
+    report = load_backbone(own, read_pretrained(path, 'target'))
+    assert 'layer4.2.bn3.running_var' in report.loaded and len(report.loaded) == 318
+    assert_equal(own.state_dict(), learned.state_dict())
+
+
+def test_heads_show_in_no_shape_but_are_compared() -> None:
+    pretrained = of(vit(num_heads=4), backbone=dict(type='ContrastiveViT', arch=dict(ARCH, num_heads=4)))
+    with pytest.raises(UserError, match='it was trained with 4 attention heads, the model has 2'):
+        load_backbone(vit(), pretrained)
+    load_backbone(vit(num_heads=4), pretrained)
+
+
+def test_positions_are_resized_as_mmpretrain_does() -> None:
+    pretrained, larger = of(vit(8)), vit(12)
+    nn.init.normal_(pretrained.state['pos_embed'])
+    load_backbone(larger, pretrained)
+    expected = resize_pos_embed(pretrained.state['pos_embed'], (4, 4), (6, 6), 'bicubic', 1)
+    assert torch.equal(larger.pos_embed, expected)
+    assert pretrained.state['pos_embed'].shape == (1, 17, 16), 'the weights that were read stay as they are'
+
+
+def test_positions_that_cannot_be_resized() -> None:
+    pretrained = of(vit(12))
+    pretrained.state['pos_embed'] = torch.zeros(1, 1 + 7, 16)
+    with pytest.raises(UserError, match='its position embeddings cannot be resized') as raised:
+        load_backbone(vit(8), pretrained)
+    assert '\n' not in str(raised.value)
+
+
+def test_the_report_names_what_is_new_and_unused() -> None:
+    state = vit().state_dict()
+    state |= {f'head.{name}': torch.zeros(1) for name in 'abcd'}
+    own = vit(out_type='avg_featmap')
+    before = own.ln2.weight.clone()
+    with pytest.raises(UserError, match=r'2 of 32 tensors are not in the file, for example ln2\.weight'):
+        load_backbone(own, PretrainedBackbone('some.pth', 'online', state))
+    report = load_backbone(own, PretrainedBackbone('some.pth', 'online', state), new=('ln2.*',))
+    assert report.new == ('ln2.weight', 'ln2.bias') and report.unused == ('head.a', 'head.b', 'head.c', 'head.d')
+    assert len(report.loaded) == 30 and torch.equal(own.ln2.weight, before)
+    assert str(report) == '30 tensors loaded, new: ln2.weight, ln2.bias, unused: head.a, head.b, head.c and 1 more'
