@@ -4,9 +4,14 @@ import mixcl.quiet_imports
 from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder
+from mixcl.datasets.imagenet_c import ImageNetC
+from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetR
 from mixcl.datasets.imagenet_subsets import ImageNet100, TinyImageNet
 from mixcl.datasets.keyed import KeyedDataset, KeyedSampler, SampleKey
+from mixcl.datasets.labelled_subset import LabelledSubset
 from mixcl.datasets.patch_sampling import SampledPatchPair
 from mixcl.datasets.recorded_crop import RecordedResizedCrop
+from mixcl.datasets.repeated import RepeatedKeyedSampler
 from mixcl.datasets.synthetic import SyntheticImages
 from mixcl.datasets.transforms import KeyedMultiView, LoadImage, RGBToBGR
+from mixcl.datasets.voc07 import VOC07

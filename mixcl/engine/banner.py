@@ -46,7 +46,8 @@ def _batch_line(runner: Runner) -> str:
 
 
 def _learning_rate_line(runner: Runner) -> str:
-    rate = max(group.get('initial_lr', group['lr']) for group in runner.optim_wrapper.param_groups)
+    groups = runner.optim_wrapper.optimizer.param_groups  # the wrapper's has a placeholder that is not scaled
+    rate = max(group.get('initial_lr', group['lr']) for group in groups)
     base = (runner.auto_scale_lr or {}).get('base_batch_size')
     batch = _global_batch(runner)
     if base is None:

@@ -9,15 +9,22 @@ from pathlib import Path
 import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.logging import print_log
+from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
+from mixcl.engine.pretrained_hook import PretrainedBackboneHook
 from mixcl.errors import UserError
 from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, weights_of
+
+RANDOM = 'random'
+"""In the place of a checkpoint: the weights as they are initialised."""
 
 
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
     """Read a config file, apply what the command line says, and check every key.
+
+    The config's own name is noted in it as ``config_name``, so that checkpoints carry it.
 
     Args:
         path: of the config file.
@@ -45,7 +52,15 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     if data_root is not None:
         set_data_root(cfg, data_root)
     check_config(cfg)
+    cfg.setdefault('config_name', config_name(path))
     return cfg
+
+
+def config_name(path: str | Path) -> str:
+    """The name of a config: its path below ``configs/`` without the ending, or the name of the file elsewhere."""
+    parts = Path(path).resolve().with_suffix('').parts
+    below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else len(parts) - 1
+    return '/'.join(parts[below:])
 
 
 def default_work_dir(cfg: Config, config_path: str | Path, suffix: str = '') -> str:
@@ -68,6 +83,37 @@ def use_mixed_precision(cfg: Config) -> None:
     cfg.optim_wrapper.type = 'BFloat16OptimWrapper'
 
 
+def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
+    """Start a run's backbone from a checkpoint (``--pretrained``, ``--encoder``).
+
+    A ``PretrainedBackboneHook`` in the config keeps its other settings.
+
+    Args:
+        cfg: of any model with a backbone.
+        checkpoint: the file, or 'random' for none.
+        encoder: 'online' or 'target'; None for the config's ``protocol.encoder`` where the checkpoint has that one,
+            else the online encoder.
+
+    Raises:
+        UserError: if the model has no backbone, or another checkpoint is to be loaded already.
+    """
+    model = cfg.get('model') or {}
+    if not model.get('backbone'):
+        raise UserError(f'--pretrained loads a backbone, but model.type={model.get("type")!r} has none in the config')
+    if cfg.get('load_from') and not cfg.get('resume'):
+        raise UserError(f'--pretrained and load_from={cfg.load_from!r} both give weights; leave one of them out')
+    hooks = list(cfg.get('custom_hooks') or [])
+    own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == PretrainedBackboneHook.__name__]
+    others = [hook for hook in hooks if hook not in own]
+    if str(checkpoint) == RANDOM:
+        cfg.custom_hooks = others
+        return
+    settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
+    preferred = (cfg.get('protocol') or {}).get('encoder')
+    encoder = encoder or (('target', 'online') if preferred == 'target' else 'online')
+    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': encoder}]
+
+
 def use_launcher(cfg: Config, launcher: str) -> None:
     """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
 
@@ -84,13 +130,16 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if launcher != 'pytorch':
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
-    torch.distributed.init_process_group('gloo')
+    if not torch.distributed.is_initialized():  # one command may run several configs
+        torch.distributed.init_process_group('gloo')
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
     cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
 
 
 def build_runner(cfg: Config) -> Runner:
-    """Check the data folders and build the Runner; where it resumes or starts from a checkpoint, check that it fits.
+    """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
+
+    A Runner that only tests does not initialise weights, so that is done here where it loads no checkpoint of its own.
 
     Raises:
         UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
@@ -122,6 +171,11 @@ def build_runner(cfg: Config) -> Runner:
         check_fits(runner.model, weights_of(checkpoint, path), path)
         if resume:
             check_resumable(checkpoint, path)
+    for hook in runner.hooks:
+        if isinstance(hook, PretrainedBackboneHook):
+            hook.check(runner)
+    if checkpoint is None and cfg.get('train_cfg') is None:
+        (runner.model.module if is_model_wrapper(runner.model) else runner.model).init_weights()
     return runner
 
 

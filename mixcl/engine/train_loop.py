@@ -1,29 +1,18 @@
-"""The train loop: seeds every step by its key and lets the target encoder follow every optimiser step."""
-
-from mmengine.dist import get_rank
-from mmengine.model import is_model_wrapper
-from mmengine.runner import EpochBasedTrainLoop, Runner
-from torch import nn
-from torch.utils.data import DataLoader
+"""The train loop of pretraining: tells the model the step, and lets the target encoder follow every optimiser step."""
 
 from mixcl.algorithms import StepKey
-from mixcl.datasets import KeyedSampler
-from mixcl.errors import UserError
-from mixcl.randomness import seed_global_generators
+from mixcl.engine.keyed_loop import KeyedTrainLoop
 from mixcl.registry import LOOPS
-from mixcl.weights import PlainCheckpointHook
 
 
 @LOOPS.register_module()
-class PretrainLoop(EpochBasedTrainLoop):
+class PretrainLoop(KeyedTrainLoop):
     """Epoch-based training of a :class:`~mixcl.algorithms.ContrastiveLearner`.
 
-    Beyond mmengine's loop it
+    Beyond :class:`KeyedTrainLoop` it
 
     - checks one sample and the batch size against the mixer when it is built;
-    - starts the global generators of every step from (seed, step, rank), so that drop path and the like do not depend
-      on the run's history, and tells the model which step it is;
-    - writes checkpoints that hold tensors and plain values only;
+    - tells the model which step it is;
     - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
       gradient), before any hook looks at the weights.
 
@@ -33,53 +22,14 @@ class PretrainLoop(EpochBasedTrainLoop):
         UserError: if the training set is smaller than a batch, or its images cannot be mixed.
     """
 
-    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs) -> None:
-        super().__init__(runner, dataloader, **kwargs)
-        # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
-        self._check_data()
-        runner.register_hook(PlainCheckpointHook())
-
-    def run(self) -> nn.Module:
-        # A run that was started without a seed continues with that of its checkpoint.
-        self.dataloader.sampler.seed = self.runner.seed
-        return super().run()
-
-    def run_iter(self, idx: int, data_batch: dict) -> None:
-        key = StepKey(self.runner.seed, self.iter, get_rank())
-        seed_global_generators(*key)
+    def _begin_step(self, key: StepKey) -> None:
         self._model.begin_step(key, self.iter / self.max_iters)
-        self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
-        outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
+
+    def _end_step(self) -> None:
         if self.runner.optim_wrapper.should_update():
             self._log(self._model.end_step((self.iter + 1) / self.max_iters, self.max_epochs))
-        self._log(dict(weight_decay=max(group['weight_decay'] for group in self._param_groups)))
-        self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)
-        self._iter += 1
-
-    @property
-    def _model(self) -> nn.Module:
-        model = self.runner.model
-        return model.module if is_model_wrapper(model) else model
-
-    @property
-    def _param_groups(self) -> list[dict]:
-        return self.runner.optim_wrapper.param_groups
-
-    def _log(self, values: dict[str, float]) -> None:
-        for name, value in values.items():
-            self.runner.message_hub.update_scalar(f'train/{name}', value)
 
     def _check_data(self) -> None:
-        if not isinstance(self.dataloader.sampler, KeyedSampler):
-            raise UserError(
-                f'train_dataloader.sampler is a {type(self.dataloader.sampler).__name__}, with which every epoch would '
-                "see the same views; use sampler=dict(type='KeyedSampler')"
-            )
-        dataset, batch_size = self.dataloader.dataset, self.dataloader.batch_size
-        if len(self.dataloader) == 0:
-            raise UserError(
-                f'the training set has {len(dataset)} images, fewer than one batch of {batch_size} per process; lower '
-                'train_dataloader.batch_size'
-            )
-        crops = dataset[next(iter(self.dataloader.sampler))]['inputs']
-        self._model.check_batch(crops if isinstance(crops, list) else [crops], batch_size)
+        super()._check_data()
+        crops = self.dataloader.dataset[next(iter(self.dataloader.sampler))]['inputs']
+        self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)

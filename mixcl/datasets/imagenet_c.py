@@ -1,0 +1,90 @@
+"""ImageNet-C: corrupted images that test classifiers of ImageNet-1K."""
+
+from pathlib import Path
+
+from mixcl.datasets.imagenet_robustness import RobustnessTest, folders_in, imagenet_classes, images_in
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS
+
+CORRUPTIONS = (
+    'gaussian_noise', 'shot_noise', 'impulse_noise', 'defocus_blur', 'glass_blur', 'motion_blur', 'zoom_blur', 'snow',
+    'frost', 'fog', 'brightness', 'contrast', 'elastic_transform', 'pixelate', 'jpeg_compression',
+)  # fmt: skip
+SEVERITIES = (1, 2, 3, 4, 5)
+
+
+def _number(numbers: dict[str, int], folder: Path) -> int:
+    if folder.name not in numbers:
+        raise UserError(
+            f'ImageNetC: {folder} is named after no class of ImageNet-1K; expected <corruption>/<severity>/<wnid>'
+        )
+    return numbers[folder.name]
+
+
+@DATASETS.register_module()
+class ImageNetC(RobustnessTest):
+    """ImageNet-1K's 50,000 validation images under 15 corruptions with 5 severities: 3.75 million images.
+
+    Read from ``<corruption>/<severity>/<wnid>/*.JPEG``, or with the folders of the archives (noise, blur, weather,
+    digital) around. Further corruptions (extra) are not read. Samples have ``corruption`` (its name) and ``severity``
+    (1 to 5). The list of all images needs about 3 GB while it is made and 1 GB afterwards.
+
+    Args:
+        data_root: the folder that the archives were unpacked in.
+        **kwargs: of mmpretrain's ``BaseDataset``, for example ``pipeline``.
+
+    Raises:
+        UserError: if one of the 75 settings is missing, holds another number of images than the others, or holds a
+            folder that is no class of ImageNet-1K.
+
+    Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
+    https://arxiv.org/abs/1903.12261.
+    """
+
+    def load_data_list(self) -> list[dict]:
+        """One entry per image."""
+        classes = imagenet_classes()
+        numbers = {wnid: number for number, wnid in enumerate(classes)}
+        self._metainfo['classes'] = tuple(classes)
+        images: list[dict] = []
+        sizes: dict[Path, int] = {}
+        for (corruption, severity), folder in self._settings().items():
+            found = [
+                dict(img_path=path, gt_label=label, corruption=corruption, severity=severity)
+                for wnid in folders_in(folder)
+                for label in [_number(numbers, folder / wnid)]
+                for path in images_in(folder / wnid)
+            ]
+            sizes[folder] = len(found)
+            images += found
+        _check_sizes(sizes)
+        return images
+
+    def _settings(self) -> dict[tuple[str, int], Path]:
+        """The folder of each corruption and severity."""
+        groups = [self.root, *(self.root / name for name in folders_in(self.root) if name not in CORRUPTIONS)]
+        settings, missing = {}, []
+        for corruption in CORRUPTIONS:
+            folders = [group / corruption for group in groups if (group / corruption).is_dir()]
+            if not folders:
+                missing.append(corruption)
+                continue
+            found = {(corruption, severity): folders[0] / str(severity) for severity in SEVERITIES}
+            missing += [str(folder.relative_to(self.root)) for folder in found.values() if not folder.is_dir()]
+            settings.update(found)
+        if missing:
+            raise UserError(
+                f'ImageNetC: folders are missing in {self.root} and the folders in it (noise, blur, weather, digital): '
+                f'{", ".join(missing)}; unpack all archives there or give the right folder with --data-root'
+            )
+        return settings
+
+
+def _check_sizes(sizes: dict[Path, int]) -> None:
+    most = max(sizes.values())
+    short = [folder for folder, size in sizes.items() if size < most or not size]
+    if short:
+        raise UserError(
+            f'ImageNetC: {short[0]} holds {sizes[short[0]]} images, but every corruption and severity should hold as '
+            f'many as the fullest, {most}; unpack the archive again'
+        )

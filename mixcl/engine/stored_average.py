@@ -1,0 +1,33 @@
+"""An average of the weights that is kept beside a run and stored, but not evaluated."""
+
+from mmengine.hooks import EMAHook
+from mmengine.runner import Runner
+
+from mixcl.registry import HOOKS
+
+
+@HOOKS.register_module()
+class StoredAverageHook(EMAHook):
+    """mmengine's ``EMAHook`` that leaves validation and checkpoints to the weights as they were trained.
+
+    The average lies in the checkpoint as ``ema_state_dict``. So do DeiT's and PatchMix's fine-tuning: they keep an
+    average of decay .99996 and report the accuracy of the trained weights. Use ``EMAHook`` itself to report the
+    average's.
+
+    Arguments as of ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
+    """
+
+    def before_val_epoch(self, runner: Runner) -> None:
+        """Evaluate the trained weights."""
+
+    def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
+        """Nothing was swapped."""
+
+    def before_test_epoch(self, runner: Runner) -> None:
+        """Evaluate the trained weights."""
+
+    def after_test_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
+        """Nothing was swapped."""
+
+    def _swap_ema_state_dict(self, checkpoint: dict) -> None:
+        """Each part of the checkpoint keeps its own weights."""

@@ -1,0 +1,88 @@
+"""ImageNet-A, -R and -C from tiny folders in the layout of their archives."""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from evaluation.archive_layouts import GROUPS, class_folders, imagenet_c, picture
+
+from mixcl.datasets import ImageNetA, ImageNetC, ImageNetR
+from mixcl.datasets.imagenet_c import CORRUPTIONS
+from mixcl.datasets.imagenet_robustness import imagenet_classes
+from mixcl.errors import UserError
+
+
+def entries(dataset) -> list[dict]:
+    return [dataset.get_data_info(number) for number in range(len(dataset))]
+
+
+def test_class_lists() -> None:
+    every = imagenet_classes()
+    assert len(every) == 1000 and every == sorted(every)
+    # Numbers from the data sets' own code: the first and last of ImageNet-A, the first two of ImageNet-R.
+    assert [every.index(wnid) for wnid in imagenet_classes('imagenet_a')][::199] == [6, 988]
+    assert [every.index(wnid) for wnid in imagenet_classes('imagenet_r')][:2] == [1, 2]
+    assert len(imagenet_classes('imagenet_a')) == len(imagenet_classes('imagenet_r')) == 200
+
+
+@pytest.mark.parametrize(('kind', 'subset'), [(ImageNetA, 'imagenet_a'), (ImageNetR, 'imagenet_r')])
+def test_labels_are_those_of_imagenet(kind: type, subset: str, tmp_path: Path) -> None:
+    root = class_folders(tmp_path / subset, subset)
+    first = root / imagenet_classes(subset)[0]
+    picture(first / 'extra.png')
+    (first / '._0.jpg').write_text('written beside each file by some systems')
+    picture(root / '.hidden/0.jpg')
+    dataset = kind(str(root))
+    assert len(dataset) == 201
+    for entry in entries(dataset):
+        assert imagenet_classes()[entry['gt_label']] == Path(entry['img_path']).parent.name
+    assert dataset.metainfo['class_numbers'] == tuple(sorted({entry['gt_label'] for entry in entries(dataset)}))
+    assert dataset.metainfo['classes'] == tuple(imagenet_classes(subset))
+
+
+def test_wrong_class_folders(tmp_path: Path) -> None:
+    root = class_folders(tmp_path / 'a', 'imagenet_a')
+    with pytest.raises(UserError, match=r'ImageNetR: .* folders of its 200 classes, but has 200 folders \(\d+ missing'):
+        ImageNetR(str(root))
+    (root / 'n01498041/0.jpg').unlink()
+    with pytest.raises(UserError, match='n01498041 holds no images'):
+        ImageNetA(str(root))
+    (root / 'n01498041').rename(root / 'mammals')
+    with pytest.raises(UserError, match='1 missing, such as n01498041; 1 others, such as mammals'):
+        ImageNetA(str(root))
+    with pytest.raises(UserError, match='nowhere does not exist; give another with --data-root'):
+        ImageNetA(str(tmp_path / 'nowhere'))
+
+
+@pytest.mark.parametrize('grouped', [True, False])
+def test_imagenet_c(tmp_path: Path, grouped: bool) -> None:
+    root = imagenet_c(tmp_path / 'c', grouped=grouped)
+    # The archive of the further corruptions is no part of the benchmark.
+    picture(root / 'extra/spatter/1/n01440764/0.JPEG')
+    found = entries(ImageNetC(str(root)))
+    assert Counter(entry['corruption'] for entry in found) == dict.fromkeys(CORRUPTIONS, 10)
+    assert Counter(entry['severity'] for entry in found) == dict.fromkeys((1, 2, 3, 4, 5), 30)
+    for entry in found:
+        *_, corruption, severity, wnid, _ = Path(entry['img_path']).parts
+        assert (corruption, int(severity)) == (entry['corruption'], entry['severity'])
+        assert imagenet_classes()[entry['gt_label']] == wnid
+
+
+def test_the_15_corruptions() -> None:
+    assert tuple(name for names in GROUPS.values() for name in names) == CORRUPTIONS
+
+
+def test_incomplete_imagenet_c(tmp_path: Path) -> None:
+    root = imagenet_c(tmp_path / 'c')
+    (root / 'weather/fog/3/n01443537').rename(root / 'weather/fog/3/fish')
+    with pytest.raises(UserError, match=r'fog/3/fish is named after no class of ImageNet-1K'):
+        ImageNetC(str(root))
+    shutil.rmtree(root / 'weather/fog/3/fish')
+    with pytest.raises(UserError, match=r'fog/3 holds 1 images, but every .* as many as the fullest, 2'):
+        ImageNetC(str(root))
+    shutil.rmtree(root / 'weather/fog/3')
+    shutil.rmtree(root / 'digital')
+    missing = 'weather/fog/3, contrast, elastic_transform, pixelate, jpeg_compression'
+    with pytest.raises(UserError, match=f'{missing}; unpack all archives'):
+        ImageNetC(str(root))
