@@ -26,9 +26,9 @@ MODELS = Registry(
     'model',
     parent=MMENGINE_MODELS,
     scope='mixcl',
-    locations=['mixcl.algorithms', 'mixcl.backbones', 'mixcl.heads', 'mixcl.encoders'],
+    locations=['mixcl.algorithms', 'mixcl.backbones', 'mixcl.heads', 'mixcl.encoders', 'mixcl.evaluation'],
 )
-"""Algorithms, heads, batch normalisation."""
+"""Algorithms, backbones, heads, batch normalisation, models of evaluation."""
 
 MIXERS = Registry('mixer', scope='mixcl', locations=['mixcl.mixers'])
 """Mixers: who is mixed with whom, how much, and where."""

@@ -1,1 +1,10 @@
-from mixcl.evaluation import knn_loop, knn_metric
+from mixcl.evaluation import (
+    feature_loop,
+    frozen_encoder,
+    knn_metric,
+    probe_metric,
+    quality_metric,
+    robustness_metrics,
+    stage_accuracy,
+    svm_metric,
+)

@@ -10,6 +10,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
+from mixcl.evaluation.labels import ReadLabels, class_labels
+
+IMAGES_PER_PASS = 32
+"""How many images pass a model at once, whatever the batch size of the loader. Matrix products round differently for
+different numbers of rows; in passes of one size, an image's features do not depend on the images beside it."""
 
 
 @contextmanager
@@ -25,30 +30,38 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def extract(model: BaseModel, dataloader: DataLoader, encoders: Sequence[str]) -> tuple[dict[str, Tensor], Tensor]:
+def extract(
+    model: BaseModel,
+    dataloader: DataLoader,
+    encoders: Sequence[str],
+    read_labels: ReadLabels | None = class_labels,
+) -> tuple[dict[str, Tensor], Tensor | None]:
     """Encode every image of a data set once, with several encoders.
 
     Args:
         model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``; its mode is
             restored afterwards, its buffers are not touched.
-        dataloader: single-view, labelled and collated by ``default_collate``. Over several processes the sampler must
+        dataloader: single-view and collated by ``default_collate``. Over several processes the sampler must
             deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
         encoders: names of encoders of the model.
+        read_labels: one of :mod:`mixcl.evaluation.labels`; None where there are no labels.
 
     Returns:
-        per encoder the features (N, D) float32, and the labels (N,) int64; on the CPU, in data set order, complete in
-        every process.
+        per encoder the features (N, D) float32, and the labels (N, ...) or None; on the CPU, in data set order,
+        complete in every process, and the same to the last digit whatever the batch size and number of processes.
 
     Raises:
-        UserError: if images are unlabelled, have several views, or are dropped by the loader.
+        UserError: if images lack the labels, have several views, or are dropped by the loader.
     """
     parts: list[dict[str, Tensor]] = []
     labels: list[Tensor] = []
     with evaluating(model):
         for batch in dataloader:
-            labels.append(labels_of(batch['data_samples'], dataloader))
+            if read_labels:
+                labels.append(read_labels(batch['data_samples'], dataloader))
             parts.append(encode(model, batch, encoders))
-    return {name: gather(join(parts, name), dataloader) for name in encoders}, gather(torch.cat(labels), dataloader)
+    features = {name: gather(join(parts, name), dataloader) for name in encoders}
+    return features, gather(torch.cat(labels), dataloader) if read_labels else None
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
@@ -71,28 +84,16 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
             'evaluation needs one view per image in one tensor, but the data loader gives a list: use a pipeline '
             "without MultiView and collate_fn=dict(type='default_collate')"
         )
-    return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
+    return {
+        name: torch.cat([_one_pass(model, part, name) for part in images.split(IMAGES_PER_PASS)]) for name in encoders
+    }
 
 
-def labels_of(samples: Sequence, dataloader: DataLoader) -> Tensor:
-    """Read the classes of a batch.
-
-    Args:
-        samples: mmpretrain ``DataSample`` with ``gt_label`` of shape (1,).
-        dataloader: where they came from, for the message.
-
-    Returns:
-        (B,) int64 on the CPU.
-
-    Raises:
-        UserError: if an image has no class, or several.
-    """
-    if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
-        raise UserError(
-            f'{type(dataloader.dataset).__name__} does not give one label per image, which kNN needs: use a labelled '
-            'data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None (test_ likewise)'
-        )
-    return torch.cat([sample.gt_label for sample in samples]).cpu()
+def _one_pass(model: BaseModel, images: Tensor, encoder: str) -> Tensor:
+    """Features of up to :data:`IMAGES_PER_PASS` images, in a pass of exactly so many."""
+    filling = images[-1:].expand(IMAGES_PER_PASS - len(images), -1, -1, -1)
+    features = model.extract_features(torch.cat([images, filling]), encoder=encoder)
+    return features[: len(images)].float().cpu()
 
 
 def join(parts: Sequence[dict[str, Tensor]], name: str) -> Tensor:

@@ -70,12 +70,37 @@ def _nothing_yet(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 def _merge(best: tuple[Tensor, Tensor], similarities: Tensor, start: int, count: int) -> tuple[Tensor, Tensor]:
     """Fold one block of the bank, which begins at index ``start``, into the best so far."""
-    found = _largest(similarities, count)
-    values = torch.cat([best[0], similarities.gather(1, found)], dim=1)
-    indices = torch.cat([best[1], found + start], dim=1)
+    if best[0].shape[1] < count:
+        columns = _largest(similarities, count)
+        found = similarities.gather(1, columns)
+    else:
+        found, columns = _better(similarities, best[0][:, -1:], count)
+    values = torch.cat([best[0], found], dim=1)
+    indices = torch.cat([best[1], columns + start], dim=1)
     # Indices ascend within equal values, in the best so far and in what was found, so a stable sort keeps the lowest.
     order = values.argsort(dim=1, descending=True, stable=True)[:, :count]
     return values.gather(1, order), indices.gather(1, order)
+
+
+def _better(similarities: Tensor, worst: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Values and ascending column indices of what exceeds ``worst`` (R, 1), at most ``count`` per row.
+
+    Few do once some blocks were seen, and a comparison is much cheaper than ``topk``. What equals the worst of the
+    best so far loses to it, for its index is higher. Rows are filled up with minus infinity.
+    """
+    better = similarities > worst
+    rows, columns = better.nonzero(as_tuple=True)
+    counts = rows.bincount(minlength=len(similarities))
+    crowded = counts > count
+    if crowded.any():
+        kept = _largest(similarities[crowded], count)
+        better[crowded] = torch.zeros_like(better[crowded]).scatter_(1, kept, True)
+        rows, columns = better.nonzero(as_tuple=True)
+        counts = counts.clamp_max(count)
+    places = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[rows]
+    values = similarities.new_full((len(similarities), int(counts.max())), -torch.inf)
+    values[rows, places] = similarities[rows, columns]
+    return values, torch.zeros_like(values, dtype=torch.int64).index_put_((rows, places), columns)
 
 
 def _largest(values: Tensor, count: int) -> Tensor:

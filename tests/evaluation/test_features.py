@@ -48,7 +48,7 @@ def test_raw_pixels_are_the_loaded_values() -> None:
 
 
 def test_unlabelled_images_are_refused() -> None:
-    with pytest.raises(UserError, match='ToyImages does not give one label per image, which kNN needs'):
+    with pytest.raises(UserError, match='ToyImages does not give one label per image, which this evaluation needs'):
         extract(ToyModel(), built(dataloader(5, labelled=False)), ('online',))
 
 

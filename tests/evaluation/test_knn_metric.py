@@ -49,7 +49,7 @@ def test_without_a_bank_it_says_which_loop_to_use() -> None:
     queries, labels = data(2, 0)
     metric = KNNAccuracy()
     sample = dict(features=queries, labels=labels)
-    with pytest.raises(UserError, match=r"val_cfg .*dict\(type='KNNLoop'"):
+    with pytest.raises(UserError, match=r"val_cfg .*dict\(type='FeatureLoop'"):
         metric.process(None, [sample])
     metric.fit(*data(9, 0))
     metric.process(None, [sample])

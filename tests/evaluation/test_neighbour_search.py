@@ -120,3 +120,17 @@ def test_the_features_are_left_alone() -> None:
 def test_refuses(queries: torch.Tensor, bank: torch.Tensor, k: int, message: str) -> None:
     with pytest.raises(UserError, match=message):
         nearest_neighbours(queries, bank, k)
+
+
+@pytest.mark.parametrize('order', ['ascending', 'descending', 'shuffled'])
+def test_rows_in_which_more_is_better_than_can_be_kept(order: str) -> None:
+    # Ascending, every block displaces all that was kept; half of the values tie.
+    cosines = torch.linspace(-1, 1, 200).repeat_interleave(2)
+    shuffled = cosines[torch.randperm(400, generator=torch.Generator().manual_seed(0))]
+    cosines = dict(ascending=cosines, descending=cosines.flip(0), shuffled=shuffled)[order].double()
+    bank = torch.stack([cosines, (1 - cosines.square()).clamp_min(0).sqrt()], dim=1)
+    expected = np.argsort(-cosines.float().numpy(), kind='stable')[:30]
+    queries = torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
+    _, indices = nearest_neighbours(queries, bank, 30, bank_chunk=100)
+    assert indices[:2].tolist() == [expected.tolist()] * 2
+    assert indices[2].tolist() == np.argsort(cosines.float().numpy(), kind='stable')[:30].tolist()

@@ -4,6 +4,7 @@ In a module of its own because spawned processes cannot import test modules.
 """
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -16,14 +17,15 @@ from torch import Tensor, nn
 from mixcl.evaluation.features import extract
 
 BANK, QUERIES = 13, 7
+PACK = dict(type='mmpretrain.PackInputs')
 
 
 class ToyImages(BaseDataset):
     """Noisy 4x4 images of three classes, each a function of its index."""
 
-    def __init__(self, size: int, seed: int = 0, labelled: bool = True) -> None:
+    def __init__(self, size: int, seed: int = 0, labelled: bool = True, pipeline: Sequence[dict] = (PACK,)) -> None:
         self.size, self.seed, self.labelled = size, seed, labelled
-        super().__init__(serialize_data=False, pipeline=[dict(type='mmpretrain.PackInputs')])
+        super().__init__(serialize_data=False, pipeline=list(pipeline))
 
     def load_data_list(self) -> list[dict]:
         random = torch.Generator().manual_seed(self.seed)
@@ -79,7 +81,7 @@ def built(loader: dict) -> torch.utils.data.DataLoader:
 
 def loop(bank: dict, **settings: object) -> dict:
     """Config of the loop."""
-    return dict(type='KNNLoop', bank_dataloader=bank, **settings)
+    return dict(type='FeatureLoop', bank_dataloader=bank, **settings)
 
 
 def evaluation(mode: str, bank: dict, queries: dict, *neighbours: int, **settings: object) -> dict:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.multiprocessing
@@ -14,10 +15,15 @@ from evaluation.toy_encoders import (
     runner_of,
     two_processes,
 )
+from mmcv.transforms import BaseTransform
+from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
+from mmengine.registry import TRANSFORMS
 from mmengine.runner import Runner
+from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.knn import knn_accuracy
 
@@ -106,6 +112,48 @@ def test_only_the_encoders_asked_for(tmp_path: Path) -> None:
     assert set(runner_of(tmp_path, ToyModel(), **settings).test()) == {'target_knn1_top1', 'target_knn1_top5'}
 
 
+class LabelsSeen(FeatureMetric):
+    """Notes what it is given."""
+
+    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
+        self.seen = bank_labels, labels
+        return dict(dimensions=float(bank.shape[1]), queries=float(len(queries)))
+
+
+class Presence(BaseTransform):
+    """Two classes; the second one's presence goes round by the image's class."""
+
+    def transform(self, results: dict) -> dict:
+        results['present'] = np.array([1, results['gt_label'] - 1], dtype=np.int8)
+        return results
+
+
+TRANSFORMS.register_module(module=Presence, force=True)
+
+
+def test_several_labels_per_image(tmp_path: Path) -> None:
+    pack = [dict(type='mmengine.Presence'), dict(type='mmpretrain.PackInputs', algorithm_keys=('present',))]
+    bank, queries = dataloader(BANK), dataloader(QUERIES, seed=1)
+    for loader in (bank, queries):
+        loader['dataset']['pipeline'] = pack
+    metric = LabelsSeen()
+    settings = evaluation('test', bank, queries, labels='multiple') | dict(test_evaluator=Evaluator(metric))
+    metrics = runner_of(tmp_path, ToyModel(), **settings).test()
+    assert metrics['online_dimensions'] == 6 and metrics['target_queries'] == QUERIES
+    bank_labels, labels = metric.seen
+    assert bank_labels.dtype == labels.dtype == torch.int8
+    assert labels.tolist() == [[1, index % 3 - 1] for index in range(QUERIES)]
+    assert bank_labels.tolist() == [[1, index % 3 - 1] for index in range(BANK)]
+
+
+def test_images_without_labels(tmp_path: Path) -> None:
+    metric = LabelsSeen()
+    loaders = dataloader(BANK, labelled=False), dataloader(QUERIES, labelled=False)
+    settings = evaluation('test', *loaders, labels=None) | dict(test_evaluator=Evaluator(metric))
+    assert runner_of(tmp_path, ToyModel(), **settings).test()['online_queries'] == QUERIES
+    assert metric.seen == (None, None)
+
+
 def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('LOCAL_RANK', '0')
     torch.multiprocessing.spawn(two_processes, (str(tmp_path),), nprocs=2)
@@ -125,8 +173,10 @@ def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.M
     [
         (dict(test_dataloader=dataloader(QUERIES, labelled=False)), 'ToyImages does not give one label per image'),
         (dict(test_cfg=loop(dataloader(BANK, labelled=False))), 'ToyImages does not give one label per image'),
-        (dict(test_cfg=loop(dataloader(0))), 'ToyImages for kNN evaluation is empty'),
+        (dict(test_cfg=loop(dataloader(0))), 'ToyImages is empty'),
         (dict(test_cfg=loop(dataloader(BANK), encoders=['ema'])), "'ema', but this model has online, target"),
+        (dict(test_cfg=loop(dataloader(BANK), labels='multiple')), 'does not say which classes an image shows'),
+        (dict(test_cfg=loop(dataloader(BANK), labels='many')), "must be 'class', 'multiple' or None, not 'many'"),
         (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds DumpResults'),
     ],
 )

@@ -1,4 +1,4 @@
-"""The validation and test loop of pretraining: kNN accuracy of every encoder of the model."""
+"""The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,17 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode, evaluating, extract, join, labels_of
-from mixcl.evaluation.knn_metric import KNNAccuracy
+from mixcl.evaluation.feature_metric import FeatureMetric
+from mixcl.evaluation.features import encode, evaluating, extract, join
+from mixcl.evaluation.labels import label_reader
 from mixcl.registry import LOOPS
 
 LABELS = 'labels'
 
 
 @LOOPS.register_module()
-class KNNLoop(ValLoop):
-    """Compare the images of the loop's data loader with a bank of labelled images.
+class FeatureLoop(ValLoop):
+    """Encode the images of the loop's data loader and of a bank, and measure the features.
 
     Serves as ``val_cfg`` and as ``test_cfg``. Every image is encoded once by all encoders. Metrics are named by the
     encoder: ``online_knn20_top1``. Training is not affected: the model gets its modes back, buffers stay as they were.
@@ -27,13 +28,15 @@ class KNNLoop(ValLoop):
     Args:
         runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
-        evaluator: one or more :class:`KNNAccuracy`; passed by the runner.
-        bank_dataloader: the images that vote, usually the training images without augmentation, in order.
+        evaluator: one or more :class:`~mixcl.evaluation.feature_metric.FeatureMetric`; passed by the runner.
+        bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
+            order.
         encoders: which encoders to evaluate; None for all that the model has.
+        labels: what the images are labelled with: 'class', 'multiple' (which classes are present), or None.
 
     Raises:
-        UserError: if a data set is empty or has no labels, the evaluator holds other metrics, or the model lacks an
-            encoder. All before the first image is encoded, and before training when used for validation.
+        UserError: if a data set is empty or has no such labels, the evaluator holds other metrics, or the model lacks
+            an encoder. All before the first image is encoded, and before training when used for validation.
     """
 
     def __init__(
@@ -43,13 +46,17 @@ class KNNLoop(ValLoop):
         evaluator: Evaluator | dict | list,
         bank_dataloader: DataLoader | dict,
         encoders: Sequence[str] | None = None,
+        labels: str | None = 'class',
     ) -> None:
         super().__init__(runner, dataloader, evaluator)
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
         self.encoders = _checked_encoders(self.model, encoders)
+        self.read_labels = label_reader(labels)
         _check_metrics(self.evaluator)
         for loader in (self.bank_dataloader, self.dataloader):
-            _check_labelled(loader)
+            _check_not_empty(loader)
+            if self.read_labels:
+                self.read_labels([loader.dataset[0]['data_samples']], loader)
 
     @property
     def model(self) -> torch.nn.Module:
@@ -67,7 +74,7 @@ class KNNLoop(ValLoop):
         """Evaluate all encoders.
 
         Returns:
-            ``{encoder}_{metric}``, in percent.
+            ``{encoder}_{metric}``, shares in percent.
         """
         mode = self.mode
         self.runner.call_hook(f'before_{mode}')
@@ -75,11 +82,12 @@ class KNNLoop(ValLoop):
         with evaluating(self.model):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
-            self.runner.logger.info(f'kNN: encoding {len(self.bank_dataloader.dataset)} bank images')
-            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders)
+            self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')
+            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
+        labels = join(batches, LABELS) if self.read_labels else None
         metrics = {}
         for encoder in self.encoders:
-            results = self._evaluate(join(batches, encoder), join(batches, LABELS), bank.pop(encoder), bank_labels)
+            results = self._evaluate(join(batches, encoder), labels, bank.pop(encoder), bank_labels)
             metrics.update({f'{encoder}_{name}': value for name, value in results.items()})
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
@@ -93,16 +101,19 @@ class KNNLoop(ValLoop):
             data_batch: as it comes from the data loader.
 
         Returns:
-            (B, D) float32 features under each encoder's name, and (B,) int64 ``labels``; on the CPU.
+            (B, D) float32 features under each encoder's name, and ``labels``, one row per image; on the CPU.
         """
         mode = self.mode
         self.runner.call_hook(f'before_{mode}_iter', batch_idx=idx, data_batch=data_batch)
         outputs = encode(self.model, data_batch, self.encoders)
-        outputs[LABELS] = labels_of(data_batch['data_samples'], self.dataloader)
+        if self.read_labels:
+            outputs[LABELS] = self.read_labels(data_batch['data_samples'], self.dataloader)
         self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
         return outputs
 
-    def _evaluate(self, queries: Tensor, labels: Tensor, bank: Tensor, bank_labels: Tensor) -> dict[str, float]:
+    def _evaluate(
+        self, queries: Tensor, labels: Tensor | None, bank: Tensor, bank_labels: Tensor | None
+    ) -> dict[str, float]:
         for metric in self.evaluator.metrics:
             metric.fit(bank, bank_labels)
         device = self.model.data_preprocessor.device
@@ -115,27 +126,26 @@ class KNNLoop(ValLoop):
 def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) -> tuple[str, ...]:
     if not hasattr(model, 'encoder_names') or not hasattr(model, 'extract_features'):
         raise UserError(
-            f'KNNLoop cannot evaluate a {type(model).__name__}: the model needs encoder_names and '
+            f'FeatureLoop cannot evaluate a {type(model).__name__}: the model needs encoder_names and '
             'extract_features(images, encoder=name)'
         )
     known = tuple(model.encoder_names)
     unknown = [name for name in encoders or () if name not in known]
     if unknown:
-        raise UserError(f'KNNLoop: encoders names {unknown[0]!r}, but this model has {", ".join(known)}')
+        raise UserError(f'FeatureLoop: encoders names {unknown[0]!r}, but this model has {", ".join(known)}')
     return known if encoders is None else tuple(encoders)
 
 
 def _check_metrics(evaluator: Evaluator) -> None:
     for metric in evaluator.metrics:
-        if not isinstance(metric, KNNAccuracy):
+        if not isinstance(metric, FeatureMetric):
             raise UserError(
-                f'KNNLoop evaluates by KNNAccuracy only, but the evaluator holds {type(metric).__name__}: '
-                'correct val_evaluator or test_evaluator'
+                f'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, but the evaluator holds '
+                f'{type(metric).__name__}: correct val_evaluator or test_evaluator'
             )
 
 
-def _check_labelled(dataloader: DataLoader) -> None:
-    dataset = dataloader.dataset
-    if len(dataset) == 0:
-        raise UserError(f'{type(dataset).__name__} for kNN evaluation is empty: check its data_root and split')
-    labels_of([dataset[0]['data_samples']], dataloader)
+def _check_not_empty(dataloader: DataLoader) -> None:
+    if len(dataloader.dataset) == 0:
+        name = type(dataloader.dataset).__name__
+        raise UserError(f'{name} is empty, so there is nothing to evaluate: check its data_root and split')

@@ -1,0 +1,102 @@
+"""Putting a backbone into the config of an evaluation."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmengine.config import Config, ConfigDict
+from mmengine.registry import DefaultScope
+
+from mixcl.backbones import FrozenFeatures
+from mixcl.configuration.paths import walk
+from mixcl.configuration.signature import accepted_keywords
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+from mixcl.weights.loading import load_backbone
+from mixcl.weights.pretrained import PretrainedBackbone
+
+OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})
+"""Settings of a backbone that belong to how it is trained: those of the evaluation count, not those of pretraining."""
+
+
+def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: PretrainedBackbone | None) -> None:
+    """Make an evaluation's config evaluate another backbone, in place, and check that the weights fit.
+
+    Replaced are the backbone, what the images are normalised by, and the number of channels that the head expects.
+
+    Args:
+        cfg: of a classifier or a ``FrozenEncoder``.
+        backbone: config of the backbone.
+        source: the config that it comes from; None where unknown.
+        pretrained: its weights; None where it stays untrained.
+
+    Raises:
+        UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
+    """
+    _set_backbone(cfg, backbone)
+    if source is not None:
+        _set_normalisation(cfg, source)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        features = _features(cfg)
+    if pretrained is not None:
+        load_backbone(features, pretrained)
+    _set_head(cfg, features.channels(image_size(cfg)))
+
+
+def image_size(cfg: Config) -> int:
+    """The side of the evaluated images in pixels, by their pipeline's last crop or resize; 224 if it has none."""
+    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
+    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
+    for step in reversed(pipelines[-1] if pipelines else []):
+        size = step.get('crop_size') or step.get('scale')
+        if size:
+            return size if isinstance(size, int) else size[0]
+    return 224
+
+
+def _set_backbone(cfg: Config, backbone: Mapping) -> None:
+    holder = _holder(cfg)
+    own = holder['backbone']
+    accepted = accepted_keywords(MODELS.get(backbone['type']))
+    new = {key: value for key, value in backbone.items() if key not in OF_THE_RUN}
+    new |= {key: own[key] for key in OF_THE_RUN & own.keys() & accepted.names}
+    if 'img_size' in new:
+        new['img_size'] = image_size(cfg)
+    holder['backbone'] = ConfigDict(new)
+
+
+def _holder(cfg: Config) -> ConfigDict:
+    """The part of the model with the backbone itself: the model, or ``FrozenFeatures`` in it."""
+    holder = cfg.model
+    while 'backbone' in holder['backbone']:
+        holder = holder['backbone']
+    return holder
+
+
+def _set_normalisation(cfg: Config, source: Config) -> None:
+    given = next(_preprocessors(source), {})
+    for preprocessor in _preprocessors(cfg):
+        preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
+
+
+def _preprocessors(cfg: Config) -> Iterator[Any]:
+    for section in (cfg.get('model') or {}, cfg):
+        if section.get('data_preprocessor'):
+            yield section['data_preprocessor']
+
+
+def _features(cfg: Config) -> FrozenFeatures:
+    """The features that the evaluation takes, or the output of a backbone that it trains."""
+    holder = _holder(cfg)
+    return FrozenFeatures(holder['backbone'], holder.get('feature'))
+
+
+def _set_head(cfg: Config, channels: tuple[int, ...]) -> None:
+    head = cfg.model.get('head') or {}
+    expected = head.get('in_channels')
+    if isinstance(expected, int) and len(channels) == 1:
+        head['in_channels'] = channels[0]
+    elif expected is not None and tuple(expected if isinstance(expected, (list, tuple)) else (expected,)) != channels:
+        raise UserError(
+            f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
+            f'{channels}: choose another --recipe or --config for it'
+        )

@@ -1,0 +1,84 @@
+"""How well classes form clusters in features, and in their map to two dimensions."""
+
+import numpy as np
+import torch
+from sklearn.manifold import TSNE
+from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.randomness import generator, seed_of
+
+PERPLEXITY = 30.0
+
+
+def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
+    """Davies-Bouldin and Calinski-Harabasz indices of the classes as clusters, by scikit-learn.
+
+    Args:
+        features: (N, D), any floating dtype and device.
+        labels: (N,) int64 classes.
+
+    Returns:
+        ``davies_bouldin``, 0 or more, lower is better; ``calinski_harabasz``, 0 or more, higher is better.
+
+    Raises:
+        UserError: if there are fewer than two classes, or no class has two images.
+    """
+    classes = len(labels.unique())
+    if not 2 <= classes < len(labels):
+        raise UserError(
+            f'clustering indices need two classes or more, one of them with two images or more, but the {len(labels)} '
+            f'images have {classes} classes; check the data set, or classes= and images= of the metric'
+        )
+    points, clusters = features.double().cpu().numpy(), labels.cpu().numpy()
+    return dict(
+        davies_bouldin=float(davies_bouldin_score(points, clusters)),
+        calinski_harabasz=float(calinski_harabasz_score(points, clusters)),
+    )
+
+
+def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
+    """Map features to two dimensions by t-SNE (scikit-learn's, perplexity 30, from the principal components).
+
+    Source: van der Maaten and Hinton, Visualizing data using t-SNE, JMLR 2008.
+
+    Args:
+        features: (N, D), four rows or more, any floating dtype and device. Fewer than 92 rows get a perplexity of a
+            third of the other rows.
+        seed: of the map.
+
+    Returns:
+        (N, 2) float64 on the CPU, a function of the features and the seed.
+
+    Raises:
+        UserError: if there are fewer than four rows.
+    """
+    if len(features) < 4:
+        raise UserError(f'a t-SNE map needs four images or more, not {len(features)}: check the size of the data set')
+    perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
+    start = 'pca' if features.shape[1] >= 2 else 'random'
+    tsne = TSNE(perplexity=perplexity, init=start, random_state=seed_of('t-SNE', seed) % 2**32)
+    return torch.from_numpy(tsne.fit_transform(features.float().cpu().numpy()).astype(np.float64))
+
+
+def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, seed: int = 0) -> Tensor:
+    """Draw some images of each of some classes, as MixCo does for its maps (https://arxiv.org/abs/2010.06300, Fig. 3).
+
+    Args:
+        labels: (N,) int64 classes of all images.
+        classes: how many classes; all, where there are fewer.
+        images: how many images of each; all, where there are fewer.
+        seed: of the draw.
+
+    Returns:
+        Indices into the labels, ascending, int64 on the CPU; a function of the labels and the seed.
+    """
+    labels = labels.cpu()
+    present = labels.unique()
+    chosen = present[torch.randperm(len(present), generator=generator('classes', seed))[:classes]]
+    parts = []
+    for label in chosen.tolist():
+        members = (labels == label).nonzero().flatten()
+        parts.append(members[torch.randperm(len(members), generator=generator('images', seed, label))[:images]])
+    return torch.cat(parts).sort().values

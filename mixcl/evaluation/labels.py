@@ -1,0 +1,70 @@
+"""What the images of an evaluation are labelled with."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from mixcl.errors import UserError
+
+ReadLabels = Callable[[Sequence, DataLoader], Tensor]
+"""(data samples of a batch, the loader they came from) to one row per image, on the CPU."""
+
+
+def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
+    """Read one class per image.
+
+    Args:
+        samples: mmpretrain ``DataSample`` with ``gt_label`` of shape (1,).
+        dataloader: where they came from, for the message.
+
+    Returns:
+        (B,) int64 on the CPU.
+
+    Raises:
+        UserError: if an image has no class, or several.
+    """
+    if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
+        raise UserError(
+            f'{type(dataloader.dataset).__name__} does not give one label per image, which this evaluation needs: use '
+            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None (test_ '
+            'likewise)'
+        )
+    return torch.cat([sample.gt_label for sample in samples]).cpu()
+
+
+def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
+    """Read which classes an image shows.
+
+    Args:
+        samples: ``DataSample`` with ``present`` of shape (C,): 1 present, 0 difficult objects only, -1 absent.
+        dataloader: where they came from, for the message.
+
+    Returns:
+        (B, C) int8 on the CPU.
+
+    Raises:
+        UserError: if an image lacks them.
+    """
+    if any('present' not in sample for sample in samples):
+        raise UserError(
+            f'{type(dataloader.dataset).__name__} does not say which classes an image shows, which this evaluation '
+            'needs: use a data set of several labels per image, such as VOC07'
+        )
+    return torch.stack([torch.as_tensor(sample.present) for sample in samples]).to('cpu', torch.int8)
+
+
+LABELS: dict[str | None, ReadLabels | None] = {'class': class_labels, 'multiple': presence_labels, None: None}
+"""The kinds of labels by their names in configs; None for images without."""
+
+
+def label_reader(labels: str | None) -> ReadLabels | None:
+    """The function that reads a kind of labels; None for no labels.
+
+    Raises:
+        UserError: for an unknown kind.
+    """
+    if labels not in LABELS:
+        raise UserError(f"FeatureLoop: labels must be 'class', 'multiple' or None, not {labels!r}")
+    return LABELS[labels]

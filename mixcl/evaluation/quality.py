@@ -1,0 +1,112 @@
+"""How good features are, told without labels: alignment, uniformity, effective rank, spread.
+
+All are scalars on the device of the features, so that they can be computed during training without waiting for a GPU.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+ROWS_AT_ONCE = 2048
+
+
+@torch.no_grad()
+def alignment(first: Tensor, second: Tensor, power: float = 2.0) -> Tensor:
+    """Mean distance between the two features of positive pairs, ``E |f(x) - f(y)|^power``; 0 is best, 4 is worst.
+
+    Source: Wang and Isola, Understanding contrastive representation learning through alignment and uniformity on the
+    hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.1.
+
+    Args:
+        first: (N, D) features, row i a pair with row i of the other; any length, compared as unit vectors.
+        second: (N, D).
+        power: of the distance, above 0.
+
+    Returns:
+        A scalar in [0, 2**power].
+    """
+    distances = torch.linalg.vector_norm(_directions(first) - _directions(second), dim=1)
+    return distances.pow(power).mean()
+
+
+@torch.no_grad()
+def uniformity(features: Tensor, scale: float = 2.0) -> Tensor:
+    """Log of the mean Gaussian potential of all pairs, ``log E exp(-scale |f(x) - f(y)|^2)``; lower is better.
+
+    0 if all features point the same way, and about ``-2 * scale`` if they are spread over a sphere of many dimensions.
+    Source: as of :func:`alignment`, section 4.1.2.
+
+    Args:
+        features: (N, D), two rows or more; any length, compared as unit vectors. Pairs are visited block by block.
+        scale: t of the paper, above 0.
+
+    Returns:
+        A scalar, 0 or less.
+    """
+    blocks = _directions(features).split(ROWS_AT_ONCE)
+    total = features.new_zeros((), dtype=torch.float64)
+    for number, rows in enumerate(blocks):
+        total += _potential(rows, rows, scale).triu(1).sum(dtype=torch.float64)
+        for others in blocks[number + 1 :]:
+            total += _potential(rows, others, scale).sum(dtype=torch.float64)
+    return (total / (len(features) * (len(features) - 1) / 2)).log()
+
+
+@torch.no_grad()
+def effective_rank(features: Tensor) -> Tensor:
+    """How many dimensions the features use: the exponential of the entropy of their singular values.
+
+    ``exp(-sum_k p_k log p_k)`` with the singular values p of the (N, D) matrix, scaled to sum 1. The features are
+    taken as they are, neither centred nor scaled: 1 if all point the same way, min(N, D) if all directions have equal
+    weight. Source: Roy and Vetterli, The effective rank, EUSIPCO 2007; for pretrained encoders Garrido et al., RankMe,
+    https://arxiv.org/abs/2210.02885, section 3.1.
+
+    Args:
+        features: (N, D), any floating dtype.
+
+    Returns:
+        A scalar in [1, min(N, D)]; NaN where a feature is not finite.
+    """
+    rows = features if features.shape[0] >= features.shape[1] else features.T
+    products = features.new_zeros(rows.shape[1], rows.shape[1], dtype=torch.float64)
+    for part in rows.split(ROWS_AT_ONCE):
+        products += part.double().T @ part.double()
+    # The solver refuses what is not finite, and a log during training must not end the training.
+    finite = products.isfinite().all()
+    values = torch.linalg.eigvalsh(products.where(finite, 0.0)).clamp_min(0).sqrt()
+    shares = values / values.sum().clamp_min(torch.finfo(values.dtype).tiny)
+    return torch.special.entr(shares).sum().exp().where(finite, torch.nan)
+
+
+@torch.no_grad()
+def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
+    """Mean squared distance between two images of one class, :func:`alignment` over all such pairs.
+
+    Without a loop over pairs: n unit vectors with the sum S have the mean squared distance
+    ``2 (n^2 - |S|^2) / (n (n - 1))``. Every pair counts alike, whatever the size of its class.
+
+    Args:
+        features: (N, D); any length, compared as unit vectors.
+        labels: (N,) int64 classes.
+
+    Returns:
+        A scalar in [0, 4]; NaN where no class has two images.
+    """
+    classes, members = labels.unique(return_inverse=True)
+    counts = members.bincount().double()
+    sums = features.new_zeros(len(classes), features.shape[1], dtype=torch.float64)
+    for part, member in zip(features.split(ROWS_AT_ONCE), members.split(ROWS_AT_ONCE), strict=True):
+        sums.index_add_(0, member, _directions(part).double())
+    distances = (counts.square() - sums.square().sum(dim=1)).sum() * 2
+    pairs = (counts * (counts - 1)).sum()
+    return (distances / pairs).where(pairs > 0, torch.nan)
+
+
+def _directions(features: Tensor) -> Tensor:
+    return F.normalize(features if features.dtype == torch.float64 else features.float(), dim=1)
+
+
+def _potential(rows: Tensor, others: Tensor, scale: float) -> Tensor:
+    """(R, S) ``exp(-scale |x - y|^2)`` of unit vectors, whose squared distance is 2 - 2 cos."""
+    with torch.autocast(rows.device.type, enabled=False):
+        return (rows @ others.T).sub_(1).mul_(2 * scale).exp_()

@@ -1,0 +1,108 @@
+"""Running one planned evaluation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmengine.runner import Runner
+
+from mixcl.engine.launch import build_runner, newest_checkpoint, use_pretrained
+from mixcl.errors import UserError
+from mixcl.evaluation.plan import Evaluation
+from mixcl.evaluation.subject import Subject
+
+ENCODER_PREFIX = 'online_'
+"""FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric."""
+
+PRECISIONS = dict(BFloat16OptimWrapper='bf16', AmpOptimWrapper='fp16')
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation found.
+
+    Attributes:
+        metrics: by name; of training protocols those after the last epoch.
+        best: of training protocols the best of each metric after any epoch, chosen on the test images.
+        trained: the last checkpoint of training protocols.
+    """
+
+    metrics: dict[str, float]
+    best: dict[str, float] = field(default_factory=dict)
+    trained: str | None = None
+
+
+def run_evaluation(
+    evaluation: Evaluation, subject: Subject, folder: Path, classifier: str | None, resume: bool
+) -> Outcome:
+    """Run an evaluation, in this process or together with those that a launcher started.
+
+    Args:
+        evaluation: its config is changed.
+        subject: what is evaluated.
+        folder: gets a folder of the evaluation, with log and checkpoints.
+        classifier: for protocols that need one, its checkpoint.
+        resume: whether a training that was interrupted goes on where it stopped.
+
+    Raises:
+        UserError: for what :func:`~mixcl.engine.launch.build_runner` refuses, or what a protocol refuses of the data.
+    """
+    cfg = evaluation.cfg
+    cfg.experiment_name = evaluation.name
+    cfg.work_dir = str(folder / evaluation.name)
+    if evaluation.needs_classifier:
+        cfg.load_from = classifier
+    else:
+        use_pretrained(cfg, subject.checkpoint, evaluation.encoder)
+    if not evaluation.trains:
+        metrics = build_runner(cfg).test()
+        return Outcome({name.removeprefix(ENCODER_PREFIX): float(value) for name, value in metrics.items()})
+    cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
+    runner = build_runner(cfg)
+    runner.train()
+    return Outcome(*_history(runner), newest_checkpoint(cfg.work_dir))
+
+
+def precision_of(evaluation: Evaluation) -> str:
+    """'fp32', or the number format that an evaluation trains in."""
+    wrapper = evaluation.cfg.get('optim_wrapper') or {}
+    return PRECISIONS.get(str(wrapper.get('type')), 'fp32') if evaluation.trains else 'fp32'
+
+
+def classifier_for(evaluation: Evaluation, subject: Subject, trained: Sequence[tuple[str, str, str | None]]) -> str:
+    """The checkpoint of the classifier that a protocol tests.
+
+    Args:
+        evaluation: of that protocol.
+        subject: what is evaluated.
+        trained: (protocol, encoder, checkpoint) of what is done already.
+
+    Raises:
+        UserError: if it should have been trained by now, and was not or is gone.
+    """
+    if subject.is_classifier:
+        return subject.checkpoint
+    for protocol, encoder, checkpoint in trained:
+        if (protocol, encoder) == ('finetune', evaluation.encoder) and checkpoint and Path(checkpoint).is_file():
+            return checkpoint
+    raise UserError(
+        f'{evaluation.protocol} on {evaluation.data} needs the classifier that finetune trains, but there is none: '
+        'finetune failed, or its checkpoint is gone and --rerun must make it again'
+    )
+
+
+def _history(runner: Runner) -> tuple[dict[str, float], dict[str, float]]:
+    """The last and the largest value of every validation metric, also of epochs before the run was resumed."""
+    scalars = {
+        name.removeprefix('val/'): scalar.data[0]
+        for name, scalar in runner.message_hub.log_scalars.items()
+        if name.startswith('val/') and name not in ('val/time', 'val/data_time')
+    }
+    if not scalars:
+        raise UserError(
+            'nothing was validated: give the config of this protocol a val_dataloader, val_cfg and evaluator'
+        )
+    return (
+        {name: float(values[-1]) for name, values in scalars.items()},
+        {name: float(values.max()) for name, values in scalars.items()},
+    )

@@ -1,0 +1,85 @@
+"""Which config evaluates a backbone by a protocol on a data set."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mixcl.errors import UserError
+
+PROTOCOLS = (
+    'knn', 'linear_fast', 'linear', 'finetune', 'semi', 'supervised', 'svm', 'lowshot', 'robustness', 'quality',
+)  # fmt: skip
+"""Every protocol, by the name of its folder under configs/evaluation/."""
+
+OWN_DATA = dict(
+    svm=('voc07',),
+    lowshot=('voc07',),
+    robustness=('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c'),
+)
+"""Protocols that bring their own data, whatever data set is asked for."""
+
+
+def data_of(protocol: str, data: str) -> tuple[str, ...]:
+    """The data sets that a protocol evaluates on when ``data`` is asked for.
+
+    Raises:
+        UserError: for robustness of anything but a classifier of ImageNet-1K.
+    """
+    own = OWN_DATA.get(protocol)
+    if own is None or data in own[1:]:
+        return (data,)
+    if protocol == 'robustness' and data != 'in1k':
+        raise UserError(
+            f'robustness is that of a classifier of ImageNet-1K, so --data {data} has none; use --data in1k for all, '
+            f'or one of {", ".join(own[1:])}'
+        )
+    return own
+
+
+def find_config(
+    configs: Path, protocol: str, data: str, config_name: str | None = None, recipe: str | None = None
+) -> Path:
+    """Choose a config under ``configs/evaluation/<protocol>/``.
+
+    With ``config_name='sdmp/vit-s16_in1k_mocov3'`` (the config of pretraining) and ``data='cifar10'`` the first that
+    exists of ``vit-s16_cifar10_sdmp``, ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10`` and ``any_cifar10``; with a
+    recipe only ``vit-s16_cifar10_<recipe>`` and ``any_cifar10_<recipe>``.
+
+    Args:
+        configs: the folder of the configs.
+        protocol: one of :data:`PROTOCOLS`.
+        data: as in names of configs.
+        config_name: of the pretraining; None where unknown.
+        recipe: a variant that is asked for.
+
+    Raises:
+        UserError: if there is none; it lists what exists.
+    """
+    folder = configs / 'evaluation' / protocol
+    for name in _candidates(data, config_name, recipe):
+        if (folder / f'{name}.py').is_file():
+            return folder / f'{name}.py'
+    existing = sorted(path.stem for path in folder.glob('*.py'))
+    wanted = f'{data}{f" with --recipe {recipe}" if recipe else ""}'
+    raise UserError(
+        f'there is no config for the protocol {protocol} on {wanted} under {folder}; there are '
+        f'{", ".join(existing) or "none"}; choose another --data{" or --recipe" if recipe else ""}, or pass your own '
+        'config by --config'
+    )
+
+
+def _candidates(data: str, config_name: str | None, recipe: str | None) -> Sequence[str]:
+    method, backbone, variants = _parts(config_name)
+    if recipe:
+        return [f'{name}_{data}_{recipe}' for name in (backbone, 'any') if name]
+    if backbone is None:
+        return [f'any_{data}']
+    return [*(f'{backbone}_{data}_{name}' for name in (method, *variants)), f'{backbone}_{data}', f'any_{data}']
+
+
+def _parts(config_name: str | None) -> tuple[str | None, str | None, list[str]]:
+    """Method, backbone and variants in ``<method>/<backbone>_<data>[_<variant>...]``."""
+    method, slash, stem = (config_name or '').rpartition('/')
+    if not slash:
+        return None, None, []
+    backbone, _, *variants = [*stem.split('_'), '']
+    return method, backbone, [name for name in variants if name]

@@ -1,0 +1,106 @@
+"""What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.engine.launch import RANDOM, read_config
+from mixcl.errors import UserError
+from mixcl.weights.digest import sha256_of
+from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is evaluated.
+
+    Attributes:
+        checkpoint: path, or 'random'.
+        sha256: of the file; None for 'random'.
+        encoders: by name, 'online' and perhaps 'target'; none for 'random'.
+        backbone: config of the backbone; None where the evaluation's own is to be taken.
+        config: that the backbone comes from; None where unknown.
+    """
+
+    checkpoint: str
+    sha256: str | None
+    encoders: dict[str, PretrainedBackbone]
+    backbone: dict | None
+    config: Config | None
+
+    @property
+    def config_name(self) -> str | None:
+        """Name of the config, for example ``'patchmix/vit-s16_in1k'``."""
+        return None if self.config is None else self.config.get('config_name')
+
+    @property
+    def epochs(self) -> int | None:
+        """How long it was pretrained."""
+        return next((encoder.epochs for encoder in self.encoders.values()), None)
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether it is the checkpoint of a classifier, with its head."""
+        model: Any = {} if self.config is None or not self.encoders else self.config.get('model') or {}
+        return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'
+
+    def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
+        """The encoders to evaluate.
+
+        Args:
+            asked: 'online', 'target', 'all', or None for the protocol's.
+            of_protocol: 'online' or 'target'; the online one is taken where there is no other.
+
+        Raises:
+            UserError: if the encoder that is asked for does not exist.
+        """
+        if not self.encoders:
+            return ['online']
+        if asked == 'all':
+            return list(self.encoders)
+        if asked is None:
+            return [of_protocol if of_protocol in self.encoders else 'online']
+        if asked not in self.encoders:
+            raise UserError(
+                f'--encoder {asked}: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
+                'option out'
+            )
+        return [asked]
+
+
+def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject:
+    """Read what is to be evaluated.
+
+    Args:
+        checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, or 'random'.
+        backbone_config: a config whose ``model.backbone`` the weights belong to.
+
+    Raises:
+        UserError: if the file or the config cannot be read, or nothing says which backbone the weights belong to.
+    """
+    given = read_config(backbone_config) if backbone_config else None
+    if given is not None and not (given.get('model') or {}).get('backbone'):
+        raise UserError(f'--backbone-config {backbone_config} has no model.backbone; name a config that has one')
+    if checkpoint == RANDOM:
+        return Subject(RANDOM, None, {}, _backbone_of(given), given)
+    encoders = dict(online=read_pretrained(checkpoint))
+    with contextlib.suppress(UserError):  # many have no EMA encoder
+        encoders['target'] = read_pretrained(checkpoint, 'target')
+    config = given or encoders['online'].config
+    backbone = _backbone_of(given) or encoders['online'].backbone
+    if backbone is None:
+        raise UserError(
+            f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
+            'whose model.backbone they belong to'
+        )
+    return Subject(checkpoint, sha256_of(Path(checkpoint).expanduser()), encoders, backbone, config)
+
+
+def _backbone_of(config: Config | None) -> dict | None:
+    node = None if config is None else config.model
+    while node is not None and 'backbone' in node:
+        node = node['backbone']
+    return None if node is None else node.to_dict()

@@ -1,0 +1,57 @@
+"""Features and kNN accuracy of digits in any number of processes and batches.
+
+In a module of its own because spawned processes cannot import test modules.
+"""
+
+import os
+import uuid
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.model import is_model_wrapper
+
+from mixcl.engine.launch import build_runner, read_config, use_launcher
+from mixcl.evaluation.features import extract
+
+CONFIG = Path(__file__).parents[2] / 'configs/evaluation/knn/any_digits.py'
+
+
+def config(folder: str, batch_size: int, workers: int) -> Config:
+    # Batches of 7 leave a last batch of one image, which ResNets round differently where batches pass as they come.
+    cfg = read_config(CONFIG, {
+        'model.backbone._delete_': True,
+        'model.backbone.type': 'mmpretrain.ResNet_CIFAR',
+        'model.backbone.depth': 18,
+        'model.backbone.base_channels': 16,
+        'model.backbone.stem_channels': 16,
+        'test_dataloader.batch_size': batch_size,
+        'test_dataloader.num_workers': workers,
+        'test_dataloader.dataset.indices': 99,
+        'test_cfg.bank_dataloader.batch_size': batch_size,
+        'test_cfg.bank_dataloader.num_workers': workers,
+        'test_cfg.bank_dataloader.dataset.indices': 232,
+    })  # fmt: skip
+    cfg.work_dir, cfg.experiment_name = folder, uuid.uuid4().hex
+    cfg.visualizer.vis_backends = []
+    return cfg
+
+
+def evaluate(cfg: Config) -> tuple[dict[str, float], torch.Tensor]:
+    """Metrics, and the features of the queries."""
+    runner = build_runner(cfg)
+    metrics = runner.test()
+    model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+    features, _ = extract(model, runner.test_dataloader, ('online',))
+    return metrics, features['online']
+
+
+def one_of_two(rank: int, folder: str, batch_size: int) -> None:
+    """What one of two processes finds, into a file."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group('gloo', f'file://{folder}/group', rank=rank, world_size=2)
+    os.environ.update(RANK=str(rank), LOCAL_RANK='0')
+    cfg = config(folder, batch_size, 0)
+    use_launcher(cfg, 'pytorch')
+    torch.save(evaluate(cfg), f'{folder}/rank{rank}.pth')
+    torch.distributed.destroy_process_group()

@@ -1,0 +1,79 @@
+"""A backbone put into the configs of evaluations."""
+
+from pathlib import Path
+
+import pytest
+from mmengine.config import Config
+
+from mixcl.engine.launch import read_config
+from mixcl.errors import UserError
+from mixcl.evaluation.adaptation import adapt, image_size
+
+EVALUATION = Path(__file__).parents[2] / 'configs/evaluation'
+SMALL = dict(
+    type='ContrastiveViT',
+    arch=dict(embed_dims=48, num_layers=2, num_heads=3, feedforward_channels=96),
+    img_size=64,
+    patch_size=4,
+    fixed_position=True,
+    frozen_patch_embed=True,
+    drop_path_rate=0.3,
+)
+SOURCE = Config(dict(data_preprocessor=dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[1, 2, 3], std=[4, 5, 6])))
+
+
+def adapted(name: str, backbone: dict, **changes: object) -> Config:
+    cfg = read_config(EVALUATION / f'{name}.py', changes)
+    adapt(cfg, backbone, SOURCE, None)
+    return cfg
+
+
+def test_knn_takes_the_backbone_at_its_own_image_size() -> None:
+    cfg = adapted('knn/any_cifar10', SMALL)
+    assert cfg.model.backbone.arch.embed_dims == 48
+    assert cfg.model.backbone.img_size == 32
+    assert cfg.data_preprocessor.mean == [1, 2, 3] and cfg.data_preprocessor.std == [4, 5, 6]
+    assert not {'fixed_position', 'frozen_patch_embed', 'drop_path_rate'} & set(cfg.model.backbone)
+
+
+def test_a_probe_takes_it_under_its_frozen_features_and_fits_the_head() -> None:
+    cfg = adapted('linear/any_digits', SMALL)
+    assert cfg.model.backbone.type == 'FrozenFeatures'
+    assert cfg.model.backbone.backbone.arch.num_layers == 2
+    assert cfg.model.head.in_channels == 48
+
+
+def test_fine_tuning_keeps_its_own_way_of_training() -> None:
+    expected = read_config(EVALUATION / 'finetune/any_digits.py').model.backbone.get('drop_path_rate')
+    backbone = adapted('finetune/any_digits', SMALL, **{'model.backbone.drop_path_rate': 0.1}).model.backbone
+    assert backbone.drop_path_rate == 0.1 != expected
+    assert not backbone.get('frozen_patch_embed') and not backbone.get('fixed_position')
+
+
+def test_a_resnet_for_a_vision_transformer() -> None:
+    cfg = adapted('linear/any_digits', dict(type='mmpretrain.ResNet', depth=18))
+    assert cfg.model.head.in_channels == 512
+    assert 'img_size' not in cfg.model.backbone.backbone
+
+
+def test_features_of_several_blocks_widen_the_head() -> None:
+    cfg = read_config(EVALUATION / 'linear/any_digits.py')
+    cfg.model.backbone.feature = dict(type='LastClassTokens', blocks=2)
+    adapt(cfg, SMALL, None, None)
+    assert cfg.model.head.in_channels == 96
+
+
+def test_heads_that_cannot_follow_are_refused() -> None:
+    cfg = read_config(EVALUATION / 'linear/any_digits.py')
+    cfg.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 48], map_channels=[48, 48])
+    with pytest.raises(UserError, match=r'features of \[48, 48\] values, but the backbone gives \(48,\)'):
+        adapt(cfg, SMALL, None, None)
+
+
+@pytest.mark.parametrize(('name', 'size'), [('knn/any_in1k', 224), ('knn/any_cifar100', 32), ('knn/any_digits', 16)])
+def test_the_size_of_evaluated_images(name: str, size: int) -> None:
+    assert image_size(read_config(EVALUATION / f'{name}.py')) == size
+
+
+def test_without_a_pipeline_images_have_224_pixels() -> None:
+    assert image_size(Config(dict(test_dataloader=None))) == 224

@@ -1,0 +1,118 @@
+"""The file of results and its table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mixcl.errors import UserError
+from mixcl.evaluation.results import Results, best_neighbours, table
+
+
+def row(**changes: object) -> dict:
+    return (
+        dict(
+            checkpoint=dict(path='runs/epoch_800.pth', sha256='ab', config_name='patchmix/vit-s2_cifar10', epoch=800),
+            encoder='target',
+            data='cifar10',
+            protocol=dict(name='knn', version=1, neighbours=(10, 20)),
+            config=dict(path='configs/evaluation/knn/any_cifar10.py', sha256='cd'),
+            overrides={},
+            paper=[
+                dict(method='PatchMix', metric='top1', value=94.6, source='PatchMix, Table 3'),
+                dict(method='PatchMix', metric='top1', value=94.6, source='PatchMix, Table 5'),
+            ],
+            precision='fp32',
+            seed=7,
+            versions=dict(mixcl='0.1.0', torch='2.10.0'),
+            metrics=dict(knn10_top1=90.0, knn10_top5=99.0, knn20_top1=94.0, knn20_top5=99.5),
+            best={},
+            trained=None,
+            seconds=3.2,
+        )
+        | changes
+    )
+
+
+def cells(text: str, metric: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if f'| {metric} |' in line]
+    return [cell.strip() for cell in line.strip('|').split('|')]
+
+
+def test_a_result_is_stored_at_once_and_read_again(tmp_path: Path) -> None:
+    results = Results(tmp_path / 'out')
+    assert results.finished(row()) is None
+    results.add(row())
+    (stored,) = json.loads((tmp_path / 'out/results.json').read_text())
+    again = Results(tmp_path / 'out')
+    assert again.finished(row()) == stored
+    assert (tmp_path / 'out/results.md').read_text() == table([stored]) + '\n'
+    assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == ['results.json', 'results.md']
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        dict(encoder='online'),
+        dict(data='cifar100'),
+        dict(protocol=dict(name='knn', version=2, neighbours=(10, 20))),
+        dict(config=dict(path='configs/evaluation/knn/any_cifar10.py', sha256='ce')),
+        dict(checkpoint=dict(path='runs/epoch_800.pth', sha256='ac', config_name='x', epoch=800)),
+    ],
+)
+def test_another_evaluation_is_not_finished(tmp_path: Path, change: dict) -> None:
+    results = Results(tmp_path)
+    results.add(row())
+    assert results.finished(row(**change)) is None
+    results.add(row(**change))
+    assert len(Results(tmp_path).rows) == 2
+
+
+def test_a_repeated_evaluation_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.add(row())
+    results.add(row(metrics=dict(knn10_top1=1.0), seconds=1))
+    (stored,) = Results(tmp_path).rows
+    assert stored['metrics'] == dict(knn10_top1=1.0)
+
+
+@pytest.mark.parametrize('text', ['{"a": 1}', '[1]', '[{"metrics": {}}]', 'not json'])
+def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path, text: str) -> None:
+    (tmp_path / 'results.json').write_text(text)
+    with pytest.raises(UserError, match='holds no results of tools'):
+        Results(tmp_path)
+    assert (tmp_path / 'results.json').read_text() == text
+
+
+def test_the_papers_number_stands_beside_the_best_k() -> None:
+    text = table([row()])
+    assert cells(text, 'knn20_top1')[-2:] == ['94.00', '94.6 (PatchMix, Table 3; PatchMix, Table 5)']
+    assert cells(text, 'knn10_top1')[-1] == cells(text, 'knn20_top5')[-1] == '-'
+    assert 'patchmix/vit-s2_cifar10, 800 epochs | knn | cifar10 | target' in text
+    assert 'knn on cifar10, version 1, `configs/evaluation/knn/any_cifar10.py`; neighbours: 10 20; fp32, seed 7' in text
+    assert best_neighbours(dict(top1=1.0), 'top1') is None
+
+
+def test_training_protocols_show_the_last_and_the_best_epoch() -> None:
+    trained = row(
+        protocol=dict(name='linear', version=1, recipe='patchmix'),
+        metrics={'accuracy/top1': 95.0, 'accuracy/top5': 99.0, 'accuracy/feat1_top1': 10.0},
+        best={'accuracy/top1': 95.5, 'accuracy/top5': 99.0, 'accuracy/feat1_top1': 10.0},
+        overrides={'train_cfg.max_epochs': 2},
+    )
+    text = table([trained])
+    assert cells(text, 'accuracy/top1')[-2:] == ['95.00 [95.50]', '94.6 (PatchMix, Table 3; PatchMix, Table 5)']
+    assert cells(text, 'accuracy/feat1_top1')[-1] == '-'
+    assert 'changed: train_cfg.max_epochs=2' in text
+
+
+def test_only_listed_metrics_where_the_protocol_says_so() -> None:
+    text = table([row(protocol=dict(name='knn', version=1, listed=['knn20_top1']))])
+    assert 'knn20_top1' in text and 'knn10_top1' not in text and 'listed' not in text
+
+
+def test_untrained_and_bare_backbones_have_names() -> None:
+    random = dict(path='random', sha256=None, config_name=None, epoch=None)
+    bare = dict(path='weights/r50.pth', sha256='ef', config_name=None, epoch=None)
+    text = table([row(checkpoint=random), row(checkpoint=bare), row(checkpoint=random | dict(config_name='aps/x'))])
+    assert {line.split(' | ')[0] for line in text.splitlines()[2:14]} == {'| random', '| r50', '| random (aps/x)'}
