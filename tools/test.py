@@ -1,22 +1,31 @@
 """Evaluate a checkpoint as its config says (for pretraining configs: kNN accuracy).
 
-``python tools/test.py CONFIG CHECKPOINT``
+``python tools/test.py CONFIG CHECKPOINT`` tests a trained model with its own config.
+``python tools/test.py CONFIG --pretrained CHECKPOINT`` runs a protocol of configs/evaluation that measures the features
+of a frozen backbone, on the backbone in any checkpoint; 'random' stands for one that was never trained.
 """
 
 import argparse
 import os
 
-from mmengine.config import DictAction
+from mmengine.config import Config, DictAction
 from mmengine.fileio import dump
 
-from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher
+from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher, use_pretrained
 from mixcl.errors import UserError, reported_to_user
+from mixcl.weights import ENCODERS
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Evaluate a checkpoint.')
     parser.add_argument('config', help='config file')
-    parser.add_argument('checkpoint', help='checkpoint file')
+    parser.add_argument('checkpoint', nargs='?', help='checkpoint file of a run of this config')
+    parser.add_argument(
+        '--pretrained',
+        metavar='CHECKPOINT',
+        help="for protocols on frozen features: the checkpoint with the backbone, or 'random'",
+    )
+    parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
@@ -24,6 +33,35 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def use_weights(cfg: Config, args: argparse.Namespace) -> None:
+    """Let the run load what the command line names.
+
+    Raises:
+        UserError: if that is not one thing, or not of the kind that the config's model takes.
+    """
+    if (args.checkpoint is None) == (args.pretrained is None):
+        raise UserError(
+            f'give either the checkpoint of a run of {args.config} or --pretrained CHECKPOINT, not '
+            f'{"none" if args.checkpoint is None else "both"}'
+        )
+    kind = cfg.model.get('type')
+    frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
+    if frozen != (args.pretrained is not None):
+        advice = f'use --pretrained {args.checkpoint}' if frozen else f'leave out --pretrained: {args.pretrained} alone'
+        raise UserError(
+            f'{args.config} has model.type={kind!r}, which takes '
+            f'{"the backbone of a checkpoint" if frozen else "all its weights from a checkpoint of its own"}; {advice}'
+        )
+    if args.pretrained is not None:
+        use_pretrained(cfg, args.pretrained, args.encoder)
+    elif args.encoder:
+        raise UserError(
+            f'--encoder {args.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
+        )
+    else:
+        cfg.load_from = args.checkpoint
 
 
 def main() -> None:
@@ -35,7 +73,7 @@ def main() -> None:
     if args.out and not args.out.endswith('.json'):
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
-    cfg.load_from = args.checkpoint
+    use_weights(cfg, args)
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     metrics = runner.test()

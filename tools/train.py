@@ -1,4 +1,7 @@
-"""Pretrain a model: ``python tools/train.py configs/patchmix/vit-s16_in1k.py``."""
+"""Train a model: ``python tools/train.py configs/patchmix/vit-s16_in1k.py``.
+
+With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for linear probes, fine-tuning and the like.
+"""
 
 import argparse
 import os
@@ -6,14 +9,22 @@ from pathlib import Path
 
 from mmengine.config import DictAction
 
-from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher, use_mixed_precision
+from mixcl.engine.launch import (
+    build_runner,
+    default_work_dir,
+    read_config,
+    use_launcher,
+    use_mixed_precision,
+    use_pretrained,
+)
 from mixcl.engine.smoke import shrink_to_smoke
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
+from mixcl.weights import ENCODERS
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Pretrain a model.')
+    parser = argparse.ArgumentParser(description='Train a model.')
     parser.add_argument('config', help='config file')
     parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<config name>')
     parser.add_argument(
@@ -23,6 +34,12 @@ def parse_arguments() -> argparse.Namespace:
         metavar='CHECKPOINT',
         help='continue a run: from the newest checkpoint of the work dir, or from the one given',
     )
+    parser.add_argument(
+        '--pretrained',
+        metavar='CHECKPOINT',
+        help="start the backbone from this checkpoint; 'random' for none, where the config names one",
+    )
+    parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
     parser.add_argument(
         '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
@@ -62,6 +79,12 @@ def main() -> None:
     if args.resume:
         cfg.resume = True
         cfg.load_from = None if args.resume == 'auto' else args.resume
+    if args.pretrained:
+        use_pretrained(cfg, args.pretrained, args.encoder)
+    elif args.encoder:
+        raise UserError(
+            f'--encoder {args.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
+        )
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     if args.smoke and runner.rank == 0 and cfg.model.get('streams'):

@@ -5,6 +5,7 @@ default_hooks = dict(
     param_scheduler=dict(type='ParamSchedulerHook'),
     checkpoint=dict(type='CheckpointHook', interval=1, max_keep_ckpts=2),
     sampler_seed=dict(type='DistSamplerSeedHook'),
+    representation=dict(type='RepresentationHook'),
 )
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
 env_cfg = dict(

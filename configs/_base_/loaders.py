@@ -17,7 +17,7 @@ val_dataloader = dict(
     sampler=dict(type='DefaultSampler', shuffle=False),
 )
 # kNN votes among the training images, without augmentation.
-val_cfg = dict(type='KNNLoop', bank_dataloader=val_dataloader)
+val_cfg = dict(type='FeatureLoop', bank_dataloader=val_dataloader)
 val_evaluator = dict(type='KNNAccuracy', neighbours=(10, 20), temperature=0.07)
 test_dataloader = val_dataloader
 test_cfg = val_cfg

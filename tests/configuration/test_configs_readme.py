@@ -12,10 +12,12 @@ from mmengine.config import Config, DictAction
 from mixcl.engine.complexity import SyntheticIteration
 from mixcl.engine.launch import read_config
 from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.evaluation.selection import PROTOCOLS, data_of, find_config
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()
 COMMANDS = sorted(set(re.findall(r'`((?:python tools/train\.py|tools/dist_train\.sh) configs/[^`]+)`', PAGE)))
+EVALUATIONS = sorted(set(re.findall(r'`(python tools/evaluate\.py CHECKPOINT [^`]+)`', PAGE)))
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size'}
 
@@ -43,7 +45,8 @@ def test_every_path_exists_and_every_config_is_listed() -> None:
     listed = set(re.findall(r'configs/[\w./-]+\.py', PAGE))
     assert not [path for path in listed if not (ROOT / path).is_file()]
     folders = re.findall(r'`(configs/[\w/]+)/\*\.py`', PAGE)
-    assert folders == ['configs/digits_table'] and (ROOT / folders[0]).is_dir()
+    protocols = sorted(str(path.relative_to(ROOT)) for path in (ROOT / 'configs/evaluation').iterdir())
+    assert sorted(folders) == ['configs/digits_table', *protocols]
     configs = {path.relative_to(ROOT) for path in (ROOT / 'configs').rglob('*.py') if '_base_' not in path.parts}
     missing = {str(path) for path in configs if str(path.parent) not in folders} - listed
     assert not missing
@@ -100,3 +103,73 @@ def test_every_table_of_the_papers_has_its_place(paper: str, tables: range) -> N
     titles = re.findall(r'^### Tables? ([\d, and]+):', section, re.MULTILINE)
     numbers = [int(number) for title in titles for number in re.findall(r'\d+', title)]
     assert numbers == list(tables)
+
+
+def parse_evaluation(command: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument('checkpoint', choices=['CHECKPOINT'])
+    parser.add_argument('--data', required=True)
+    parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True)
+    parser.add_argument('--recipe')
+    parser.add_argument('--config')
+    parser.add_argument('--amp', action='store_true')
+    return parser.parse_args(shlex.split(command)[2:])
+
+
+def sections() -> list[str]:
+    """The text under each heading of a table."""
+    return re.split(r'^### ', PAGE, flags=re.MULTILINE)[1:]
+
+
+def pretrained_in(section: str) -> set[str]:
+    """The names of the configs that a table pretrains by."""
+    paths = re.findall(r'(?:train\.py|dist_train\.sh) configs/([\w./-]+)\.py', section)
+    return {path for path in paths if not path.startswith('evaluation/')}
+
+
+def test_every_table_with_accuracies_says_how_to_evaluate_it() -> None:
+    without = [section.partition('\n')[0] for section in sections() if 'Evaluation:' not in section]
+    assert all('COCO' in title for title in without) and len(without) == 2
+
+
+@pytest.mark.parametrize('command', EVALUATIONS)
+def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables(command: str) -> None:
+    arguments = parse_evaluation(command)
+    own = read_config(ROOT / arguments.config).protocol.name if arguments.config else None
+    tables = [section for section in sections() if f'`{command}`' in section]
+    names = {name for section in tables for name in pretrained_in(section)} or {None}
+    for protocol in set(arguments.protocols) - {own}:
+        for data in data_of(protocol, arguments.data):
+            for name in names:
+                assert find_config(ROOT / 'configs', protocol, data, name, arguments.recipe).is_file()
+
+
+@pytest.mark.parametrize(
+    ('protocol', 'data', 'checkpoint', 'recipe', 'config'),
+    [
+        ('linear', 'in1k', 'patchmix/vit-b16_in1k', None, 'vit-b16_in1k_patchmix'),
+        ('linear', 'in1k', 'patchmix/vit-s16_in1k_800e', None, 'vit-s16_in1k_patchmix'),
+        ('linear', 'cifar100', 'patchmix/vit-t2_cifar100', 'patchmix', 'vit-t2_cifar100_patchmix'),
+        ('linear', 'cifar10', 'mocov3/vit-b2_cifar10', 'patchmix', 'vit-b2_cifar10_patchmix'),
+        ('linear', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'vit-s16_in1k_mocov3'),
+        ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', None, 'vit-s16_in1k_dino'),
+        ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'r50_in1k_mocov3'),
+        ('linear', 'in1k', 'mocov1/r50_in1k', None, 'r50_in1k'),
+        ('linear', 'in1k', 'bsim/r50_in1k_byol', 'bsim', 'r50_in1k_bsim'),
+        ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', 'simsiam', 'r50_in1k_simsiam'),
+        ('linear', 'tinyimagenet', 'simclr/r18_tinyimagenet', None, 'r18_tinyimagenet'),
+        ('linear', 'cifar10', 'mixco/r34_tinyimagenet_mocov2', None, 'r34_cifar10'),
+        ('linear', 'cifar100', 'sdmp/r101_cifar100_mocov3', None, 'r101_cifar100_mocov3'),
+        ('linear', 'in100', 'sdmp/vit-s16_in100_dino', None, 'vit-s16_in100_dino'),
+        ('finetune', 'in1k', 'mocov3/vit-b16_in1k', None, 'vit-b16_in1k_mocov3'),
+        ('finetune', 'in1k', 'sdmp/vit-s16_in1k_dino', 'sdmp', 'vit-s16_in1k_sdmp'),
+        ('finetune', 'cifar10', 'aps/vit-t2_cifar10_clip', None, 'vit-t2_cifar10_aps'),
+        ('finetune', 'cifar100', 'mocov3/vit-s2_cifar100', 'aps', 'vit-s2_cifar100_aps'),
+        ('finetune', 'in1k', 'aps/vit-b16_in1k', None, 'vit-b16_in1k_aps'),
+        ('semi', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'any_in1k'),
+        ('semi', 'in1k', 'mocov3/vit-s16_in1k', '1percent', 'vit-s16_in1k_1percent'),
+        ('semi', 'in1k', 'mocov2/r50_in1k', None, 'r50_in1k'),
+    ],
+)
+def test_recipes_of_the_rows(protocol: str, data: str, checkpoint: str, recipe: str | None, config: str) -> None:
+    assert find_config(ROOT / 'configs', protocol, data, checkpoint, recipe).stem == config

@@ -12,7 +12,7 @@ def _config(train: str | None = 'a', bank: str | None = 'b') -> Config:
         dict(
             images=dict(data_root='variable'),
             train_dataloader=dict(dataset=dict(type='ConcatDataset', datasets=[dict(data_root=train), dict(x=1)])),
-            val_cfg=dict(type='KNNLoop', bank_dataloader=dict(dataset=dict(data_root=bank))),
+            val_cfg=dict(type='FeatureLoop', bank_dataloader=dict(dataset=dict(data_root=bank))),
         )
     )
 

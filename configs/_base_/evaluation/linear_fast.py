@@ -1,0 +1,19 @@
+# Linear probes on cached features of images without augmentation, for many learning rates at once. The values are ours.
+probes = dict(
+    rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+    weight_decays=(0.0, 1e-4, 1e-3),
+    epochs=100,
+    batch_size=256,
+    momentum=0.9,
+    held_out=0.1,
+    seed=0,
+)
+linear_fast_protocol = dict(
+    name='linear_fast',
+    version=1,
+    encoder='target',  # the EMA encoder; the online one where a checkpoint has no other
+    feature='backbone output, no head, standardised',
+    trained_on='training images, not augmented',
+    **probes,
+)
+linear_fast_evaluator = dict(type='LinearProbeSweep', **probes)

@@ -1,0 +1,19 @@
+# timm's rand-m9-mstd0.5-inc1 and random erasing, as DeiT, MAE, PatchMix and APS fine-tune with. Colours in BGR order.
+randaugment = dict(
+    type='RandAugment',
+    _scope_='mmpretrain',  # its policies are named without a scope
+    policies='timm_increasing',
+    num_policies=2,
+    magnitude_level=9,
+    magnitude_std=0.5,
+    hparams=dict(pad_val=[104, 116, 124], interpolation='bicubic'),
+)
+erasing = dict(
+    type='mmpretrain.RandomErasing',
+    erase_prob=0.25,
+    mode='rand',
+    min_area_ratio=0.02,
+    max_area_ratio=1 / 3,
+    fill_color=[103.53, 116.28, 123.675],
+    fill_std=[57.375, 57.12, 58.395],
+)

@@ -1,0 +1,4 @@
+# MoCo v3, ViT-S/16 on ImageNet-1K, fine-tuned as DeiT trains, 150 epochs (PatchMix, Table 2: 81.4).
+_base_ = './vit-s16_in1k_sdmp.py'
+
+train_cfg = dict(max_epochs=150)

@@ -1,0 +1,13 @@
+# Low-shot linear SVMs on VOC07, any backbone: 1 to 96 positives per class, on the backbone's output.
+_base_ = '../svm/any_voc07.py'
+
+protocol = dict(
+    name='lowshot',
+    version=1,
+    svm='liblinear, squared hinge, dual, positives weighted by 2',
+    shots=(1, 2, 4, 8, 16, 32, 64, 96),
+    negatives_per_positive=19,
+    samples=5,
+    selection='per k the one of 19 costs with the best mean mAP on the test images, as the papers do',
+)
+test_evaluator = [dict(type='VOCLowShot', jobs=4)]

@@ -1,0 +1,191 @@
+"""Evaluate a backbone by the papers' protocols, and print a table with the papers' numbers beside ours.
+
+``python tools/evaluate.py CHECKPOINT --data cifar10 --protocols knn linear finetune``
+
+CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--backbone-config``) or ``random``. What the protocols
+are, how their configs are chosen and how results are stored: docs/evaluation.md.
+"""
+
+import argparse
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+from mmengine.config import DictAction
+from mmengine.dist import is_main_process
+from mmengine.logging import print_log
+
+import mixcl
+from mixcl.engine.launch import RANDOM, use_launcher
+from mixcl.errors import UserError, reported_to_user
+from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
+from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe
+from mixcl.evaluation.results import Results, Row, table
+from mixcl.evaluation.running import Outcome, classifier_for, precision_of, run_evaluation
+from mixcl.evaluation.selection import PROTOCOLS
+from mixcl.evaluation.subject import Subject, read_subject
+
+CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Evaluate a backbone by the papers' protocols.")
+    parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
+    parser.add_argument('--data', required=True, metavar='NAME', help='data set, as in names of configs: in1k, cifar10')
+    parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
+                        help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip
+    parser.add_argument('--config', nargs='+', default=[], metavar='CONFIG',
+                        help='configs to use for their protocols, instead of those chosen by name')  # fmt: skip
+    parser.add_argument('--backbone-config', metavar='CONFIG', help='any config whose model.backbone to take')
+    parser.add_argument('--encoder', choices=['online', 'target', 'all'], help='by default as the protocol says')
+    parser.add_argument('--recipe', metavar='NAME', help='variant of the configs, such as patchmix or 1percent')
+    parser.add_argument('--work-dir', metavar='DIR', help='logs and checkpoints; default work_dirs/evaluation/...')
+    parser.add_argument('--out', metavar='DIR', help='results.json and results.md; default as --work-dir')
+    parser.add_argument('--data-root', nargs='+', default=[], metavar='[NAME=]DIR',
+                        help='folder of the data set, or of another one by its name: voc07=DIR')  # fmt: skip
+    parser.add_argument('--rerun', action='store_true', help='evaluate again what is finished')
+    parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast; features stay in float32')
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
+                        help='override values, of every config or of one protocol')  # fmt: skip
+    parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
+    parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    return Request(
+        configs=CONFIGS,
+        protocols=list(dict.fromkeys(args.protocols)),
+        data=args.data,
+        own_configs=configs_by_protocol(args.config),
+        encoder=args.encoder,
+        recipe=args.recipe,
+        roots=data_roots(args.data_root, args.data),
+        overrides=args.cfg_options,
+        amp=args.amp,
+    )
+
+
+def data_roots(given: list[str], data: str) -> dict[str, str]:
+    """Folders by data set; one without a name is that of ``--data``."""
+    named = [(data, text) if '=' not in text else tuple(text.split('=', 1)) for text in given]
+    return dict(named)
+
+
+def work_dir_of(args: argparse.Namespace) -> Path:
+    if args.work_dir:
+        return Path(args.work_dir)
+    checkpoint = Path(args.checkpoint)
+    name = RANDOM if args.checkpoint == RANDOM else f'{checkpoint.resolve().parent.name}_{checkpoint.stem}'
+    return Path('work_dirs/evaluation') / name
+
+
+def row_of(evaluation: Evaluation, subject: Subject) -> Row:
+    """Everything about a result that is known before it is found."""
+    cfg = evaluation.cfg
+    return dict(
+        checkpoint=dict(
+            path=subject.checkpoint, sha256=subject.sha256, config_name=subject.config_name, epoch=subject.epochs
+        ),
+        encoder=evaluation.encoder,
+        data=evaluation.data,
+        protocol=cfg.get('protocol', dict(name=evaluation.protocol, version=0)),
+        config=dict(path=shown(evaluation.path), sha256=evaluation.digest),
+        overrides=dict(evaluation.overrides),
+        paper=[
+            dict(method=number.method, metric=number.metric, value=number.value, source=number.source)
+            for number in papers_numbers(evaluation, subject)
+        ],
+        precision=precision_of(evaluation),
+        seed=(cfg.get('randomness') or {}).get('seed'),
+        versions=dict(mixcl=mixcl.__version__, torch=torch.__version__),
+    )
+
+
+def papers_numbers(evaluation: Evaluation, subject: Subject) -> list:
+    protocol, data = evaluation.protocol, evaluation.data
+    if subject.checkpoint == RANDOM:
+        if protocol != 'supervised':
+            return []
+        backbone = evaluation.path.stem.partition('_')[0]
+        return published_from_scratch(backbone, evaluation.cfg.train_cfg.max_epochs, data)
+    rows = published_of_config(subject.config_name, subject.epochs, protocol, data)
+    return [row for row in matching(rows, evaluation.cfg.protocol) if same_recipe(row, subject.config, CONFIGS)]
+
+
+def shown(path: Path) -> str:
+    """A config's path below the repository, where it lies there."""
+    path = path.resolve()
+    return str(path.relative_to(CONFIGS.parent) if path.is_relative_to(CONFIGS) else path)
+
+
+def evaluate_all(
+    evaluations: list[Evaluation], subject: Subject, results: Results, folder: Path, rerun: bool
+) -> tuple[list[Row], int]:
+    """Run what is not finished, storing each result at once; a failure is reported and the others go on.
+
+    Returns:
+        the rows, and how many evaluations failed.
+    """
+    rows: list[Row] = []
+    failures = 0
+    for evaluation in evaluations:
+        row = row_of(evaluation, subject)
+        stored = None if rerun else results.finished(row)
+        if stored:
+            print_log(f'{evaluation.name} is finished already (--rerun does it again)', logger='current')
+            rows.append(stored)
+            continue
+        started = time.perf_counter()
+        try:
+            outcome = outcome_of(evaluation, subject, folder, rows, resume=not rerun)
+        except Exception as error:  # whatever one evaluation meets, the others are worth having
+            if os.environ.get('MIXCL_TRACEBACK'):
+                raise
+            failures += 1
+            report(evaluation, error)
+            continue
+        row |= dict(vars(outcome), seconds=round(time.perf_counter() - started, 1))
+        if is_main_process():
+            results.add(row)
+        rows.append(row)
+    return rows, failures
+
+
+def outcome_of(evaluation: Evaluation, subject: Subject, folder: Path, rows: list[Row], resume: bool) -> Outcome:
+    classifier = None
+    if evaluation.needs_classifier:
+        done = [(row['protocol']['name'], row['encoder'], row['trained']) for row in rows]
+        classifier = classifier_for(evaluation, subject, done)
+    return run_evaluation(evaluation, subject, folder, classifier, resume)
+
+
+def report(evaluation: Evaluation, error: Exception) -> None:
+    reason = ' '.join(str(error).split())
+    kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
+    if is_main_process() or getattr(error, 'of_one_process', False):
+        print(f'error: {evaluation.protocol} on {evaluation.data} failed: {kind}{reason}', file=sys.stderr, flush=True)
+    print_log(f'{evaluation.name} failed: {kind}{reason}', logger='current', level=logging.ERROR)
+
+
+def main() -> None:
+    args = parse_arguments()
+    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
+    work_dir = work_dir_of(args)
+    results = Results(args.out or work_dir)
+    subject = read_subject(args.checkpoint, args.backbone_config)
+    evaluations = planned(request_of(args), subject)
+    for evaluation in evaluations:
+        use_launcher(evaluation.cfg, args.launcher)
+    rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
+    if is_main_process() and rows:
+        print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main()
