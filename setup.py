@@ -42,6 +42,7 @@ setup(
     long_description_content_type='text/markdown',
     license='Apache-2.0',
     packages=find_packages(include=['mixcl', 'mixcl.*']),
+    package_data={'mixcl.evaluation': ['published.json']},
     python_requires='>=3.10',
     cmdclass={'build_py': BuildWithConfigs},
     install_requires=[

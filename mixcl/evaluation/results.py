@@ -102,7 +102,8 @@ def _papers(row: Row, metric: str) -> str:
 
 def _ours(row: Row, metric: str) -> str:
     best = row['best'].get(metric)
-    return f'{row["metrics"][metric]:.2f}' + ('' if best is None else f' [{best:.2f}]')
+    form = 'g' if metric.endswith(('_rate', '_decay')) else '.2f'
+    return f'{row["metrics"][metric]:{form}}' + ('' if best is None else f' [{best:.2f}]')
 
 
 def _name(row: Row) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.launch import build_runner, newest_checkpoint, use_pretrained
@@ -15,6 +16,18 @@ ENCODER_PREFIX = 'online_'
 """FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric."""
 
 PRECISIONS = dict(BFloat16OptimWrapper='bf16', AmpOptimWrapper='fp16')
+
+
+class Revalidation(Hook):
+    """Repeats the validation that a resumed training has lost: mmengine saves a checkpoint before it validates."""
+
+    priority = 'LOWEST'
+
+    def before_train(self, runner: Runner) -> None:
+        loop = runner.train_loop
+        due = loop.epoch == loop.max_epochs or (loop.epoch >= loop.val_begin and loop.epoch % loop.val_interval == 0)
+        if loop.epoch and due and runner.val_loop is not None:
+            runner.val_loop.run()
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,7 @@ def run_evaluation(
         return Outcome({name.removeprefix(ENCODER_PREFIX): float(value) for name, value in metrics.items()})
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
     runner = build_runner(cfg)
+    runner.register_hook(Revalidation())
     runner.train()
     return Outcome(*_history(runner), newest_checkpoint(cfg.work_dir))
 

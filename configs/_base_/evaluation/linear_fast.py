@@ -14,6 +14,7 @@ linear_fast_protocol = dict(
     encoder='target',  # the EMA encoder; the online one where a checkpoint has no other
     feature='backbone output, no head, standardised',
     trained_on='training images, not augmented',
+    listed=('probe_top1', 'probe_held_out', 'probe_rate', 'probe_weight_decay'),
     **probes,
 )
 linear_fast_evaluator = dict(type='LinearProbeSweep', **probes)

@@ -1,0 +1,47 @@
+"""Trainings of protocols that are interrupted give what uninterrupted ones give."""
+
+from pathlib import Path
+
+import pytest
+
+from mixcl.evaluation.plan import Request, planned
+from mixcl.evaluation.running import Outcome, run_evaluation
+from mixcl.evaluation.subject import Subject
+
+CONFIGS = Path(__file__).parents[2] / 'configs'
+RANDOM = Subject('random', None, {}, None, None)
+SMALL = {
+    'train_cfg.max_epochs': 3,
+    'train_cfg.val_interval': 2,
+    'train_dataloader.num_workers': 0,
+    'train_dataloader.dataset.dataset.indices': 256,
+    'val_dataloader.num_workers': 0,
+    'model.backbone.backbone.arch.num_layers': 1,
+}
+
+
+def probe(folder: Path, resume: bool) -> Outcome:
+    (evaluation,) = planned(Request(CONFIGS, ('linear',), 'digits', overrides=SMALL), RANDOM)
+    return run_evaluation(evaluation, RANDOM, folder, None, resume)
+
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    folder = tmp_path_factory.mktemp('whole')
+    return folder, probe(folder, resume=False)
+
+
+def test_last_and_best_are_reported(whole: tuple[Path, Outcome]) -> None:
+    _, outcome = whole
+    assert outcome.metrics.keys() == outcome.best.keys() == {'accuracy/top1', 'accuracy/top5'}
+    assert all(outcome.best[name] >= value for name, value in outcome.metrics.items())
+    assert Path(outcome.trained).name == 'epoch_3.pth'
+
+
+@pytest.mark.parametrize('lost', [(), ('epoch_3.pth',)])
+def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Outcome], lost: tuple[str, ...]) -> None:
+    folder, outcome = whole
+    (run,) = folder.iterdir()
+    for name in lost:
+        (run / name).unlink()
+    assert probe(folder, resume=True) == outcome
