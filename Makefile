@@ -1,5 +1,6 @@
 # make quickstart   install the core and pretrain on digits (a few minutes on two CPU cores)
-# make test         install what the tests need and run all of them
+# make test         install what the tests need, detection too, and run all of them
+# make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
 # VENV=dir uses another virtual environment than .venv; PYTHON=python3.12 another interpreter to make it with.
 
 PYTHON ?= python3
@@ -12,15 +13,25 @@ KEY := $(shell $(PYTHON) -c "import hashlib, sys; \
 	print(hashlib.sha256(data).hexdigest()[:16])")
 CORE := $(VENV)/.core-$(KEY)
 TEST := $(VENV)/.test-$(KEY)
+DET := $(VENV)/.det-$(KEY)
+# Compiled once for a set of versions, whatever the number of environments. pip's own cache must not be used: it takes
+# builds without operators, with them, and for another torch for the same.
+OPERATORS ?= $(HOME)/.cache/mixcl/operators-$(KEY)
 
-.PHONY: quickstart test install lint format clean
+# mmcv and mmdet ask for the OpenCV with windows, which needs libGL; the headless one has the same functions without it.
+USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
+	$(BIN)/python -m pip install --force-reinstall --no-deps -c constraints.txt opencv-python-headless
+
+.PHONY: quickstart test install det operators lint format clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
 
 install: $(CORE)
 
-test: $(TEST) lint
+det: $(DET)
+
+test: $(TEST) $(DET) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(TEST)
@@ -34,9 +45,7 @@ format: $(TEST)
 $(CORE):
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e .
-	@# mmcv asks for the OpenCV with windows, which needs libGL; the headless one has the same functions without it.
-	$(BIN)/python -c "import cv2" 2>/dev/null || \
-		$(BIN)/python -m pip install --force-reinstall --no-deps -c constraints.txt opencv-python-headless
+	$(USABLE_OPENCV)
 	rm -f $(VENV)/.core-*
 	touch $@
 
@@ -44,6 +53,20 @@ $(TEST): $(CORE)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	rm -f $(VENV)/.test-*
 	touch $@
+
+$(DET): $(CORE)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[det]'
+	$(USABLE_OPENCV)
+	$(BIN)/python tools/check_operators.py 2>/dev/null || $(MAKE) operators
+	$(BIN)/python tools/check_operators.py
+	rm -f $(VENV)/.det-*
+	touch $@
+
+operators:
+	$(BIN)/python -m pip install --disable-pip-version-check 'setuptools>=77,<81' wheel ninja psutil
+	ls $(OPERATORS)/*.whl 2>/dev/null || $(BIN)/python -m pip wheel --disable-pip-version-check --no-build-isolation \
+		--no-cache-dir --no-deps -c constraints.txt -w $(OPERATORS) onedl-mmcv
+	$(BIN)/python -m pip install --disable-pip-version-check --force-reinstall --no-deps $(OPERATORS)/*.whl
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info mixcl/.mim

@@ -13,8 +13,12 @@ DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train
 """Where the Runner finds data sets; loops may have loaders of their own, such as the bank of a kNN evaluation."""
 
 
+EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
+"""Where metrics are; those of detection read an annotation file that lies in a data set's root."""
+
+
 def set_data_root(cfg: Config, root: str) -> None:
-    """Set ``data_root`` of every data set in a config that has one, in place.
+    """Set ``data_root`` of every data set in a config that has one, in place; metrics' annotation files follow.
 
     Raises:
         UserError: if no data set has a ``data_root``.
@@ -22,6 +26,9 @@ def set_data_root(cfg: Config, root: str) -> None:
     nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
     if not nodes:
         raise UserError(f'--data-root {root}: no data set of this config reads a folder; leave the option out')
+    for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
+        if isinstance(metric, Mapping) and metric.get('ann_file'):
+            metric['ann_file'] = _moved(metric['ann_file'], {str(node['data_root']) for node in nodes}, root)
     for node in nodes:
         node['data_root'] = root
 
@@ -38,6 +45,14 @@ def check_data_roots(cfg: Config) -> None:
         root = node['data_root']
         if root and '://' not in str(root):
             _check_folder(FilePath(root), f'{readable(path)}.data_root')
+
+
+def _moved(file: str, old_roots: set[str], root: str) -> str:
+    """The same file below another root, if it lies below one of the old ones."""
+    for old in old_roots:
+        if old and FilePath(file).is_relative_to(old):
+            return str(FilePath(root) / FilePath(file).relative_to(old))
+    return file
 
 
 def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:

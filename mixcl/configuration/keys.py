@@ -42,10 +42,14 @@ EXTRA_KEYS: tuple[tuple[type, frozenset[str]], ...] = (
 """Keys that mmengine takes out of the dicts of one kind of class."""
 
 EXTRA_KEYS_BY_PLACE = {
+    'dcn': frozenset({'deformable_groups', 'fallback_on_stride'}),
+    'loss_cls': frozenset({'bg_cls_weight'}),
+    'nms': frozenset({'class_agnostic', 'split_thr'}),
     'norm_cfg': frozenset({'requires_grad'}),
     'policies': frozenset({'magnitude_key', 'magnitude_range'}),
+    'upsample_cfg': frozenset({'scale_factor'}),
 }
-"""Keys that mmcv's build_norm_layer and mmpretrain's RandAugment take out of the dicts under these names."""
+"""Keys that mmcv, mmpretrain and mmdet take out of the dicts under these names before they build them."""
 
 DEFAULT_FACTORIES: dict[Path, Factory] = {
     ('compile',): torch.compile,

@@ -17,6 +17,9 @@ from mixcl.errors import UserError
 
 Factory = Callable[..., Any]
 
+OPERATOR_PLACES = frozenset({'nms', 'roi_layer'})
+"""Keys under which mmdet's configs name a function or class of ``mmcv.ops``, which no registry holds."""
+
 
 def find_factories(name: str | Factory, scope: str, owner: str | None = None, key: str | int = '') -> list[Factory]:
     """Find everything that ``type=name`` may build; the same name may live in several registries.
@@ -41,6 +44,8 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
         found = _lookup(_visible_registries(scope, owner, key), name)
     if not found and rest and package.isidentifier():
         found = [get_object_from_string(name)]
+    if not found and key in OPERATOR_PLACES:
+        found = [getattr(import_module('mmcv.ops'), name, None)]
     found = [factory for factory in found if callable(factory)]
     if not found:
         raise UserError(_unknown(name, scope))

@@ -2,7 +2,7 @@
 
 from mmengine.hooks import Hook
 from mmengine.model import is_model_wrapper
-from mmengine.runner import Runner
+from mmengine.runner import IterBasedTrainLoop, Runner
 from torch import nn
 
 from mixcl.registry import HOOKS
@@ -18,24 +18,32 @@ class BannerHook(Hook):
         if hasattr(model, 'passes_per_image'):
             with_gradient, without = model.passes_per_image()
             lines.append(f'encoder passes per image and step: {with_gradient} with gradient, {without} without')
-        loop = runner.train_loop
-        lines.append(
-            f'{len(runner.train_dataloader)} steps per epoch, {loop.max_epochs} epochs, seed {runner.seed}, '
-            f'{type(runner.optim_wrapper).__name__}'
-        )
-        if runner.val_loop is None:
+        lines.append(f'{_length(runner)}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
+        if runner.val_loop is None and hasattr(model, 'passes_per_image'):
             lines.append('no kNN accuracy during the run: the config names no labelled images (val_dataloader)')
         runner.logger.info('\n'.join(['this run:', *(f'  {line}' for line in lines)]))
 
 
+def _length(runner: Runner) -> str:
+    loop = runner.train_loop
+    if isinstance(loop, IterBasedTrainLoop):
+        return f'{loop.max_iters} steps'
+    return f'{len(runner.train_dataloader)} steps per epoch, {loop.max_epochs} epochs'
+
+
+def _local_batch(runner: Runner) -> int:
+    loader = runner.train_dataloader
+    return loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
+
+
 def _global_batch(runner: Runner) -> int:
-    return runner.train_dataloader.batch_size * runner.world_size
+    return _local_batch(runner) * runner.world_size
 
 
 def _batch_line(runner: Runner) -> str:
     accumulated = runner.optim_wrapper._accumulative_counts
     line = (
-        f'global batch {_global_batch(runner)}: {runner.train_dataloader.batch_size} images on each of '
+        f'global batch {_global_batch(runner)}: {_local_batch(runner)} images on each of '
         f'{runner.world_size} process(es)'
     )
     if accumulated == 1:

@@ -13,6 +13,7 @@ from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
+from mixcl.configuration.paths import walk
 from mixcl.engine.pretrained_hook import PretrainedBackboneHook
 from mixcl.errors import UserError
 from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, weights_of
@@ -75,12 +76,12 @@ def use_mixed_precision(cfg: Config) -> None:
         UserError: if the config's optimizer wrapper is a special one already.
     """
     kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
-    if kind not in ('OptimWrapper', 'BFloat16OptimWrapper'):
+    if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
         raise UserError(
             f'--amp replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out --amp or '
             'set the wrapper in the config'
         )
-    cfg.optim_wrapper.type = 'BFloat16OptimWrapper'
+    cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
 
 
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
@@ -134,6 +135,9 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         torch.distributed.init_process_group('gloo')
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
     cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    for _, part in walk(cfg.get('model')):
+        if isinstance(part, dict) and part.get('type') == 'SyncBN':
+            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
 
 
 def build_runner(cfg: Config) -> Runner:

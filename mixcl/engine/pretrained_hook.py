@@ -26,7 +26,8 @@ class PretrainedBackboneHook(Hook):
         checkpoint: the file, see :func:`~mixcl.weights.read_pretrained`.
         encoder: 'online' or 'target'; of several, the first that the file has.
         module: name of the backbone in the model.
-        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`.
+        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`; those that a
+            backbone names as its ``new_parameters`` come on top.
     """
 
     priority = 'VERY_HIGH'
@@ -67,7 +68,9 @@ class PretrainedBackboneHook(Hook):
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
         model = runner.model.module if is_model_wrapper(runner.model) else runner.model
-        report = load_backbone(self._backbone(model), self._read, self.new)
+        backbone = self._backbone(model)
+        new = (*self.new, *getattr(backbone, 'new_parameters', ()))
+        report = load_backbone(backbone, self._read, new)
         if isinstance(getattr(model, 'target', None), TargetEncoder):
             model.target.copy_weights(model.backbone, model.neck)
         return report

@@ -60,6 +60,8 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Pat
     for row, (view, originals, name, mixed) in enumerate(pairs):
         for column in range(columns):
             _show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
+            axes[2 * row + 1][column].axis('off')
+        for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
             _show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
     path = Path(path)

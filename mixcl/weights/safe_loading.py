@@ -10,6 +10,7 @@ from mmengine.logging import HistoryBuffer
 from mmengine.runner import CheckpointLoader, Runner
 
 from mixcl.errors import UserError
+from mixcl.registry import HOOKS
 
 
 def load_plain(path: str | Path, map_location: str | torch.device = 'cpu') -> object:
@@ -34,6 +35,7 @@ def load_checkpoints_as_data() -> None:
     CheckpointLoader.register_scheme(prefixes='', loader=load_plain, force=True)
 
 
+@HOOKS.register_module()
 class PlainCheckpointHook(Hook):
     """Stores a run's state as tensors and plain values, so that stock ``torch.load(weights_only=True)`` reads it.
 

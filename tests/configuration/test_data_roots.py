@@ -55,3 +55,16 @@ def test_an_empty_folder_and_a_file_are_named(tmp_path):
     file.touch()
     with pytest.raises(UserError, match=r'images\.zip.* does not exist'):
         check_data_roots(_config(str(file)))
+
+
+def test_annotation_files_of_metrics_move_with_the_data():
+    cfg = Config(
+        dict(
+            val_dataloader=dict(dataset=dict(data_root='data/coco/')),
+            val_evaluator=dict(ann_file='data/coco/annotations/a.json'),
+            test_evaluator=[dict(type='x'), dict(ann_file='elsewhere/b.json')],
+        )
+    )
+    set_data_root(cfg, '/data')
+    assert cfg.val_evaluator.ann_file == '/data/annotations/a.json'
+    assert cfg.test_evaluator[1].ann_file == 'elsewhere/b.json'

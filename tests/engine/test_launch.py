@@ -84,7 +84,7 @@ def test_mixed_precision_replaces_a_plain_wrapper_only() -> None:
     cfg = read_config(DIGITS)
     for _ in range(2):
         use_mixed_precision(cfg)
-        assert cfg.optim_wrapper.type == 'BFloat16OptimWrapper'
+        assert cfg.optim_wrapper.type == 'mixcl.BFloat16OptimWrapper'
     cfg.optim_wrapper.type = 'AmpOptimWrapper'
     with pytest.raises(UserError, match=r"optim_wrapper\.type='AmpOptimWrapper'; leave out --amp"):
         use_mixed_precision(cfg)

@@ -21,7 +21,7 @@ from mixcl.registry import DATASETS, MODELS
 CONFIGS = {
     f'{path.parent.name}/{path.stem}': path
     for path in sorted(Path('configs').rglob('*.py'))
-    if '_base_' not in path.parts
+    if not {'_base_', 'evaluation', 'transfer'} & set(path.parts)
 }
 IN1K_IMAGES = 1281167
 

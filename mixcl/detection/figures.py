@@ -1,0 +1,49 @@
+"""Pictures of what a detector finds."""
+
+from pathlib import Path
+
+import mmcv
+import torch
+from mmengine.config import Config
+from mmengine.dataset import pseudo_collate
+
+from mixcl.engine.launch import build_runner
+from mixcl.errors import UserError
+
+
+def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_threshold: float = 0.3) -> list[Path]:
+    """Draw test images twice: with the annotations on the left, with a detector's boxes and masks on the right.
+
+    Args:
+        cfg: of a detector, with ``load_from`` naming its checkpoint; the first images of ``test_dataloader`` are drawn.
+        folder: where the pictures go, under the images' names.
+        num_images: how many images.
+        score_threshold: detections below are left out, 0 to 1.
+
+    Returns:
+        The paths of the pictures.
+
+    Raises:
+        UserError: if the config has no test images, or the checkpoint does not fit.
+    """
+    if cfg.get('test_dataloader') is None:
+        raise UserError('this config has no test_dataloader, so there is nothing to draw')
+    runner = build_runner(cfg)
+    runner.load_or_resume()
+    torch.nn.Module.eval(runner.model)
+    dataset = runner.build_dataloader(cfg.test_dataloader).dataset
+    runner.visualizer.dataset_meta = dataset.metainfo
+    return [
+        _draw(runner.model, runner.visualizer, dataset[index], Path(folder), score_threshold)
+        for index in range(min(num_images, len(dataset)))
+    ]
+
+
+@torch.no_grad()
+def _draw(model: torch.nn.Module, visualizer, sample: dict, folder: Path, score_threshold: float) -> Path:
+    (found,) = model.test_step(pseudo_collate([sample]))
+    source = Path(found.img_path)
+    path = folder / f'{source.stem}.png'
+    image = mmcv.imread(source, channel_order='rgb')
+    visualizer.add_datasample(source.stem, image, found.cpu(), pred_score_thr=score_threshold, out_file=str(path))
+    return path

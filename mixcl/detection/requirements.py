@@ -1,0 +1,56 @@
+"""What detection needs beyond pretraining: mmdet, and mmcv's compiled operators for the torch that is installed.
+
+Importing this module checks it.
+"""
+
+import contextlib
+import importlib.util
+import io
+
+import torch
+
+from mixcl.errors import UserError
+
+COMPILE = (
+    'run `make det`, or compile them for the installed torch with `pip install --no-build-isolation --no-cache-dir '
+    '--force-reinstall --no-deps onedl-mmcv` (docs/detection.md)'
+)
+
+
+def check_requirements(device: str = 'cpu') -> None:
+    """Check that mmdet is there and that mmcv's operators work, by calling two of them.
+
+    Importing them is not enough: operators that were compiled for another torch, or without CUDA, import and fail when
+    called.
+
+    Args:
+        device: where to call them. On import it is the CPU, so that no process takes memory of the first GPU.
+
+    Raises:
+        UserError: says what is missing and which command installs it.
+    """
+    if importlib.util.find_spec('mmdet') is None:
+        raise UserError('mixcl.detection needs mmdet, which is not installed; run `make det` (docs/detection.md)')
+    try:
+        from mmcv.ops import nms, roi_align
+    except ImportError as error:
+        raise UserError(f'mixcl.detection needs the compiled operators of mmcv ({error}); {COMPILE}') from error
+    boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0], [20.0, 20.0, 29.0, 29.0]], device=device)
+    try:
+        _, kept = nms(boxes, torch.tensor([0.9, 0.8, 0.7], device=device), 0.5)
+        region = torch.tensor([[0.0, 0.0, 0.0, 4.0, 4.0]], device=device)
+        pooled = roi_align(torch.ones(1, 1, 8, 8, device=device), region, 2)
+    except Exception as error:  # operators of another torch raise whatever its runtime raises
+        reason = ' '.join(str(error).split())
+        raise UserError(
+            f"mmcv's operators do not run on {device} with torch {torch.__version__} ({reason}), so they were compiled "
+            f'for another one; {COMPILE}'
+        ) from error
+    if kept.tolist() != [0, 2] or pooled.tolist() != [[[[1, 1], [1, 1]]]]:
+        raise UserError(f"mmcv's operators give wrong results on {device} with torch {torch.__version__}; {COMPILE}")
+
+
+check_requirements()
+
+with contextlib.redirect_stdout(io.StringIO()):
+    import mmdet.datasets  # noqa: F401  (tells everyone, twice, that an optional package is missing)

@@ -1,0 +1,126 @@
+"""A plain vision transformer as backbone of a detector."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from mmpretrain.models.backbones import ViTSAM
+from mmpretrain.models.utils import resize_pos_embed
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from mixcl.detection.attention import transformer_block
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+
+@MODELS.register_module()
+class DetectionViT(ViTSAM):
+    """A vision transformer for large images: attention within windows, but for a few global blocks.
+
+    Built on mmpretrain's ``ViTSAM``. Parameter names are those of ``mmpretrain.VisionTransformer``, so weights of a
+    pretrained one load: the class token, its position and the final norm are left out, and the position embedding is
+    resized (bicubic) from the pretraining's square grid, whatever its size. New are the relative positions alone,
+    which start at zero (:attr:`new_parameters`).
+
+    There is no final norm: the pyramid follows (:class:`~mixcl.detection.feature_pyramid.SimpleFeaturePyramid`).
+
+    Source: Li et al., Exploring Plain Vision Transformer Backbones for Object Detection, 2022 (ViTDet).
+
+    Args:
+        arch: ``dict(embed_dims, num_layers, num_heads, feedforward_channels)``; the number of heads is not visible in
+            weights, so it has to be that of the pretraining.
+        global_blocks: indices of the blocks with global attention.
+        img_size: of the detector's images, in pixels, (height, width) or one number for both; sets the reach of the
+            relative positions in global blocks. Smaller and larger images work too.
+        pretrained_img_size: of the grid that the position embedding is kept at; it is resized to every image's.
+        patch_size: in pixels.
+        window_size: side of the windows, in patches.
+        use_rel_pos: whether attention knows relative positions.
+        drop_path_rate: of the last block; rises linearly from 0.
+        activation_checkpointing: compute activations within blocks again in the backward pass instead of keeping
+            them: less memory, about a third more time.
+        **kwargs: of ``mmpretrain.ViTSAM``.
+
+    Raises:
+        UserError: if a global block does not exist, or an image size is no multiple of the patch size.
+    """
+
+    new_parameters = ('layers.*.attn.rel_pos_*',)
+    """Patterns of parameters that no pretrained vision transformer has."""
+
+    def __init__(
+        self,
+        arch: dict,
+        global_blocks: Sequence[int],
+        img_size: int | tuple[int, int] = 1024,
+        pretrained_img_size: int = 224,
+        patch_size: int = 16,
+        window_size: int = 14,
+        use_rel_pos: bool = True,
+        drop_path_rate: float = 0.0,
+        activation_checkpointing: bool = False,
+        **kwargs,
+    ) -> None:
+        unknown = [index for index in global_blocks if not 0 <= index < arch['num_layers']]
+        if unknown:
+            raise UserError(f'DetectionViT has {arch["num_layers"]} blocks, but global_blocks names {unknown[0]}')
+        for size in (img_size, pretrained_img_size) if isinstance(img_size, int) else (*img_size, pretrained_img_size):
+            if size % patch_size:
+                raise UserError(f'DetectionViT: image size {size} is no multiple of patch_size={patch_size}')
+        super().__init__(
+            arch={**arch, 'global_attn_indexes': tuple(global_blocks)},
+            img_size=img_size,
+            patch_size=patch_size,
+            out_channels=0,
+            window_size=window_size,
+            use_rel_pos=use_rel_pos,
+            drop_path_rate=drop_path_rate,
+            **kwargs,
+        )
+        self.position_resolution = (pretrained_img_size // patch_size,) * 2
+        if self.use_abs_pos:
+            self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
+        self.activation_checkpointing = activation_checkpointing
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """Encode images.
+
+        Args:
+            images: (B, 3, H, W), normalised; H and W multiples of the patch size.
+
+        Returns:
+            One (B, C, H / patch, W / patch) map per index in ``out_indices``.
+        """
+        tokens, (height, width) = self.patch_embed(images)
+        if self.use_abs_pos:
+            position = resize_pos_embed(
+                self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0
+            )
+            tokens = self.drop_after_pos(tokens + position)
+        x = tokens.unflatten(1, (height, width))
+        maps = []
+        for index, layer in enumerate(self.layers):
+            if self.activation_checkpointing and self.training:
+                x = checkpoint(transformer_block, layer, x, use_reentrant=False)
+            else:
+                x = transformer_block(layer, x)
+            if index in self.out_indices:
+                maps.append(self._format_output(x.permute(0, 3, 1, 2)))
+        return tuple(maps)
+
+    def _prepare_pos_embed(self, state_dict: dict[str, Tensor], prefix: str, *args, **kwargs) -> None:
+        """Before loading: drop the class token's slot, resize what was learned for another grid."""
+        name = f'{prefix}pos_embed'
+        position = state_dict.get(name)
+        if position is None or position.shape == self.pos_embed.shape:
+            return
+        tokens = position.shape[1]
+        if math.isqrt(tokens) ** 2 != tokens:  # n x n patches and a class token, whose number is never a square
+            position = position[:, 1:]
+        side = math.isqrt(position.shape[1])
+        if side**2 != position.shape[1]:
+            raise UserError(f'{name} has {tokens} positions, which are no square grid, with or without a class token')
+        state_dict[name] = resize_pos_embed(
+            position, (side, side), self.position_resolution, self.interpolate_mode, num_extra_tokens=0
+        )

@@ -1,0 +1,213 @@
+"""Detection by the commands that a user types: from a pretraining checkpoint to metrics and pictures."""
+
+import json
+import re
+import shutil
+
+import pytest
+from detection.voc_shapes import write_voc
+from tools.command import ROOT, error_lines, run
+
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+from mixcl.weights import load_backbone, read_pretrained
+from tools.examples.shapes import write_shapes
+
+SHAPES = 'configs/transfer/shapes/mask-rcnn_vit-xs16.py'
+VOC = 'configs/transfer/voc/faster-rcnn_r50-c4_24k.py'
+VIT_S = (
+    'model.backbone.arch.embed_dims=384',
+    'model.backbone.arch.num_layers=2',
+    'model.backbone.arch.num_heads=12',
+    'model.backbone.arch.feedforward_channels=1536',
+    'model.backbone.global_blocks=(1,)',
+    'model.neck.in_channels=384',
+)
+"""The backbone that a smoke run of ViT-S/16 pretrains."""
+
+SHORT = ('train_cfg.max_iters=2', 'train_cfg.val_interval=2', 'default_hooks.logger.interval=1')
+SHORT_SHAPES = (
+    *SHORT,
+    'train_dataloader.num_workers=0',
+    'val_dataloader.num_workers=0',
+    'train_dataloader.batch_size=2',
+)
+SMALL_IMAGES = tuple(
+    f'train_dataloader.dataset.datasets.{index}.pipeline.2.scales=[(96,64),(96,80)]' for index in (0, 1)
+)
+SHORT_VOC = (
+    *SHORT,
+    *SMALL_IMAGES,
+    'train_dataloader.num_workers=0',
+    'val_dataloader.num_workers=0',
+    'val_dataloader.dataset.pipeline.1.scale=(96,80)',
+    'model.train_cfg.rcnn.sampler.num=16',
+    'model.train_cfg.rpn_proposal.max_per_img=32',
+    'model.test_cfg.rpn.max_per_img=16',
+    'custom_hooks.3.interval=2',
+    'custom_hooks.3.num_samples=4',
+)
+
+
+def pretrain(folder, config):
+    result = run('tools/train.py', config, '--smoke', '--work-dir', folder, timeout=300)
+    assert result.returncode == 0, result.stderr[-3000:]
+    return folder / 'epoch_2.pth'
+
+
+@pytest.fixture(scope='module')
+def patchmix(tmp_path_factory):
+    return pretrain(tmp_path_factory.mktemp('patchmix'), 'configs/patchmix/vit-s16_in1k.py')
+
+
+@pytest.fixture(scope='module')
+def mixco(tmp_path_factory):
+    return pretrain(tmp_path_factory.mktemp('mixco'), 'configs/mixco/r50_in1k_mocov2.py')
+
+
+@pytest.fixture(scope='module')
+def shapes(tmp_path_factory):
+    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
+
+
+def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
+    data = ('--data-root', shapes, '--work-dir', tmp_path)
+    train = run(
+        'tools/train.py', SHAPES, *data, '--pretrained', patchmix, '--cfg-options', *SHORT_SHAPES, *VIT_S, timeout=300
+    )
+    assert train.returncode == 0, train.stderr[-3000:]
+    report = re.search(r'backbone from the online encoder in \S+: (.*)', train.stdout).group(1)
+    assert report.startswith('27 tensors loaded, new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
+    # four tables of relative positions; class token and final norm stay behind
+    assert 'and 1 more, unused: cls_token, ln1.weight, ln1.bias' in report
+    assert 'Iter(train) [2/2]' in train.stdout and 'loss_mask' in train.stdout and '2 steps, seed' in train.stdout
+    checkpoint, out = tmp_path / 'iter_2.pth', tmp_path / 'results.json'
+    options = (*data, '--cfg-options', *VIT_S, 'test_dataloader.num_workers=0', 'model.test_cfg.rcnn.score_thr=0.0')
+    test = run('tools/test.py', SHAPES, checkpoint, '--out', out, *options, timeout=300)
+    assert test.returncode == 0, test.stderr[-3000:]
+    results = json.loads(out.read_text())
+    assert {'coco/bbox_mAP', 'coco/segm_mAP'} <= results.keys() and 0 <= results['coco/bbox_mAP'] <= 1
+    pictures = tmp_path / 'pictures'
+    drawn = run(
+        'tools/visualize_detections.py', SHAPES, checkpoint, '--data-root', shapes, '--out-dir', pictures,
+        '--num-images', 2, '--cfg-options', *VIT_S,
+    )  # fmt: skip
+    assert drawn.returncode == 0, drawn.stderr[-3000:]
+    assert {path.name for path in pictures.iterdir()} == {'000.png', '001.png'}
+
+
+def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
+    """Synchronised batch norm, the extra norm of the C4 head, precise statistics and the evaluation, under gloo."""
+    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
+    options = ('--data-root', write_voc(tmp_path / 'voc'), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
+    train = run(*launch, '--launcher', 'pytorch', *options, '--cfg-options', *SHORT_VOC, timeout=400)
+    assert train.returncode == 0, train.stderr[-3000:]
+    assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout
+    backbone = re.search(r'backbone from the online encoder in \S+: (.*)', train.stdout).group(1)
+    assert 'new: none, unused: layer4.0.conv1.weight' in backbone
+    head = re.search(r'shared head from the online encoder in \S+: (.*)', train.stdout).group(1)
+    assert 'new: norm.weight, norm.bias, norm.running_mean and 2 more' in head and 'unused: conv1.weight' in head
+    assert 'BN found, run 1 iters' in train.stdout
+    for metric in ('pascal_voc/mAP', 'pascal_voc/AP50', 'pascal_voc/AP75'):
+        assert re.search(rf'{metric}: 0\.\d+', train.stdout)
+    # one process reads what two have written
+    out = tmp_path / 'results.json'
+    test = run(
+        'tools/test.py', VOC, tmp_path / 'run/iter_2.pth', '--data-root', tmp_path / 'voc', '--out', out,
+        '--work-dir', tmp_path / 'test', '--cfg-options', 'test_dataloader.num_workers=0',
+        'test_dataloader.dataset.pipeline.1.scale=(96,80)', 'model.test_cfg.rpn.max_per_img=16', timeout=300,
+    )  # fmt: skip
+    assert test.returncode == 0, test.stderr[-3000:]
+    assert {'pascal_voc/mAP', 'pascal_voc/AP50', 'pascal_voc/AP75'} <= json.loads(out.read_text()).keys()
+
+
+def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmix, shapes, tmp_path):
+    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', SHAPES)
+    options = (
+        '--launcher',
+        'pytorch',
+        '--amp',
+        '--data-root',
+        shapes,
+        '--work-dir',
+        tmp_path,
+        '--pretrained',
+        patchmix,
+    )
+    train = run(*launch, *options, '--cfg-options', *SHORT_SHAPES, *VIT_S, timeout=400)
+    assert train.returncode == 0, train.stderr[-3000:]
+    assert 'BFloat16OptimWrapper' in train.stdout and 'learning rate' in train.stdout
+    assert 'Iter(train) [2/2]' in train.stdout and (tmp_path / 'iter_2.pth').exists()
+
+
+def refusal(*arguments):
+    result = run('tools/train.py', *arguments)
+    assert result.returncode == 2, result.stderr[-3000:]
+    (line,) = error_lines(result.stderr)
+    assert 'Traceback' not in result.stderr
+    return line
+
+
+def test_a_checkpoint_of_another_patch_size_is_refused(patchmix, shapes, tmp_path):
+    options = ('model.backbone.patch_size=8', 'model.backbone.img_size=96', *VIT_S)
+    arguments = ('--data-root', shapes, '--work-dir', tmp_path, '--pretrained', patchmix, '--cfg-options', *options)
+    line = refusal(SHAPES, *arguments)
+    assert str(patchmix) in line
+    assert 'patch_embed.projection.weight is (384, 3, 16, 16) in the file and (384, 3, 8, 8) in the model' in line
+
+
+@pytest.mark.parametrize(
+    ('arch', 'message'),
+    [
+        (dict(embed_dims=96), r'pos_embed is \(1, 17, 384\) in the file and \(1, 196, 96\) in the model'),
+        (dict(num_heads=6), 'trained with 12 attention heads, the model has 6'),
+        (dict(num_layers=1), r'the file has 12 tensors more in the same parts, for example layers\.1'),
+        (dict(num_layers=3), r'tensors are not in the file, for example layers\.2'),
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_another_architecture_is_refused(patchmix, arch, message):
+    arch = dict(embed_dims=384, num_layers=2, num_heads=12, feedforward_channels=1536) | arch
+    backbone = MODELS.build(dict(type='mixcl.DetectionViT', arch=arch, global_blocks=(0,), img_size=64))
+    with pytest.raises(UserError, match=message):
+        load_backbone(backbone, read_pretrained(patchmix), backbone.new_parameters)
+
+
+def test_annotations_without_a_class_are_refused_before_training(shapes, tmp_path):
+    data = shutil.copytree(shapes, tmp_path / 'data')
+    content = json.loads((data / 'annotations.json').read_text())
+    content['categories'].pop()
+    (data / 'annotations.json').write_text(json.dumps(content))
+    line = refusal(SHAPES, '--data-root', data, '--work-dir', tmp_path / 'run')
+    assert "lacks 1 of the 3 classes that the config names, for example 'triangle'" in line
+
+
+def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):
+    """The example of the documentation, with mmengine's Runner as mmdet's tools use it."""
+    page = (ROOT / 'docs/detection.md').read_text()
+    (example,) = re.findall(r'```python\n(# in a config of mmdet.*?)```', page, re.DOTALL)
+    (tmp_path / 'plain.py').write_text(example.replace('epoch_300.pth', str(patchmix)))
+    program = (
+        'from mmengine.config import Config; from mmengine.runner import Runner\n'
+        f"cfg = Config.fromfile('{tmp_path}/plain.py')\n"
+        f"cfg.work_dir = '{tmp_path}'\n"
+        'runner = Runner.from_cfg(cfg)\n'
+        'groups = runner.build_optim_wrapper(cfg.optim_wrapper).param_groups\n'
+        "print(type(runner.model.backbone).__name__, min(group['lr'] for group in groups))\n"
+    )
+    result = run('-c', program)
+    assert f'DetectionViT {0.02 * 0.7**13}' in result.stdout, result.stderr[-3000:]
+
+
+def test_without_mmdet_one_sentence_names_the_command(tmp_path):
+    """An mmdet that is not there: an import hook hides it."""
+    program = (
+        'import sys, runpy, importlib.util as util\n'
+        'find = util.find_spec\n'
+        "util.find_spec = lambda name, *rest: None if name == 'mmdet' else find(name, *rest)\n"
+        f"sys.argv = ['train.py', '{SHAPES}']\n"
+        f"runpy.run_path('{ROOT}/tools/train.py', run_name='__main__')\n"
+    )
+    result = run('-c', program)
+    (line,) = error_lines(result.stderr)
+    assert result.returncode == 2 and 'needs mmdet, which is not installed; run `make det`' in line

@@ -1,0 +1,142 @@
+"""The configs of transfer, resolved: complete, as the protocols have it, and loading nothing from elsewhere."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from mmdet.registry import MODELS
+from mmengine.registry import DefaultScope
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from mixcl.configuration.paths import walk
+from mixcl.engine.launch import read_config
+
+FOLDER = Path(__file__).parents[2] / 'configs/transfer'
+CONFIGS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob('*.py') if '_base_' not in path.parts)
+RESNETS = [name for name in CONFIGS if 'r50' in name]
+TRANSFORMERS = [name for name in CONFIGS if name.startswith('coco/') and 'vit' in name]
+REMOTE = ('open-mmlab://', 'openmmlab.com', 'torchvision://', 'http://', 'https://')
+
+
+@cache
+def read(name):
+    return read_config(FOLDER / name)
+
+
+def built(cfg):
+    with DefaultScope.overwrite_default_scope('mmdet'), torch.device('meta'):
+        return MODELS.build(cfg.model)
+
+
+def test_they_are_all_there():
+    assert len(RESNETS) == 5 and len(TRANSFORMERS) == 4
+
+
+@pytest.mark.parametrize('name', CONFIGS)
+def test_nothing_is_loaded_from_elsewhere(name):
+    cfg = read(name)
+    remote = [value for _, value in walk(cfg.to_dict()) if isinstance(value, str) and value.startswith(REMOTE)]
+    pretrained = [
+        value for _, value in walk(cfg.to_dict()) if isinstance(value, dict) and value.get('type') == 'Pretrained'
+    ]
+    assert not remote and not pretrained
+    assert not any(host in cfg.pretty_text for host in REMOTE)
+    assert cfg.load_from is None
+
+
+@pytest.mark.parametrize('name', CONFIGS)
+def test_training_and_test_read_the_sets_that_check_themselves(name):
+    cfg = read(name)
+    for loader in (cfg.train_dataloader, cfg.val_dataloader, cfg.test_dataloader):
+        for dataset in loader.dataset.get('datasets', [loader.dataset]):
+            assert dataset.type in ('mixcl.CocoDetection', 'mixcl.VOCDetection')
+
+
+@pytest.mark.parametrize('name', RESNETS)
+def test_resnets_are_pytorch_style_with_synchronised_batch_norm_and_nothing_frozen(name):
+    cfg = read(name)
+    parts = [cfg.model.backbone, *([cfg.model.roi_head.shared_head] if 'c4' in name else [])]
+    for part in parts:
+        assert (
+            part.style == 'pytorch'
+            and part.norm_eval is False
+            and part.norm_cfg == dict(type='SyncBN', requires_grad=True)
+        )
+    assert cfg.model.backbone.frozen_stages == -1
+    preprocessor = cfg.model.data_preprocessor
+    assert preprocessor.bgr_to_rgb and preprocessor.std == [58.395, 57.12, 57.375]
+    model = built(cfg)
+    assert all(parameter.requires_grad for parameter in model.parameters())
+    norms = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
+    assert len(norms) > 50 and all(isinstance(layer, nn.SyncBatchNorm) for layer in norms)
+    if 'c4' in name:
+        assert type(model.roi_head.shared_head).__name__ == 'ResLayerExtraNorm'
+        assert model.roi_head.shared_head.norm.num_features == 2048
+
+
+@pytest.mark.parametrize(('name', 'epochs', 'milestones'), [('r50-fpn_1x', 12, [8, 11]), ('r50-c4_2x', 24, [16, 22])])
+def test_schedules_of_coco(name, epochs, milestones):
+    cfg = read(f'coco/mask-rcnn_{name}.py')
+    assert cfg.train_cfg.max_epochs == cfg.param_scheduler[1].end == epochs
+    assert cfg.param_scheduler[1].milestones == milestones
+    assert cfg.optim_wrapper.optimizer.lr == 0.02 and cfg.auto_scale_lr.base_batch_size == 16
+    (sizes,) = (step.scales for step in cfg.train_dataloader.dataset.pipeline if 'scales' in step)
+    assert [side for _, side in sizes] == [640, 672, 704, 736, 768, 800]
+
+
+def test_protocol_of_voc():
+    cfg = read('voc/faster-rcnn_r50-c4_24k.py')
+    assert cfg.train_cfg.max_iters == 24000 and cfg.param_scheduler[1].milestones == [18000, 22000]
+    assert cfg.param_scheduler[0].end == 100 and cfg.optim_wrapper.optimizer.lr == 0.02
+    datasets = cfg.train_dataloader.dataset.datasets
+    assert [dataset.ann_file[:7] for dataset in datasets] == ['VOC2007', 'VOC2012']
+    assert cfg.test_dataloader.dataset.ann_file == 'VOC2007/ImageSets/Main/test.txt'
+    assert cfg.test_evaluator.eval_mode == '11points'
+    assert cfg.test_evaluator.iou_thrs == [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
+    assert cfg.model.roi_head.bbox_head.num_classes == 20
+    (sizes,) = (step.scales for step in datasets[0].pipeline if 'scales' in step)
+    assert [side for _, side in sizes] == list(range(480, 801, 32))
+
+
+@pytest.mark.parametrize('name', TRANSFORMERS)
+def test_recipe_of_vitdet(name):
+    cfg = read(name)
+    backbone, optimizer = cfg.model.backbone, cfg.optim_wrapper.optimizer
+    assert backbone.global_blocks == (2, 5, 8, 11) and backbone.drop_path_rate == 0.1 and backbone.img_size == 1024
+    assert (optimizer.type, optimizer.lr, optimizer.betas, optimizer.weight_decay) == ('AdamW', 1e-4, (0.9, 0.999), 0.1)
+    assert cfg.optim_wrapper.paramwise_cfg.layer_decay_rate == 0.7
+    assert cfg.train_dataloader.batch_size * 8 == cfg.auto_scale_lr.base_batch_size == 64
+    steps = 184375 if '100e' in name else 22125
+    assert cfg.train_cfg.max_iters == cfg.param_scheduler[1].end == steps
+    assert [round(step / steps, 3) for step in cfg.param_scheduler[1].milestones] == [0.889, 0.963]
+    pipeline = {step.type: step for step in cfg.train_dataloader.dataset.pipeline}
+    assert pipeline['RandomResize'].ratio_range == (0.1, 2.0) and pipeline['RandomResize'].scale == (1024, 1024)
+    assert pipeline['RandomCrop'].crop_size == (1024, 1024) and pipeline['RandomCrop'].recompute_bbox
+
+
+def test_the_base_model_has_as_many_parameters_as_the_paper_says():
+    """ViTDet, Table 4: 111 M for Mask R-CNN with ViT-B."""
+    parameters = sum(parameter.numel() for parameter in built(read(TRANSFORMERS[1])).parameters())
+    assert 'vit-b16' in TRANSFORMERS[1]
+    assert round(parameters / 1e6) == 111
+
+
+@pytest.mark.parametrize('name', ['mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py', 'retinanet/retinanet_r50_fpn_1x_coco.py'])
+def test_configs_of_mmdet_can_be_read_too(name):
+    import mmdet
+
+    assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
+
+
+def test_a_misspelt_option_of_an_operator_is_refused(tmp_path):
+    from mixcl.errors import UserError
+
+    path = tmp_path / 'a.py'
+    path.write_text(
+        f"_base_ = '{FOLDER}/coco/mask-rcnn_r50-fpn_1x.py'\n"
+        'model = dict(test_cfg=dict(rcnn=dict(nms=dict(iou_treshold=0.5))))\n'
+    )
+    with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
+        read_config(path)

@@ -1,0 +1,133 @@
+"""COCO and VOC data sets: what is read, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from detection.voc_shapes import write_voc
+from pycocotools.coco import COCO
+
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS
+from tools.examples.shapes import CLASSES, write_shapes
+
+
+@pytest.fixture
+def shapes(tmp_path):
+    return write_shapes(tmp_path / 'shapes', 6)
+
+
+@pytest.fixture
+def voc(tmp_path):
+    return write_voc(tmp_path / 'voc', 2)
+
+
+def coco_set(folder, **changes):
+    settings = dict(
+        type='mixcl.CocoDetection',
+        data_root=str(folder),
+        ann_file='annotations.json',
+        data_prefix=dict(img='images/'),
+        metainfo=dict(classes=CLASSES),
+        pipeline=[
+            dict(type='mmdet.LoadImageFromFile'),
+            dict(type='mmdet.LoadAnnotations', with_bbox=True, with_mask=True, _scope_='mmdet'),
+        ],
+    )
+    return DATASETS.build({**settings, **changes})
+
+
+def voc_set(folder):
+    return DATASETS.build(
+        dict(
+            type='mixcl.VOCDetection',
+            data_root=str(folder),
+            ann_file='VOC2007/ImageSets/Main/test.txt',
+            data_prefix=dict(sub_data_root='VOC2007/'),
+        )
+    )
+
+
+def change(folder, edit):
+    path = folder / 'annotations.json'
+    content = json.loads(path.read_text())
+    edit(content)
+    path.write_text(json.dumps(content))
+
+
+def test_polygons_run_lengths_and_crowds_are_read_as_pycocotools_reads_them(shapes):
+    dataset = coco_set(shapes)
+    reference = COCO(shapes / 'annotations.json')
+    forms = set()
+    for index in range(len(dataset)):
+        sample = dataset[index]
+        annotations = reference.loadAnns(reference.getAnnIds(imgIds=[sample['img_id']]))
+        forms |= {type(one['segmentation']).__name__ for one in annotations}
+        assert [CLASSES[label] for label in sample['gt_bboxes_labels']] == [
+            reference.cats[one['category_id']]['name'] for one in annotations
+        ]
+        assert sample['gt_ignore_flags'].tolist() == [bool(one['iscrowd']) for one in annotations]
+        for mask, one in zip(sample['gt_masks'].masks, annotations, strict=True):
+            assert np.array_equal(mask, reference.annToMask(one))
+    assert forms == {'list', 'dict'} and any(one['iscrowd'] for one in reference.anns.values())
+
+
+def test_a_class_that_the_annotations_lack_is_refused(shapes):
+    change(shapes, lambda content: content['categories'].pop(1))
+    with pytest.raises(UserError, match=r"annotations.json lacks 1 of the 3 classes .*'rectangle'"):
+        coco_set(shapes)
+
+
+def test_mmdet_would_number_the_remaining_classes_differently(shapes):
+    """The reason for the check: the third class would get the second label."""
+    change(shapes, lambda content: content['categories'].pop(1))
+    dataset = coco_set(shapes, type='mmdet.CocoDataset')
+    assert dataset.cat2label == {10: 0, 30: 1}
+
+
+def test_a_missing_image_is_named(shapes):
+    (shapes / 'images/004.png').unlink()
+    with pytest.raises(UserError, match=r'1 image file\(s\) that .*annotations.json names are missing.*004.png'):
+        coco_set(shapes)
+
+
+def test_a_missing_folder_of_images_is_as_many_missing_images(shapes):
+    with pytest.raises(UserError, match=r'6 image file\(s\)'):
+        coco_set(shapes, data_prefix=dict(img='elsewhere/'))
+
+
+def test_a_missing_annotation_file_is_named(shapes):
+    with pytest.raises(UserError, match=r'there is no annotation file .*other.json'):
+        coco_set(shapes, ann_file='other.json')
+
+
+@pytest.mark.parametrize('text', ['{', '[]', '{"categories": [{"id": 1}]}', '{"images": [{"width": 1}]}'])
+def test_what_is_no_coco_file_is_refused(shapes, text):
+    (shapes / 'annotations.json').write_text(text)
+    with pytest.raises(UserError, match=r'annotations\.json is no COCO annotation file'):
+        coco_set(shapes)
+
+
+def test_voc_is_read_with_difficult_objects_to_ignore(voc):
+    dataset = voc_set(voc)
+    assert len(dataset) == 2
+    for index in range(2):
+        objects = dataset.get_data_info(index)['instances']
+        assert [item['ignore_flag'] for item in objects] == [
+            int(i == 0 and len(objects) > 1) for i in range(len(objects))
+        ]
+        assert {dataset.metainfo['classes'][item['bbox_label']] for item in objects} <= {'car', 'dog', 'person'}
+
+
+@pytest.mark.parametrize(
+    ('path', 'message'),
+    [
+        ('JPEGImages/2007_000001.jpg', r'1 image file\(s\).*2007_000001.jpg'),
+        ('Annotations/2007_000000.xml', r'1 annotation file\(s\).*2007_000000.xml'),
+        ('ImageSets/Main/test.txt', 'there is no annotation file'),
+    ],
+)
+def test_missing_voc_files_are_named(voc, path, message):
+    (voc / 'VOC2007' / path).unlink()
+    with pytest.raises(UserError, match=message):
+        voc_set(voc)

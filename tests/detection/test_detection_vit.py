@@ -1,0 +1,195 @@
+"""The detection backbone against mmpretrain's, and its windows against brute force."""
+
+import pytest
+import torch
+from mmpretrain.models import VisionTransformer
+from mmpretrain.models.backbones import ViTSAM
+
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+ARCH = dict(embed_dims=32, num_layers=3, num_heads=4, feedforward_channels=48)
+
+
+def build(**changes):
+    settings = dict(arch=ARCH, global_blocks=(0, 1, 2), img_size=64, pretrained_img_size=64, patch_size=8)
+    model = MODELS.build(dict(type='mixcl.DetectionViT', **{**settings, **changes}))
+    return model.double()
+
+
+def randomised(module):
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    return module
+
+
+def pretrained_vit(**changes):
+    settings = dict(arch=ARCH, img_size=64, patch_size=8, final_norm=False)
+    return randomised(VisionTransformer(**{**settings, **changes})).double()
+
+
+def without_class_token(vit, img_size):
+    """mmpretrain's ViT without class token, from the weights of one that has it."""
+    plain = VisionTransformer(
+        arch=ARCH, img_size=img_size, patch_size=8, final_norm=False, with_cls_token=False, out_type='featmap'
+    ).double()
+    state = vit.state_dict()
+    state['pos_embed'] = state['pos_embed'][:, 1:]
+    del state['cls_token']
+    plain.load_state_dict(state)
+    return plain
+
+
+@pytest.mark.parametrize('shape', [(64, 64), (96, 40)])
+def test_all_global_blocks_equal_mmpretrains_vit(shape):
+    vit = pretrained_vit()
+    model, reference = build(), without_class_token(vit, 64)
+    report = model.load_state_dict(vit.state_dict(), strict=False)
+    assert report.unexpected_keys == ['cls_token']
+    assert all('rel_pos_' in name for name in report.missing_keys) and len(report.missing_keys) == 6
+    images = torch.randn(2, 3, *shape, dtype=torch.float64)
+    torch.testing.assert_close(model(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+
+
+def test_position_embeddings_of_another_grid_are_resized_as_mmpretrain_does():
+    vit = pretrained_vit(img_size=40)
+    reference = without_class_token(vit, 40)
+    images = torch.randn(2, 3, 64, 64, dtype=torch.float64)
+    # kept at the pretraining's grid and resized for every image, as mmpretrain does
+    kept = build(pretrained_img_size=40)
+    kept.load_state_dict(vit.state_dict(), strict=False)
+    torch.testing.assert_close(kept(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+    # resized once, when loading
+    resized = build(pretrained_img_size=64)
+    resized.load_state_dict(vit.state_dict(), strict=False)
+    torch.testing.assert_close(resized(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+
+
+def test_a_position_embedding_without_class_token_loads_too():
+    state = {'pos_embed': torch.randn(1, 25, 32, dtype=torch.float64)}
+    model = build(pretrained_img_size=40)
+    model.load_state_dict(state, strict=False)
+    assert torch.equal(model.pos_embed, state['pos_embed'])
+
+
+def test_positions_that_are_no_square_grid_are_refused():
+    with pytest.raises(UserError, match=r'pos_embed has 24 positions'):
+        build().load_state_dict({'pos_embed': torch.randn(1, 24, 32)}, strict=False)
+
+
+@pytest.mark.parametrize('shape', [(64, 64), (32, 96)])
+def test_windows_without_padding_equal_mmpretrains_vitsam(shape):
+    settings = dict(img_size=64, patch_size=8, window_size=4)
+    parent = randomised(ViTSAM(arch={**ARCH, 'global_attn_indexes': (2,)}, out_channels=0, **settings)).double()
+    model = build(global_blocks=(2,), **settings)
+    state = parent.state_dict()
+    state['pos_embed'] = state['pos_embed'].flatten(1, 2)
+    model.load_state_dict(state)
+    images = torch.randn(2, 3, *shape, dtype=torch.float64)
+    torch.testing.assert_close(model(images)[0], parent(images)[0], rtol=0, atol=1e-10)
+
+
+def attention_by_hand(attention, tokens, positions):
+    """Softmax attention over a list of tokens (n, C) at positions (row, column), one query and head at a time."""
+    heads = attention.num_heads
+    query, key, value = attention.qkv(tokens).reshape(len(tokens), 3, heads, -1).unbind(1)
+    centre_h, centre_w = (len(table) // 2 for table in (attention.rel_pos_h, attention.rel_pos_w))
+    rows = []
+    for i, (row, column) in enumerate(positions):
+        outputs = []
+        for head in range(heads):
+            q = query[i, head]
+            logits = [
+                q @ key[j, head] * attention.scale
+                + q @ attention.rel_pos_h[row - other_row + centre_h]
+                + q @ attention.rel_pos_w[column - other_column + centre_w]
+                for j, (other_row, other_column) in enumerate(positions)
+            ]
+            outputs.append(torch.stack(logits).softmax(0) @ value[:, head])
+        rows.append(torch.cat(outputs))
+    return attention.proj(torch.stack(rows))
+
+
+@pytest.mark.parametrize(('height', 'width'), [(5, 7), (3, 3), (8, 2)])
+def test_windows_over_the_border_equal_a_reference_without_padding(height, width):
+    from mixcl.detection.attention import windowed_attention
+
+    window = 3
+    attention = randomised(build(global_blocks=(), window_size=window)).layers[0].attn
+    x = torch.randn(2, height, width, 32, dtype=torch.float64)
+    out = windowed_attention(attention, x, window)
+    assert out.shape == x.shape
+    for image, result in zip(x, out, strict=True):
+        for top in range(0, height, window):
+            for left in range(0, width, window):
+                inside = [
+                    (row, column)
+                    for row in range(top, min(top + window, height))
+                    for column in range(left, min(left + window, width))
+                ]
+                tokens = torch.stack([image[place] for place in inside])
+                expected = attention_by_hand(attention, tokens, inside)
+                found = torch.stack([result[place] for place in inside])
+                torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize('dtype', [torch.float16, torch.bfloat16])
+def test_absent_tokens_have_no_influence_in_half_precision(dtype):
+    from mixcl.detection.attention import self_attention
+
+    attention = randomised(build(global_blocks=(), window_size=3)).to(dtype).layers[0].attn
+    x = torch.randn(1, 3, 3, 32, dtype=dtype)
+    absent = torch.zeros(1, 3, 3, 1)
+    absent[:, :, 2] = 1
+    changed = x.clone()
+    changed[:, :, 2] = 7
+    out, other = self_attention(attention, x, absent), self_attention(attention, changed, absent)
+    assert torch.equal(out[:, :, :2], other[:, :, :2])
+
+
+def test_activation_checkpointing_changes_no_gradient():
+    images = torch.randn(1, 3, 64, 64, dtype=torch.float64)
+    gradients = []
+    for checkpointing in (False, True):
+        torch.manual_seed(0)
+        model = randomised(build(window_size=3, global_blocks=(1,), activation_checkpointing=checkpointing))
+        torch.nn.Module.train(model)
+        model(images)[0].square().sum().backward()
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    assert all(torch.equal(first, second) for first, second in zip(*gradients, strict=True))
+
+
+def test_every_parameter_learns():
+    model = randomised(build(window_size=3, global_blocks=(1,)))
+    model(torch.randn(1, 3, 40, 64, dtype=torch.float64))[0].square().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
+
+
+def test_relative_positions_start_at_zero_and_drop_path_reaches_both_branches():
+    model = build(drop_path_rate=0.3)
+    model.init_weights()
+    assert not any(value.any() for name, value in model.named_parameters() if 'rel_pos' in name)
+    rates = [
+        layer.ffn.dropout_layer.drop_prob for layer in model.layers if hasattr(layer.ffn.dropout_layer, 'drop_prob')
+    ]
+    assert rates == pytest.approx([0.0, 0.15, 0.3])
+    block = randomised(model).layers[2]
+    block.ffn.dropout_layer.drop_prob = 1 - 1e-9
+    torch.nn.Module.train(model)
+    from mixcl.detection.attention import transformer_block
+
+    x = torch.randn(2, 8, 8, 32, dtype=torch.float64)
+    assert torch.equal(transformer_block(block, x), x)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        (dict(global_blocks=(3,)), 'has 3 blocks, but global_blocks names 3'),
+        (dict(img_size=100), 'image size 100 is no multiple of patch_size=8'),
+        (dict(pretrained_img_size=60), 'image size 60 is no multiple of patch_size=8'),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, message):
+    with pytest.raises(UserError, match=message):
+        build(**changes)

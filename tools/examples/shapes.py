@@ -1,0 +1,103 @@
+"""A data set in COCO's format to try detectors on: circles, rectangles and triangles on noise.
+
+``python tools/examples/shapes.py data/shapes --images 24``
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+from pycocotools import mask as masks
+
+CLASSES = ('circle', 'rectangle', 'triangle')
+COLOURS = ((220, 60, 60), (60, 200, 60), (70, 90, 230))
+SIZES = ((192, 160), (160, 192), (150, 131))  # height, width; the last is no multiple of any patch
+
+
+def outline(kind: str, centre: np.ndarray, radius: float) -> np.ndarray:
+    """(n, 2) corners of a shape, in pixels."""
+    corners = dict(circle=24, rectangle=4, triangle=3)[kind]
+    angles = 2 * np.pi * np.arange(corners) / corners + (np.pi / 4 if kind == 'rectangle' else -np.pi / 2)
+    return centre + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def draw(generator: np.random.Generator, height: int, width: int) -> tuple[np.ndarray, list[tuple[int, np.ndarray]]]:
+    """An image (H, W, 3) uint8 with one to three shapes side by side, and their classes and outlines."""
+    image = generator.integers(0, 60, (height, width, 3), dtype=np.uint8)
+    shapes = []
+    cells = [(x, y) for x in (0.27, 0.73) for y in (0.27, 0.73)]
+    for cell in generator.permutation(len(cells))[: generator.integers(1, 4)]:
+        label = int(generator.integers(len(CLASSES)))
+        centre = np.array(cells[cell]) * (width, height)
+        corners = outline(CLASSES[label], centre, generator.uniform(0.14, 0.2) * min(height, width))
+        cv2.fillPoly(image, [corners.round().astype(np.int32)], COLOURS[label])
+        shapes.append((label, corners))
+    return image, shapes
+
+
+def annotation(corners: np.ndarray, label: int, height: int, width: int, form: str) -> dict:
+    """An object; ``form`` is 'polygon', 'rle' (compressed), 'counts' (uncompressed) or 'crowd'."""
+    polygon = [corners.flatten().round(2).tolist()]
+    encoded = masks.merge(masks.frPyObjects(polygon, height, width))
+    pixels = masks.decode(encoded)
+    segmentation = dict(
+        polygon=polygon,
+        rle=dict(size=[height, width], counts=encoded['counts'].decode()),
+        counts=dict(size=[height, width], counts=run_lengths(pixels)),
+        crowd=dict(size=[height, width], counts=run_lengths(pixels)),
+    )[form]
+    return dict(
+        category_id=10 * (label + 1),  # COCO's numbers have gaps, too
+        bbox=masks.toBbox(encoded).tolist(),
+        area=float(masks.area(encoded)),
+        segmentation=segmentation,
+        iscrowd=int(form == 'crowd'),
+    )
+
+
+def run_lengths(pixels: np.ndarray) -> list[int]:
+    """Lengths of the runs of 0 and 1 in turn, down the columns, beginning with 0."""
+    values = pixels.flatten(order='F')
+    borders = np.flatnonzero(np.diff(values)) + 1
+    lengths = np.diff([0, *borders, len(values)]).tolist()
+    return [0, *lengths] if values[0] else lengths
+
+
+def write_shapes(folder: str | Path, num_images: int = 24, seed: int = 0) -> Path:
+    """Write images/ and annotations.json: polygons and run lengths in turn, a crowd in every sixth image.
+
+    Returns:
+        The folder.
+    """
+    folder, generator = Path(folder), np.random.default_rng(seed)
+    (folder / 'images').mkdir(parents=True, exist_ok=True)
+    images, annotations = [], []
+    for number in range(num_images):
+        height, width = SIZES[number % len(SIZES)]
+        pixels, shapes = draw(generator, height, width)
+        cv2.imwrite(str(folder / 'images' / f'{number:03}.png'), pixels)
+        images.append(dict(id=number, file_name=f'{number:03}.png', height=height, width=width))
+        for index, (label, corners) in enumerate(shapes):
+            crowd = number % 6 == 5 and index == len(shapes) - 1 > 0
+            form = 'crowd' if crowd else ('polygon', 'rle', 'counts')[number % 3]
+            new = annotation(corners, label, height, width, form)
+            annotations.append(dict(id=len(annotations) + 1, image_id=number, **new))
+    categories = [dict(id=10 * (index + 1), name=name) for index, name in enumerate(CLASSES)]
+    content = dict(images=images, annotations=annotations, categories=categories)
+    (folder / 'annotations.json').write_text(json.dumps(content), encoding='utf-8')
+    return folder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Draw a data set in COCO's format.")
+    parser.add_argument('folder')
+    parser.add_argument('--images', type=int, default=24)
+    parser.add_argument('--seed', type=int, default=0)
+    arguments = parser.parse_args()
+    print(f'written: {write_shapes(arguments.folder, arguments.images, arguments.seed)}')
+
+
+if __name__ == '__main__':
+    main()
