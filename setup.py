@@ -52,6 +52,8 @@ setup(
         'scikit-learn',
         'numpy',
         'matplotlib',
+        'packaging',
+        'safetensors',
         'tensorboard',
         # The maintained continuation of the OpenMMLab packages; import names mmengine, mmcv, mmpretrain.
         'onedl-mmengine>=0.10.12,<0.11',

@@ -1,9 +1,11 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class UserError(ValueError):
@@ -21,11 +23,23 @@ class UserError(ValueError):
         super().__init__(message.rpartition('UserError: ')[2].strip())
 
 
+class RunStopped(Exception):
+    """A run that ended before its last step because it was asked to, with everything saved.
+
+    The message says why and where it stands.
+    """
+
+    exit_status = 85
+    """Status of a program that should be started again with ``--resume``; batch scripts may requeue on it."""
+
+
 @contextmanager
 def reported_to_user() -> Iterator[None]:
-    """Print a :class:`UserError` as one sentence and exit with status 2; Ctrl-C exits with 130.
+    """End a command-line tool: a :class:`UserError` as one sentence and status 2, a :class:`RunStopped` with 85.
 
-    With ``MIXCL_TRACEBACK=1`` in the environment the error is raised instead, for those who write their own parts.
+    Ctrl-C where there is no run to save exits with 130. The status of a stopped run is also written to a file named by
+    ``MIXCL_STATUS_FILE``, for launchers that do not pass on the status of their processes. With ``MIXCL_TRACEBACK=1``
+    in the environment errors are raised instead, for those who write their own parts.
     """
     try:
         yield
@@ -33,9 +47,21 @@ def reported_to_user() -> Iterator[None]:
         if os.environ.get('MIXCL_TRACEBACK'):
             raise
         sys.stdout.flush()
-        if error.of_one_process or os.environ.get('RANK', '0') == '0':
+        if error.of_one_process or _first_process():
             print(f'error: {error}', file=sys.stderr)
         sys.exit(2)
+    except RunStopped as stop:
+        # A launcher that sees the first process end may tell the others to.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if _first_process():
+            print(stop, file=sys.stderr)
+        if os.environ.get('MIXCL_STATUS_FILE'):
+            Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
+        sys.exit(stop.exit_status)
     except KeyboardInterrupt:
-        print('\ninterrupted: the same command with --resume continues from the last finished epoch', file=sys.stderr)
+        print('\ninterrupted: the same command with --resume continues from the last checkpoint', file=sys.stderr)
         sys.exit(130)
+
+
+def _first_process() -> bool:
+    return os.environ.get('RANK', '0') == '0'

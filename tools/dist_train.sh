@@ -2,20 +2,40 @@
 # Train on several GPUs of one machine, or of several machines:
 #   tools/dist_train.sh CONFIG GPUS [options of tools/train.py]
 #   NNODES=2 NODE_RANK=0 MASTER_ADDR=host tools/dist_train.sh CONFIG GPUS ...   (on every machine, with its NODE_RANK)
+# SIGTERM, SIGINT and SIGUSR1 save and end the run with status 85, after which the same with --resume continues.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-    sed -n 2,4p "$0" >&2
+    sed -n 2,5p "$0" >&2
     exit 2
 fi
 config=$1
 gpus=$2
 shift 2
 
-exec python -m torch.distributed.run \
+# torchrun answers 1 whatever its processes return; they leave their status here when they were stopped.
+MIXCL_STATUS_FILE=$(mktemp)
+export MIXCL_STATUS_FILE
+trap 'rm -f "$MIXCL_STATUS_FILE"' EXIT
+
+python -m torch.distributed.run \
     --nnodes "${NNODES:-1}" \
     --node_rank "${NODE_RANK:-0}" \
     --master_addr "${MASTER_ADDR:-127.0.0.1}" \
     --master_port "${PORT:-29500}" \
     --nproc_per_node "$gpus" \
-    "$(dirname "$0")/train.py" "$config" --launcher pytorch "$@"
+    "$(dirname "$0")/train.py" "$config" --launcher pytorch "$@" &
+torchrun=$!
+# It passes SIGTERM on to the processes, and knows nothing of SIGUSR1.
+trap 'kill -TERM "$torchrun" 2>/dev/null' TERM INT USR1
+
+status=0
+wait "$torchrun" || status=$?
+while kill -0 "$torchrun" 2>/dev/null; do # a signal ends wait, not torchrun
+    status=0
+    wait "$torchrun" || status=$?
+done
+if [ -s "$MIXCL_STATUS_FILE" ]; then
+    status=$(cat "$MIXCL_STATUS_FILE")
+fi
+exit "$status"

@@ -15,18 +15,19 @@ from pathlib import Path
 
 import torch
 from mmengine.config import DictAction
-from mmengine.dist import is_main_process
+from mmengine.dist import get_world_size, is_main_process
 from mmengine.logging import print_log
 
 import mixcl
-from mixcl.engine.launch import RANDOM, use_launcher
-from mixcl.errors import UserError, reported_to_user
+from mixcl.engine.launch import RANDOM, be_patient, leave_launcher, use_launcher
+from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
 from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe
 from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import Outcome, classifier_for, precision_of, run_evaluation
 from mixcl.evaluation.selection import PROTOCOLS
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.weights import allow_pickle
 
 CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
 
@@ -50,6 +51,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast; features stay in float32')
     parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
                         help='override values, of every config or of one protocol')  # fmt: skip
+    parser.add_argument(
+        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
+    )
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -142,11 +146,15 @@ def evaluate_all(
         started = time.perf_counter()
         try:
             outcome = outcome_of(evaluation, subject, folder, rows, resume=not rerun)
+        except RunStopped:
+            raise  # the same command continues
         except Exception as error:  # whatever one evaluation meets, the others are worth having
             if os.environ.get('MIXCL_TRACEBACK'):
                 raise
             failures += 1
             report(evaluation, error)
+            if get_world_size() > 1 and (not isinstance(error, UserError) or error.of_one_process):
+                sys.exit(1)  # the other processes may wait for this one for ever; the launcher ends them
             continue
         row |= dict(vars(outcome), seconds=round(time.perf_counter() - started, 1))
         if is_main_process():
@@ -175,14 +183,18 @@ def main() -> None:
     args = parse_arguments()
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     work_dir = work_dir_of(args)
+    if args.allow_pickle:
+        allow_pickle()
     results = Results(args.out or work_dir)
     subject = read_subject(args.checkpoint, args.backbone_config)
     evaluations = planned(request_of(args), subject)
     for evaluation in evaluations:
+        be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
+    leave_launcher()
     sys.exit(1 if failures else 0)
 
 

@@ -10,6 +10,7 @@ in ``unreadable.txt``. The same command continues where it was interrupted.
 
 import argparse
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,15 @@ from mixcl.evaluation.image_sources import (
     names_of,
 )
 from mixcl.registry import MODELS
-from mixcl.weights import ENCODERS, PretrainedBackbone, backbone_config, load_backbone, read_pretrained, sha256_of
+from mixcl.weights import (
+    ENCODERS,
+    PretrainedBackbone,
+    allow_pickle,
+    backbone_config,
+    load_backbone,
+    read_pretrained,
+    sha256_of,
+)
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid', 'RandomHead')
 
@@ -59,6 +68,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--backbone-config', metavar='CONFIG', help='the config of the backbone, for a checkpoint that carries none'
     )
+    parser.add_argument(
+        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
+    )
     parser.add_argument('--batch-size', type=int, default=256)
     parser.add_argument('--workers', type=int, default=4, help='processes that load images')
     parser.add_argument('--save-every', type=int, default=20, metavar='BATCHES', help='write after so many batches')
@@ -71,8 +83,24 @@ def check_arguments(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         if value is not None and value < least:
             raise UserError(f'--{name.replace("_", "-")} must be at least {least}, not {value}')
+    check_device(args.device)
     if args.config and args.image_size:
         raise UserError('--image-size is for --images; the images of --config are prepared as the config says')
+
+
+def check_device(name: str) -> None:
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f'--device {name} cannot be used on this machine; use cpu or another') from error
+
+
+def check_feature(name: str, options: dict[str, Any]) -> None:
+    known = {field.name: field.type for field in fields(feature)} if is_dataclass(feature := MODELS.get(name)) else {}
+    for option, value in options.items():
+        if not isinstance(value, known.get(option, ())):
+            takes = ' and '.join(f'{key} ({kind.__name__})' for key, kind in known.items()) or 'none'
+            raise UserError(f'--feature-options {option}={value}: {name} takes {takes}; correct it')
 
 
 def pretraining_config(pretrained: PretrainedBackbone, path: str | None) -> Config:
@@ -127,6 +155,9 @@ def identity_of(
 
 
 def extract(args: argparse.Namespace) -> None:
+    check_feature(args.feature, args.feature_options)
+    if args.allow_pickle:
+        allow_pickle()
     pretrained = read_pretrained(args.checkpoint, args.encoder)
     config = pretraining_config(pretrained, args.backbone_config)
     model = build_model(pretrained, config, args)

@@ -11,9 +11,17 @@ import os
 from mmengine.config import Config, DictAction
 from mmengine.fileio import dump
 
-from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher, use_pretrained
+from mixcl.engine.launch import (
+    be_patient,
+    build_runner,
+    default_work_dir,
+    leave_launcher,
+    read_config,
+    use_launcher,
+    use_pretrained,
+)
 from mixcl.errors import UserError, reported_to_user
-from mixcl.weights import ENCODERS
+from mixcl.weights import ENCODERS, allow_pickle
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -30,6 +38,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument(
+        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
+    )
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -49,7 +60,11 @@ def use_weights(cfg: Config, args: argparse.Namespace) -> None:
     kind = cfg.model.get('type')
     frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
     if frozen != (args.pretrained is not None):
-        advice = f'use --pretrained {args.checkpoint}' if frozen else f'leave out --pretrained: {args.pretrained} alone'
+        advice = (
+            f'use --pretrained {args.checkpoint}'
+            if frozen
+            else f'train it first, by tools/train.py {args.config} --pretrained {args.pretrained}'
+        )
         raise UserError(
             f'{args.config} has model.type={kind!r}, which takes '
             f'{"the backbone of a checkpoint" if frozen else "all its weights from a checkpoint of its own"}; {advice}'
@@ -74,11 +89,15 @@ def main() -> None:
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
     use_weights(cfg, args)
+    if args.allow_pickle:
+        allow_pickle()
+    be_patient(cfg)
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     metrics = runner.test()
     if args.out and runner.rank == 0:
         dump(metrics, args.out, indent=2)
+    leave_launcher()
 
 
 if __name__ == '__main__':

@@ -12,6 +12,8 @@ from mmengine.config import DictAction
 from mixcl.engine.launch import (
     build_runner,
     default_work_dir,
+    leave_launcher,
+    limit_time,
     read_config,
     use_launcher,
     use_mixed_precision,
@@ -20,7 +22,7 @@ from mixcl.engine.launch import (
 from mixcl.engine.smoke import shrink_to_smoke
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
-from mixcl.weights import ENCODERS
+from mixcl.weights import ENCODERS, allow_pickle
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -40,6 +42,14 @@ def parse_arguments() -> argparse.Namespace:
         help="start the backbone from this checkpoint; 'random' for none, where the config names one",
     )
     parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
+    parser.add_argument(
+        '--max-time',
+        metavar='DURATION',
+        help='save and exit with status 85 after so long, for example 23h30m; as on SIGTERM, SIGINT and SIGUSR1',
+    )
+    parser.add_argument(
+        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
+    )
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
     parser.add_argument(
         '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
@@ -65,6 +75,11 @@ def main() -> None:
     args = parse_arguments()
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     cfg = read_config(args.config, args.cfg_options, args.data_root)
+    if cfg.get('train_cfg') is None:
+        raise UserError(
+            f'{args.config} trains nothing (it has no train_cfg): use tools/test.py {args.config} --pretrained '
+            'CHECKPOINT'
+        )
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config, '_smoke' if args.smoke else '')
     if args.smoke:
         shrink_to_smoke(cfg)
@@ -76,6 +91,10 @@ def main() -> None:
         cfg.auto_scale_lr.enable = True
     if args.no_validate:
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    if args.max_time:
+        limit_time(cfg, args.max_time)
+    if args.allow_pickle:
+        allow_pickle()
     if args.resume:
         cfg.resume = True
         cfg.load_from = None if args.resume == 'auto' else args.resume
@@ -92,6 +111,7 @@ def main() -> None:
             f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'
         )
     runner.train()
+    leave_launcher()
 
 
 if __name__ == '__main__':

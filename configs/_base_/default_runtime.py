@@ -6,6 +6,11 @@ default_hooks = dict(
     checkpoint=dict(type='CheckpointHook', interval=1, max_keep_ckpts=2),
     sampler_seed=dict(type='DistSamplerSeedHook'),
     representation=dict(type='RepresentationHook'),
+    runtime_info=dict(type='DeferredInfoHook'),
+    nonfinite=dict(type='NonFiniteHook', policy='raise'),
+    throughput=dict(type='ThroughputHook'),
+    health=dict(type='HealthHook'),
+    environment=dict(type='EnvironmentHook'),
 )
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
 env_cfg = dict(

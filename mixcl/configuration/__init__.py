@@ -1,5 +1,7 @@
-"""Checks of a config before anything is built: unknown keys, overrides without effect, missing data."""
+"""Checks of a config before anything is built: unknown keys, wrong values, overrides without effect, missing files."""
 
 from mixcl.configuration.check import check_config
 from mixcl.configuration.data_roots import check_data_roots, set_data_root
+from mixcl.configuration.files import check_files
 from mixcl.configuration.overrides import check_overrides
+from mixcl.configuration.schedule_lengths import schedule_notes

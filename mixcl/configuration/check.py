@@ -5,8 +5,10 @@ from typing import Any
 
 from mmengine.config import Config
 
+from mixcl.configuration.annotations import expected_type
 from mixcl.configuration.keys import Acceptor, acceptors
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
+from mixcl.configuration.ranges import expected_range, uneven_heads
 from mixcl.configuration.spelling import slip_of, suggest
 from mixcl.errors import UserError
 
@@ -17,10 +19,12 @@ def check_config(cfg: Config) -> None:
     A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases,
     and the keys that mmengine takes out first. Dataloaders and the Runner's other sections may have what mmengine
     reads. A top-level name that resembles one of the Runner's is refused; any other is the config's own variable,
-    and neither it nor a name that starts with an underscore is looked into. Required arguments are not checked.
+    and neither it nor a name that starts with an underscore is looked into. Required arguments are not checked. Values
+    are compared with the types that constructors write down, and numbers with the ranges that their names imply.
 
     Raises:
-        UserError: names every unknown key and every unknown ``type`` with its place, and suggests a similar one.
+        UserError: names every unknown key and every unknown ``type`` with its place, and suggests a similar one; names
+            every value that cannot be meant.
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = [*_misspelt_sections(cfg), *_hooks_without_type(cfg)]
@@ -57,6 +61,7 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
             yield f'{readable(path)} has type={error}'
             candidates = []
         yield from _unknown_keys(node, path, candidates)
+        yield from _wrong_values(node, path, candidates)
         owner = candidates[0].package if candidates else owner
     for key, child in children(node):
         yield from _problems(child, (*path, key), scope, owner, node)
@@ -69,3 +74,21 @@ def _unknown_keys(node: Mapping[str, Any], path: Path, candidates: list[Acceptor
     for key in best.unknown(node):
         hint = suggest(key, best.keys)
         yield f'{readable(path)} has an unknown key {key!r} for {best.label}{hint}'
+    arch = node.get('arch')
+    if best.arch_keys and isinstance(arch, Mapping):
+        for key in sorted(set(arch) - best.arch_keys):
+            hint = suggest(key, best.arch_keys)
+            yield f'{readable((*path, "arch"))} has an unknown key {key!r} for {best.label}{hint}'
+
+
+def _wrong_values(node: Mapping[str, Any], path: Path, candidates: list[Acceptor]) -> Iterator[str]:
+    best = min(candidates, key=lambda candidate: len(candidate.unknown(node)), default=None)
+    for key, value in node.items():
+        expected = expected_range(key, value)
+        if expected is None and best is not None and key in best.annotations:
+            expected = expected_type(value, best.annotations[key])
+        if expected is not None:
+            yield f'{readable((*path, key))}={value!r} must be {expected}'
+    if uneven_heads(node):
+        width, heads = node['embed_dims'], node['num_heads']
+        yield f'{readable(path)} has embed_dims={width}, which num_heads={heads} does not divide'

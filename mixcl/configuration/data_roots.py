@@ -55,13 +55,25 @@ def _moved(file: str, old_roots: set[str], root: str) -> str:
     return file
 
 
+def data_sets(cfg: Config) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the config of every data set that a run will load."""
+    for path, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+        if path and path[-1] == 'dataset' and 'dataset' not in path[:-1] and isinstance(node, Mapping):
+            yield readable(path), node
+
+
 def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     return ((path, node) for path, node in walk(sections) if isinstance(node, Mapping) and 'data_root' in node)
 
 
-def _check_folder(folder: FilePath, place: str) -> None:
-    advice = 'put the data there or pass --data-root DIR'
+def folder_problem(folder: FilePath) -> str | None:
+    """What is wrong with a data folder, in words, or None."""
     if not folder.is_dir():
-        raise UserError(f"the data folder '{folder}' ({place}) does not exist; {advice}")
-    if not any(folder.iterdir()):
-        raise UserError(f"the data folder '{folder}' ({place}) is empty; {advice}")
+        return 'does not exist'
+    return None if any(folder.iterdir()) else 'is empty'
+
+
+def _check_folder(folder: FilePath, place: str) -> None:
+    problem = folder_problem(folder)
+    if problem:
+        raise UserError(f"the data folder '{folder}' ({place}) {problem}; put the data there or pass --data-root DIR")

@@ -1,7 +1,7 @@
 """Which keys may stand in which dict of a config."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from mmengine.visualization import BaseVisBackend
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.utils.data import DataLoader
 
+from mixcl.configuration.annotations import annotations_of, arch_keys_of
 from mixcl.configuration.paths import Path
 from mixcl.configuration.signature import accepted_keywords
 from mixcl.configuration.spelling import slip_of
@@ -78,12 +79,16 @@ class Acceptor:
         keys: the keys that it is known to take.
         open: whether it takes any other key too; only slips of the known ones are then unknown.
         package: where it comes from; ``None`` for plain sections.
+        annotations: the types of its arguments, where it tells them.
+        arch_keys: the keys of its argument ``arch``, where that may be a dict and the class tells them.
     """
 
     label: str
     keys: frozenset[str]
     open: bool = False
     package: str | None = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    arch_keys: frozenset[str] | None = None
 
     def unknown(self, node: Iterable[str]) -> list[str]:
         """List the keys of a dict that it does not take."""
@@ -174,4 +179,4 @@ def _acceptor(factory: Factory, extra: frozenset[str]) -> Acceptor:
     names, open_ended = accepted_keywords(factory)
     package = package_of(factory)
     label = f'{package}.{getattr(factory, "__name__", factory)}'
-    return Acceptor(label, names | extra, open_ended, package)
+    return Acceptor(label, names | extra, open_ended, package, annotations_of(factory), arch_keys_of(factory))

@@ -13,7 +13,7 @@ from mmengine.dataset import BaseDataset
 from mmengine.dist import get_dist_info, sync_random_seed
 from torch.utils.data import Dataset, Sampler
 
-from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
+from mixcl.datasets.unreadable import ImageNote, NoReadableImage, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.randomness import generator, seed_global_generators
 from mixcl.registry import DATA_SAMPLERS, DATASETS
@@ -43,6 +43,7 @@ class KeyedSampler(Sampler[SampleKey]):
 
     Attributes:
         seed: may be overwritten before an epoch, for example by a resumed run.
+        start: how many keys of this process's share to leave out, where a run continues within an epoch.
 
     Raises:
         UserError: if there are fewer images than processes.
@@ -54,6 +55,7 @@ class KeyedSampler(Sampler[SampleKey]):
         self.seed = sync_random_seed() if seed is None else seed
         self.shuffle = shuffle
         self.epoch = 0
+        self.start = 0
         if self.num_images < self.world_size:
             raise UserError(
                 f'the data set has {self.num_images} image(s) for {self.world_size} processes: '
@@ -62,7 +64,7 @@ class KeyedSampler(Sampler[SampleKey]):
 
     def __iter__(self) -> Iterator[SampleKey]:
         end = len(self) * self.world_size
-        for index in self._order()[self.rank : end : self.world_size]:
+        for index in self._order()[self.rank : end : self.world_size][self.start :]:
             yield SampleKey(self.seed, self.epoch, index)
 
     def _order(self) -> list[int]:
@@ -84,7 +86,8 @@ class KeyedDataset(Dataset):
 
     The key lies in the pipeline's results as ``sample_key``, for :class:`KeyedMultiView`. In the place of an image that
     raises :class:`UnreadableImage`, other images are tried, in an order that is a function of the key. The packed
-    ``data_samples`` then has a meta field ``unreadable``, a list of (path, reason), for ``UnreadableImagesHook``.
+    ``data_samples`` has a meta field ``sample_key``, and where there is something to tell ``unreadable`` (the files
+    that were replaced) and ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
 
     Args:
         dataset: a data set of mmpretrain's or mmengine's kind, or its config.
@@ -133,12 +136,18 @@ class KeyedDataset(Dataset):
             NoReadableImage: a UserError, if none of the images tried could be read.
         """
         key = key if isinstance(key, SampleKey) else SampleKey(0, 0, int(key))
-        failures = []
+        failures: list[ImageNote] = []
         for index in self._candidates(key):
+            conversions: list[ImageNote] = []
             try:
-                return _with_failures(self._sample(key, index), failures)
+                packed = self._sample(key, index, conversions)
             except UnreadableImage as error:
-                failures.append((error.path, error.reason))
+                failures.append(error.note)
+                continue
+            notes = dict(sample_key=key, unreadable=failures, converted=conversions)
+            if 'data_samples' in packed:
+                packed['data_samples'].set_metainfo({name: value for name, value in notes.items() if value})
+            return packed
         raise NoReadableImage(self._explain(failures))
 
     def _candidates(self, key: SampleKey) -> Iterator[int]:
@@ -147,20 +156,15 @@ class KeyedDataset(Dataset):
         others = torch.randperm(len(self), generator=generator(*key, 'substitute'))[:MAX_ATTEMPTS].tolist()
         yield from [index for index in others if index != key.index][: MAX_ATTEMPTS - 1]
 
-    def _sample(self, key: SampleKey, index: int) -> dict:
+    def _sample(self, key: SampleKey, index: int, conversions: list[ImageNote]) -> dict:
         seed_global_generators(*key, 'sample')
-        return self.dataset.pipeline({**self.dataset.get_data_info(index), 'sample_key': key})
+        info = self.dataset.get_data_info(index)
+        return self.dataset.pipeline({**info, 'sample_key': key, 'conversions': conversions})
 
-    def _explain(self, failures: list[tuple[str, str]]) -> str:
-        path, reason = failures[0]
+    def _explain(self, failures: list[ImageNote]) -> str:
+        path, _, reason = failures[0]
         folder = self.dataset.data_root or os.path.dirname(path)
         return (
             f'none of {len(failures)} images tried in {folder} could be read; the first: {path} ({reason}); '
             'check the files or give another folder'
         )
-
-
-def _with_failures(packed: dict, failures: list[tuple[str, str]]) -> dict:
-    if failures:
-        packed['data_samples'].set_metainfo({'unreadable': failures})
-    return packed

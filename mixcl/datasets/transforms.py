@@ -1,17 +1,13 @@
 """Transforms that mmcv and mmpretrain lack. All images are uint8 arrays (height, width, 3) in BGR order."""
 
-import io
 import warnings
 
-import cv2
-import mmcv
 import numpy as np
 from mmcv.transforms import BaseTransform, LoadImageFromFile
-from mmengine import fileio
 from mmpretrain.datasets import MultiView
-from PIL import Image, ImageOps
 
-from mixcl.datasets.unreadable import UnreadableImage
+from mixcl.datasets.decoding import decode, read_file
+from mixcl.datasets.unreadable import ImageNote
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -53,57 +49,32 @@ class KeyedMultiView(MultiView):
 class LoadImage(LoadImageFromFile):
     """Read a file of any common format, depth and colour model as an 8-bit BGR image, turned upright by its EXIF tag.
 
-    OpenCV decodes; what it cannot, Pillow tries. Animations give their first frame, transparency is dropped. Results
-    that hold an ``img`` already (data sets in memory) pass unchanged.
+    Animations give their first frame, transparency is dropped. Results that hold an ``img`` already (data sets in
+    memory) pass unchanged.
 
     Args:
         backend_args: mmengine's file backend; by default the local file system.
 
     Raises:
-        UnreadableImage: if the file cannot be opened or decoded.
+        UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
 
     def __init__(self, backend_args: dict | None = None) -> None:
         super().__init__(color_type='color', imdecode_backend='cv2', backend_args=backend_args)
 
     def transform(self, results: dict) -> dict:
-        """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width)."""
+        """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
+
+        A conversion (see :func:`~mixcl.datasets.decoding.decode`) is appended to the list ``conversions``, if the
+        results have one.
+        """
         if 'img' in results:
             return results
-        image = self._read(results['img_path'])
+        path = results['img_path']
+        image, conversion = decode(read_file(path, self.backend_args), path)
+        if conversion is not None and 'conversions' in results:
+            results['conversions'].append(ImageNote(path, conversion, f'{conversion}, converted'))
         return {**results, 'img': image, 'img_shape': image.shape[:2], 'ori_shape': image.shape[:2]}
-
-    def _read(self, path: str) -> np.ndarray:
-        try:
-            content = fileio.get(path, backend_args=self.backend_args)
-        except OSError as error:
-            raise UnreadableImage(path, error.strerror or type(error).__name__) from error
-        if not content:
-            raise UnreadableImage(path, 'the file is empty')
-        image = _decode_with_opencv(content)
-        return _decode_with_pillow(content, path) if image is None else image
-
-
-def _decode_with_opencv(content: bytes) -> np.ndarray | None:
-    try:
-        return mmcv.imfrombytes(content, flag='color', backend='cv2')
-    except cv2.error:
-        return None
-
-
-def _decode_with_pillow(content: bytes, path: str) -> np.ndarray:
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            upright = ImageOps.exif_transpose(image).convert('RGB')
-    except Exception as error:  # On damaged files Pillow's decoders raise almost anything.
-        raise UnreadableImage(path, _reason(error)) from error
-    return np.ascontiguousarray(np.asarray(upright)[..., ::-1])
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, Image.UnidentifiedImageError):
-        return 'not an image'
-    return f'{type(error).__name__}: {error}'
 
 
 @TRANSFORMS.register_module()

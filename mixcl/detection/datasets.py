@@ -27,18 +27,27 @@ class _CompleteCOCO(COCO):
                 f'config names, for example {absent[0]!r}; list its own under dataset.metainfo.classes and set '
                 'num_classes of the heads'
             )
-        return super().get_cat_ids(cat_names=cat_names, **kwargs)
+        ids = super().get_cat_ids(cat_names=cat_names, **kwargs)
+        found = [self.cats[one]['name'] for one in ids]
+        if cat_names and found != list(cat_names):
+            raise UserError(
+                f'the annotation file {self.source} has the classes in the order {", ".join(found)}, by which they are '
+                f'numbered, but the config names {", ".join(cat_names)}; take over its order in dataset.metainfo.classes'
+            )
+        return ids
 
 
 @DATASETS.register_module()
 class CocoDetection(CocoDataset):
     """``mmdet.CocoDataset`` that refuses incomplete data.
 
-    mmdet skips classes that an annotation file lacks, and then numbers the others differently from the model.
+    mmdet skips classes that an annotation file lacks, and numbers classes by their order in that file, whatever the
+    order of the config's names.
 
     Raises:
-        UserError: if the annotation file is missing or no COCO file, lacks a class of ``metainfo['classes']``, or
-            names an image that is not there.
+        UserError: if the annotation file is missing or no COCO file, lacks a class of ``metainfo['classes']`` or has
+            them in another order, names an image that is not there, or has no masks where the pipeline loads them; or
+            if no image is left.
     """
 
     COCOAPI = _CompleteCOCO
@@ -53,7 +62,12 @@ class CocoDetection(CocoDataset):
             reason = f'{type(error).__name__}: {error}'
             raise UserError(f'{self.ann_file} is no COCO annotation file: {reason}') from error
         _check_images((item['img_path'] for item in data), self.ann_file)
+        if any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms):
+            _check_masks(data, self.ann_file)
         return data
+
+    def filter_data(self) -> list[dict]:
+        return _checked_to_have_images(super().filter_data(), self.ann_file)
 
 
 @DATASETS.register_module()
@@ -61,7 +75,7 @@ class VOCDetection(VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data.
 
     Raises:
-        UserError: if the list of images is missing, or an image or its annotation is not there.
+        UserError: if the list of images is missing, an image or its annotation is not there, or no image is left.
     """
 
     def load_data_list(self) -> list[dict]:
@@ -74,6 +88,9 @@ class VOCDetection(VOCDataset):
         _check_images((item['img_path'] for item in data), self.ann_file)
         return data
 
+    def filter_data(self) -> list[dict]:
+        return _checked_to_have_images(super().filter_data(), self.ann_file)
+
 
 def _is_local(path: str) -> bool:
     return '://' not in path
@@ -82,6 +99,24 @@ def _is_local(path: str) -> bool:
 def _check_exists(path: str) -> None:
     if _is_local(path) and not Path(path).is_file():
         raise UserError(f'there is no annotation file {path}; put it there or pass --data-root DIR')
+
+
+def _check_masks(data: list[dict], source: str) -> None:
+    without = sum('mask' not in instance for item in data for instance in item['instances'])
+    if without:
+        raise UserError(
+            f'{without} object(s) in {source} have no segmentation, but the config trains masks; take a detector of '
+            'boxes alone, or annotations with masks'
+        )
+
+
+def _checked_to_have_images(data: list[dict], source: str) -> list[dict]:
+    if not data:
+        raise UserError(
+            f'no image of {source} is left: none has an object of the classes that the config names, or all are '
+            'smaller than filter_cfg.min_size'
+        )
+    return data
 
 
 def _check_images(paths: Iterable[str], source: str) -> None:

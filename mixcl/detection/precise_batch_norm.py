@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
-from mmengine.runner import Runner
-from mmpretrain.engine.hooks import PreciseBNHook
+from mmengine.hooks import Hook
+from mmengine.model import is_model_wrapper
+from mmengine.runner import IterBasedTrainLoop, Runner
 from mmpretrain.engine.hooks.precise_bn_hook import update_bn_stats
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
@@ -24,18 +27,64 @@ class _Batches:
         return iter(self.loader)
 
 
+class _InTraining(nn.Module):
+    """A detector whose call is that of a training step, so that its heads see the boxes that training samples.
+
+    mmdet's plain call takes the proposals of a test instead, and of those the first hundred for the mask head.
+    """
+
+    def __init__(self, detector: nn.Module) -> None:
+        super().__init__()
+        self.detector = detector
+
+    def data_preprocessor(self, data: dict, training: bool) -> dict:
+        return self.detector.data_preprocessor(data, training=True)
+
+    def forward(self, **data) -> dict[str, Tensor]:
+        return self.detector(**data, mode='loss')
+
+
 @HOOKS.register_module()
-class PreciseBatchNormHook(PreciseBNHook):
-    """mmpretrain's ``PreciseBNHook`` for mmdet's data loaders, whose batches a sampler groups by aspect ratio.
+class PreciseBatchNormHook(Hook):
+    """mmpretrain's precise statistics for mmdet's detectors, before every validation and at the end of training.
 
     Args:
         num_samples: images to average over, of all processes together; detectron2 takes 200 batches.
-        interval: in epochs, or in steps where the loop counts steps.
+
+    Raises:
+        UserError: before training, if ``num_samples`` is less than one batch.
 
     Source: MoCo's detection protocol (He et al., Momentum Contrast, 2020, appendix); Wu and Johnson, Rethinking
     "Batch" in BatchNorm, 2021, section 3.
     """
 
-    def _perform_precise_bn(self, runner: Runner) -> None:
-        batches = _Batches(runner.train_loop.dataloader)
-        update_bn_stats(runner.model, batches, self.num_samples, logger=runner.logger)
+    priority = 'ABOVE_NORMAL'  # before checkpoints are saved
+
+    def __init__(self, num_samples: int) -> None:
+        self.num_samples = num_samples
+
+    def before_train(self, runner: Runner) -> None:
+        batch = _Batches(runner.train_dataloader).batch_size * runner.world_size
+        if self.num_samples < batch:
+            raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than a batch of {batch}')
+
+    def after_train_iter(self, runner: Runner, *args, **kwargs) -> None:
+        """Where the loop counts steps."""
+        loop = runner.train_loop
+        if isinstance(loop, IterBasedTrainLoop) and (
+            self.every_n_train_iters(runner, loop.val_interval) or self.is_last_train_iter(runner)
+        ):
+            self._update(runner)
+
+    def after_train_epoch(self, runner: Runner, *args, **kwargs) -> None:
+        """Where the loop counts epochs."""
+        loop = runner.train_loop
+        if not isinstance(loop, IterBasedTrainLoop) and (
+            self.every_n_epochs(runner, loop.val_interval) or self.is_last_train_epoch(runner)
+        ):
+            self._update(runner)
+
+    def _update(self, runner: Runner) -> None:
+        detector = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        batches = _Batches(runner.train_dataloader)
+        update_bn_stats(_InTraining(detector), batches, self.num_samples, logger=runner.logger)

@@ -81,6 +81,8 @@ class DetectionViT(ViTSAM):
         self.position_resolution = (pretrained_img_size // patch_size,) * 2
         if self.use_abs_pos:
             self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
+        else:
+            self.register_parameter('pos_embed', None)  # init_weights of ViTSAM asks for it
         self.activation_checkpointing = activation_checkpointing
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:

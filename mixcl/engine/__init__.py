@@ -2,8 +2,11 @@
 
 from mixcl.engine.adaptive_clip import AdaptiveClipHook
 from mixcl.engine.banner import BannerHook
+from mixcl.engine.checkpoint_hook import CheckpointHook
 from mixcl.engine.chunk_loop import ChunkedPretrainLoop
+from mixcl.engine.environment import EnvironmentHook
 from mixcl.engine.frozen_prototypes import FrozenPrototypesHook
+from mixcl.engine.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
 from mixcl.engine.keyed_loop import KeyedTrainLoop
 from mixcl.engine.lars import MoCoLARS
 from mixcl.engine.layer_decay import LayerDecayConstructor, TimmLayerDecayConstructor

@@ -21,11 +21,15 @@ class ChunkedLoader:
     Args:
         loader: of samples that :class:`~mixcl.datasets.SampledPatchPair` made.
         chunks: per sample.
+
+    Attributes:
+        first_chunk: of the next iteration's first batch, where a run continues within one.
     """
 
     def __init__(self, loader: DataLoader, chunks: int) -> None:
         self.loader = loader
         self.chunks = chunks
+        self.first_chunk = 0
         # What mmengine and its hooks read from a loader.
         self.dataset = loader.dataset
         self.sampler = loader.sampler
@@ -36,9 +40,11 @@ class ChunkedLoader:
         return len(self.loader) * self.chunks
 
     def __iter__(self) -> Iterator[dict]:
+        first = self.first_chunk
         for batch in self.loader:
-            for chunk in range(self.chunks):
+            for chunk in range(first, self.chunks):
                 yield {**batch, 'data_samples': [_of_chunk(sample, chunk) for sample in batch['data_samples']]}
+            first = 0
 
 
 def _of_chunk(sample: object, chunk: int) -> object:
@@ -54,7 +60,7 @@ class ChunkedPretrainLoop(PretrainLoop):
     Steps count as steps everywhere: in schedules, logs, hooks, the target encoder's updates, and the length of an
     epoch, which is ``chunks`` times that of the data loader. The number of chunks is that of ``SampledPatchPair``.
 
-    Arguments as of :class:`PretrainLoop`.
+    Arguments as of :class:`PretrainLoop`. A run continues also within the chunks of a batch.
 
     Raises:
         UserError: if the training samples have no sampled patches, or the model does not take them.
@@ -64,6 +70,10 @@ class ChunkedPretrainLoop(PretrainLoop):
         super().__init__(runner, dataloader, **kwargs)
         self.dataloader = ChunkedLoader(self.dataloader, self._chunks())
         self._max_iters = self.max_epochs * len(self.dataloader)
+
+    def _skip(self, steps: int) -> None:
+        batches, self.dataloader.first_chunk = divmod(steps, self.dataloader.chunks)
+        super()._skip(batches)
 
     def _chunks(self) -> int:
         sample = self.dataloader.dataset[next(iter(self.dataloader.sampler))]['data_samples']

@@ -1,6 +1,8 @@
-"""The train loop underneath pretraining and fine-tuning: every step is a function of its key."""
+"""The train loop underneath pretraining and fine-tuning: every step is a function of its key, and can be the last."""
 
-from mmengine.dist import get_rank
+import time
+
+from mmengine.dist import barrier, get_rank
 from mmengine.model import is_model_wrapper
 from mmengine.runner import EpochBasedTrainLoop, Runner
 from torch import nn
@@ -8,10 +10,12 @@ from torch.utils.data import DataLoader
 
 from mixcl.algorithms import StepKey
 from mixcl.datasets import KeyedSampler
-from mixcl.errors import UserError
+from mixcl.engine.agreement import AnyProcess
+from mixcl.engine.checkpoint_hook import CheckpointHook
+from mixcl.engine.stop_signals import StopSignals, shield_workers
+from mixcl.errors import RunStopped, UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
-from mixcl.weights import PlainCheckpointHook
 
 
 @LOOPS.register_module()
@@ -23,24 +27,57 @@ class KeyedTrainLoop(EpochBasedTrainLoop):
     - checks the sampler and the number of images when it is built;
     - starts the global generators of every step from (seed, step, rank), so that mixup, drop path and the like do not
       depend on the run's history;
-    - writes checkpoints that hold tensors and plain values only.
+    - continues a resumed run exactly where it was, also within an epoch;
+    - on SIGTERM, SIGINT, SIGUSR1, or when its time is over, ends after the next optimiser step of all processes, with a
+      checkpoint.
 
-    Arguments as of mmengine's ``EpochBasedTrainLoop``.
+    Args:
+        runner, dataloader, max_epochs and others: as of mmengine's ``EpochBasedTrainLoop``.
+        max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
 
     Raises:
         UserError: if the sampler is no ``KeyedSampler``, or the training set is smaller than a batch.
     """
 
-    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs) -> None:
+    def __init__(
+        self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs
+    ) -> None:
+        self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
         super().__init__(runner, dataloader, **kwargs)
+        self._signals = StopSignals()
         # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
         self._check_data()
-        runner.register_hook(PlainCheckpointHook())
+        shield_workers(self.dataloader)
 
     def run(self) -> nn.Module:
+        """Train, from where the checkpoint left off to the end.
+
+        Raises:
+            RunStopped: if it was asked to end earlier; everything is then saved.
+        """
         # A run that was started without a seed continues with that of its checkpoint.
         self.dataloader.sampler.seed = self.runner.seed
-        return super().run()
+        for name in ('dataloader', 'bank_dataloader'):
+            if hasattr(self.runner.val_loop, name):
+                shield_workers(getattr(self.runner.val_loop, name))
+        self._any_process, self._stopping = AnyProcess(), False
+        with self._signals:
+            model = super().run()
+        self._any_process.finish()
+        return model
+
+    def run_epoch(self) -> None:
+        """Train on what is left of the epoch."""
+        self.runner.call_hook('before_train_epoch')
+        self._stop_if_asked()
+        self.runner.model.train()
+        done = self._iter - self._epoch * len(self.dataloader)
+        self._skip(done)
+        for idx, data_batch in enumerate(self.dataloader, start=done):
+            self.run_iter(idx, data_batch)
+            self._stop_if_asked()
+        self.runner.call_hook('after_train_epoch')
+        self._epoch += 1
 
     def run_iter(self, idx: int, data_batch: dict) -> None:
         key = StepKey(self.runner.seed, self.iter, get_rank())
@@ -58,6 +95,28 @@ class KeyedTrainLoop(EpochBasedTrainLoop):
 
     def _end_step(self) -> None:
         """Called after every batch, before any hook looks at the weights."""
+
+    def _skip(self, steps: int) -> None:
+        """Let the next epoch begin after so many of its steps."""
+        self.dataloader.sampler.start = steps * self.dataloader.batch_size
+
+    def _stop_if_asked(self) -> None:
+        over = time.monotonic() > self._end
+        # Also asked while stopping, since all processes must ask equally often.
+        self._stopping |= self._any_process(over or self._signals.received is not None)
+        # Gradients in the making are in no checkpoint.
+        if not self._stopping or not self.runner.optim_wrapper.should_update():
+            return
+        reason = self._signals.received or ('the time limit' if over else 'a signal to another process')
+        saved = [hook.save_now(self.runner) for hook in self.runner.hooks if isinstance(hook, CheckpointHook)]
+        self._any_process.finish()
+        barrier()  # a process that ends earlier would take the others with it
+        self.runner.call_hook('after_train')
+        self.runner.call_hook('after_run')
+        where = 'nothing is saved'
+        if saved:
+            where = f'everything is saved in {saved[0]}, and the same command with --resume continues'
+        raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
 
     @property
     def _model(self) -> nn.Module:

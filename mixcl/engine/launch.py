@@ -4,19 +4,36 @@ import logging
 import os
 import sys
 import traceback
+from datetime import timedelta
 from pathlib import Path
 
 import torch
 from mmengine.config import Config, ConfigDict
+from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
-from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
+from mixcl.configuration import (
+    check_config,
+    check_data_roots,
+    check_files,
+    check_overrides,
+    schedule_notes,
+    set_data_root,
+)
 from mixcl.configuration.paths import walk
+from mixcl.engine.duration import seconds_of
 from mixcl.engine.pretrained_hook import PretrainedBackboneHook
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, weights_of
+from mixcl.weights import (
+    check_fits,
+    check_resumable,
+    load_checkpoints_as_data,
+    newest_checkpoint,
+    read_checkpoint,
+    weights_of,
+)
 
 RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
@@ -115,6 +132,23 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': encoder}]
 
 
+def limit_time(cfg: Config, duration: str) -> None:
+    """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
+
+    Raises:
+        UserError: if it is no duration, or the config's train loop cannot end within an epoch.
+    """
+    kind = str(cfg.train_cfg.get('type'))
+    if kind.removeprefix('mixcl.') not in ('PretrainLoop', 'ChunkedPretrainLoop', 'KeyedTrainLoop'):
+        raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
+    cfg.train_cfg.max_seconds = seconds_of(duration, '--max-time')
+
+
+def be_patient(cfg: Config) -> None:
+    """Let processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
+    cfg.merge_from_dict({'env_cfg.dist_cfg.timeout': 24 * 3600})
+
+
 def use_launcher(cfg: Config, launcher: str) -> None:
     """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
 
@@ -132,12 +166,27 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
     if not torch.distributed.is_initialized():  # one command may run several configs
-        torch.distributed.init_process_group('gloo')
+        torch.distributed.init_process_group('gloo', **_patience(cfg))
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
     cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     for _, part in walk(cfg.get('model')):
         if isinstance(part, dict) and part.get('type') == 'SyncBN':
             part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
+
+
+def _patience(cfg: Config) -> dict[str, timedelta]:
+    seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
+    return {} if seconds is None else dict(timeout=timedelta(seconds=seconds))
+
+
+def leave_launcher() -> None:
+    """Part from the processes that :func:`use_launcher` joined; the last thing that a tool does.
+
+    A process that ends while gloo's threads still run may abort, upon which torchrun stops the others.
+    """
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
 
 
 def build_runner(cfg: Config) -> Runner:
@@ -148,17 +197,16 @@ def build_runner(cfg: Config) -> Runner:
     Raises:
         UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
     """
+    check_files(cfg)
     check_data_roots(cfg)
+    for note in schedule_notes(cfg):
+        print_log(note, level=logging.WARNING)
     load_checkpoints_as_data()
     for loader in _loaders(cfg):
         if not loader.get('num_workers'):
             loader.persistent_workers = False
         if not torch.cuda.is_available():
             loader.pin_memory = False  # torch would warn at every loader
-    resume = bool(cfg.get('resume'))
-    if resume and not cfg.get('load_from'):
-        cfg.load_from = newest_checkpoint(cfg.work_dir)
-        cfg.resume = resume = cfg.load_from is not None
     path = cfg.get('load_from')
     checkpoint = read_checkpoint(path) if path else None
     try:
@@ -171,9 +219,14 @@ def build_runner(cfg: Config) -> Runner:
             f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
             f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
         ) from error
+    if cfg.get('resume') and not path:
+        # Not before the processes know each other: on a shared disk they may see different files.
+        path = _agreed_newest_checkpoint(cfg.work_dir)
+        checkpoint = read_checkpoint(path) if path else None
+        runner._load_from, runner._resume = path, path is not None
     if checkpoint is not None:
         check_fits(runner.model, weights_of(checkpoint, path), path)
-        if resume:
+        if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
@@ -183,17 +236,18 @@ def build_runner(cfg: Config) -> Runner:
     return runner
 
 
-def newest_checkpoint(work_dir: str | Path) -> str | None:
-    """The newest checkpoint in a work dir, also if the folder was moved or copied; None, with a warning, if none."""
-    folder = Path(work_dir)
-    noted = folder / 'last_checkpoint'
-    candidates = [folder / Path(noted.read_text().strip()).name] if noted.is_file() else []
-    candidates += sorted(folder.glob('epoch_*.pth'), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in candidates:
-        if path.is_file():
-            return str(path)
-    print_log(f'--resume: there is no checkpoint in {folder}, the run starts from the beginning', level=logging.WARNING)
-    return None
+def _agreed_newest_checkpoint(work_dir: str) -> str | None:
+    """The first process looks, and tells the others what it found or what is wrong."""
+    found: list[str | UserError | None] = [None]
+    if is_main_process():
+        try:
+            found = [newest_checkpoint(work_dir)]
+        except UserError as error:
+            found = [error]
+    broadcast_object_list(found)
+    if isinstance(found[0], UserError):
+        raise found[0]
+    return found[0]
 
 
 def _loaders(cfg: Config) -> list[ConfigDict]:

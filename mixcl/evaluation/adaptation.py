@@ -43,24 +43,25 @@ def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: Pre
 
 
 def image_size(cfg: Config) -> int:
-    """The side of the evaluated images in pixels, by their pipeline's last crop or resize; 224 if it has none."""
+    """The side of the evaluated images in pixels: their pipeline's last crop or resize, the backbone's, or 224."""
     loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
     pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
     for step in reversed(pipelines[-1] if pipelines else []):
         size = step.get('crop_size') or step.get('scale')
         if size:
             return size if isinstance(size, int) else size[0]
-    return 224
+    # CIFAR is tested as it is, without a crop that would tell.
+    return _holder(cfg)['backbone'].get('img_size', 224)
 
 
 def _set_backbone(cfg: Config, backbone: Mapping) -> None:
     holder = _holder(cfg)
-    own = holder['backbone']
+    own, size = holder['backbone'], image_size(cfg)
     accepted = accepted_keywords(MODELS.get(backbone['type']))
     new = {key: value for key, value in backbone.items() if key not in OF_THE_RUN}
     new |= {key: own[key] for key in OF_THE_RUN & own.keys() & accepted.names}
     if 'img_size' in new:
-        new['img_size'] = image_size(cfg)
+        new['img_size'] = size
     holder['backbone'] = ConfigDict(new)
 
 

@@ -31,7 +31,7 @@ class FeatureFiles:
         done: how many rows are written, always a whole number of pieces.
 
     Raises:
-        UserError: if the folder holds other files, or features of another identity.
+        UserError: if the folder is a file, holds other files, or features of another identity.
     """
 
     def __init__(
@@ -51,6 +51,8 @@ class FeatureFiles:
         self.unreadable: list[tuple[str, str]] = []
         if (self.folder / META).is_file():
             self._continue()
+        elif self.folder.exists() and not self.folder.is_dir():
+            raise UserError(f'--out {self.folder} is a file; give a new folder, or a name that ends in .npz')
         elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise UserError(f'--out {self.folder} is a folder of other files; give a new or an empty one')
         else:
@@ -103,10 +105,13 @@ class FeatureFiles:
         return self.folder / f'{FEATURES}.part'
 
     def _continue(self) -> None:
-        stored = json.loads((self.folder / META).read_text())
-        check_same(self.identity, stored['identity'], self.folder)
-        self.done = stored['done']
-        self.unreadable = [(name, reason) for name, reason in stored['unreadable']]
+        try:
+            stored = json.loads((self.folder / META).read_text())
+            identity, self.done = stored['identity'], stored['done']
+            self.unreadable = [(name, reason) for name, reason in stored['unreadable']]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f'--out {self.folder} has a {META} that is not of features; give another folder') from error
+        check_same(self.identity, identity, self.folder)
         if not self.complete and self.done and not self._part.is_file():
             raise UserError(f'--out {self.folder} has lost its {self._part.name}; remove the folder to start again')
 

@@ -85,11 +85,15 @@ class FeatureMetric(BaseMetric):
             rows = repeat(None) if labels is None else labels.cpu().numpy()
             self.results.extend(zip(features.float().cpu().numpy(), rows, strict=False))
 
-    def compute_metrics(self, results: list[Features]) -> dict[str, float]:
-        """:meth:`compute` of all queries, in data set order."""
+    def compute_metrics(self, results: list[Features]) -> dict[str, Any]:
+        """:meth:`compute` of all queries, in data set order; what it refuses is the only value."""
         features, labels = zip(*results, strict=True)
         queries = torch.from_numpy(np.stack(features)).to(self.device)
-        return self.compute(*self.bank, queries, None if labels[0] is None else torch.from_numpy(np.stack(labels)))
+        try:
+            return self.compute(*self.bank, queries, None if labels[0] is None else torch.from_numpy(np.stack(labels)))
+        except UserError as error:
+            # The other processes wait for the values of this one, so that they must get the refusal in their place.
+            return dict(refusal=error)
 
     def evaluate(self, size: int) -> dict[str, float]:
         """Merge the processes and measure; the bank is forgotten.
@@ -99,8 +103,15 @@ class FeatureMetric(BaseMetric):
 
         Returns:
             values by name, in every process.
+
+        Raises:
+            UserError: in every process, if :meth:`compute` refuses.
         """
         try:
-            return super().evaluate(size)
+            metrics = super().evaluate(size)
         finally:
             self.bank = None
+        for value in metrics.values():
+            if isinstance(value, UserError):
+                raise value
+        return metrics

@@ -36,8 +36,6 @@ class FrozenEncoder(BaseModel):
     ) -> None:
         super().__init__(data_preprocessor)
         self.backbone = FrozenFeatures(backbone, feature)
-        # DistributedDataParallel refuses a model without trainable parameters; the features have no gradient anyway.
-        self.backbone.requires_grad_(True)
         # Nothing trains them, but torch's DistributedDataParallel refuses a model without any trainable parameter.
         self.backbone.requires_grad_(True)
 

@@ -52,7 +52,7 @@ def check_vote(neighbours: Sequence[int], temperature: float) -> None:
         or any(not isinstance(k, int) or k < 1 for k in neighbours)
     ):
         raise UserError(f'kNN: neighbours must be one or more integers from 1, not {neighbours!r}')
-    if not temperature > 0:
+    if not isinstance(temperature, (int, float)) or not temperature > 0:
         raise UserError(f'kNN: temperature must be above 0, not {temperature!r}')
 
 

@@ -171,6 +171,8 @@ def _take_classifier(cfg: Config, subject: Subject, encoder: str, before: Sequen
         source = subject.config
     elif finetuned:
         source = finetuned[0].cfg
+        # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
+        cfg.merge_from_dict(dict(protocol=dict(classifier=finetuned[0].name)))
     else:
         raise UserError(
             f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune before '

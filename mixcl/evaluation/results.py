@@ -1,13 +1,13 @@
 """The results of evaluations: rows in one JSON file, and a table for people."""
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mixcl.errors import UserError
+from mixcl.files import written_whole
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
@@ -26,11 +26,15 @@ class Results:
         folder: where they lie; made when the first row comes.
 
     Raises:
-        UserError: if there is a file that holds no results.
+        UserError: if the folder is a file, or there is a file in it that holds no results.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UserError(
+                f'results cannot lie in {self.folder}, which is a file; give a folder by --out or --work-dir'
+            )
         self.rows: list[Row] = self._read()
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
@@ -42,9 +46,10 @@ class Results:
         """Store a result at once, in the place of an earlier one of the same evaluation."""
         self.rows = [stored for stored in self.rows if _identity(stored) != _identity(row)]
         self.rows.append(json.loads(json.dumps(row)))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _replace(self.folder / 'results.json', json.dumps(self.rows, indent=2) + '\n')
-        _replace(self.folder / 'results.md', f'{table(self.rows)}\n')
+        texts = {'results.json': json.dumps(self.rows, indent=2), 'results.md': table(self.rows)}
+        for name, text in texts.items():
+            with written_whole(self.folder / name) as file:
+                file.write(f'{text}\n'.encode())
 
     def _read(self) -> list[Row]:
         path = self.folder / 'results.json'
@@ -138,12 +143,3 @@ def _identity(row: Mapping[str, Any]) -> str:
             node = node[key]
         parts.append(node)
     return json.dumps(parts, sort_keys=True)
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f'{path.name}.new')
-    with open(temporary, 'w', encoding='utf-8') as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

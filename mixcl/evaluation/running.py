@@ -80,7 +80,7 @@ def run_evaluation(
 def precision_of(evaluation: Evaluation) -> str:
     """'fp32', or the number format that an evaluation trains in."""
     wrapper = evaluation.cfg.get('optim_wrapper') or {}
-    return PRECISIONS.get(str(wrapper.get('type')), 'fp32') if evaluation.trains else 'fp32'
+    return PRECISIONS.get(str(wrapper.get('type')).rpartition('.')[2], 'fp32') if evaluation.trains else 'fp32'
 
 
 def classifier_for(evaluation: Evaluation, subject: Subject, trained: Sequence[tuple[str, str, str | None]]) -> str:

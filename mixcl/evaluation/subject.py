@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mixcl.engine.launch import RANDOM, read_config
 from mixcl.errors import UserError
+from mixcl.weights import pretrained
 from mixcl.weights.digest import sha256_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
@@ -85,22 +86,15 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
     if given is not None and not (given.get('model') or {}).get('backbone'):
         raise UserError(f'--backbone-config {backbone_config} has no model.backbone; name a config that has one')
     if checkpoint == RANDOM:
-        return Subject(RANDOM, None, {}, _backbone_of(given), given)
+        return Subject(RANDOM, None, {}, pretrained.backbone_config(given), given)
     encoders = dict(online=read_pretrained(checkpoint))
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
     config = given or encoders['online'].config
-    backbone = _backbone_of(given) or encoders['online'].backbone
+    backbone = pretrained.backbone_config(given) or encoders['online'].backbone
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
     return Subject(checkpoint, sha256_of(Path(checkpoint).expanduser()), encoders, backbone, config)
-
-
-def _backbone_of(config: Config | None) -> dict | None:
-    node = None if config is None else config.model
-    while node is not None and 'backbone' in node:
-        node = node['backbone']
-    return None if node is None else node.to_dict()

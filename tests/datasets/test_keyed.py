@@ -9,7 +9,7 @@ from mmengine.dataset import default_collate
 from torch.utils.data import DataLoader
 
 from mixcl.datasets import ImageFolder, KeyedDataset, KeyedSampler, SampleKey, SyntheticImages
-from mixcl.datasets.unreadable import UnreadableImage
+from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
 
 VIEW = [
@@ -145,7 +145,7 @@ def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path:
     assert chosen <= set(range(2, 8))
     assert len(chosen) > 2
     for sample in substitutes:
-        failures = dict(sample.unreadable)
+        failures = {note.path: note.reason for note in sample.unreadable}
         assert failures[str(tmp_path / '0.png')] == 'not an image'
         assert set(failures) <= {str(tmp_path / '0.png'), str(tmp_path / '1.png')}
     assert [dataset[SampleKey(0, epoch, 0)]['data_samples'].sample_idx for epoch in range(30)] == [
@@ -160,7 +160,7 @@ def test_failures_travel_from_a_worker_in_the_packed_sample(tmp_path: Path, writ
     loader = DataLoader(folder(tmp_path), batch_size=2, num_workers=1, collate_fn=default_collate)
     (batch,) = loader
     assert [sample.get('unreadable') for sample in batch['data_samples']] == [
-        [(str(tmp_path / '0.png'), 'the file is empty')],
+        [ImageNote(str(tmp_path / '0.png'), 'empty', 'the file is empty')],
         None,
     ]
 

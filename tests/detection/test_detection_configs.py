@@ -116,11 +116,26 @@ def test_recipe_of_vitdet(name):
     assert pipeline['RandomCrop'].crop_size == (1024, 1024) and pipeline['RandomCrop'].recompute_bbox
 
 
-def test_the_base_model_has_as_many_parameters_as_the_paper_says():
-    """ViTDet, Table 4: 111 M for Mask R-CNN with ViT-B."""
-    parameters = sum(parameter.numel() for parameter in built(read(TRANSFORMERS[1])).parameters())
-    assert 'vit-b16' in TRANSFORMERS[1]
-    assert round(parameters / 1e6) == 111
+def test_parameters_of_the_base_backbone():
+    """Counted by hand: the blocks of any ViT-B/16, 14 x 14 positions, and relative positions of windows and of all."""
+    width, hidden, head = 768, 3072, 64
+    stem = 3 * 16**2 * width + width + 14**2 * width
+    norms = 2 * 2 * width
+    attention = 3 * (width**2 + width) + width**2 + width
+    feedforward = width * hidden + hidden + hidden * width + width
+    relative = 8 * 2 * (2 * 14 - 1) * head + 4 * 2 * (2 * 64 - 1) * head
+    backbone = built(read('coco/mask-rcnn_vit-b16_1x.py')).backbone
+    counted = sum(parameter.numel() for parameter in backbone.parameters())
+    assert counted == stem + 12 * (norms + attention + feedforward) + relative
+
+
+def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
+    detector = built(read('coco/mask-rcnn_vit-b16_1x.py'))
+    for part, count in (('neck', 9), ('roi_head.bbox_head', 4), ('roi_head.mask_head', 4)):
+        layers = list(detector.get_submodule(part).modules())
+        assert sum(isinstance(layer, nn.LayerNorm) for layer in layers) == count
+        assert not any(isinstance(layer, _BatchNorm) for layer in layers)
+    assert len(detector.rpn_head.rpn_conv) == 2
 
 
 @pytest.mark.parametrize('name', ['mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py', 'retinanet/retinanet_r50_fpn_1x_coco.py'])

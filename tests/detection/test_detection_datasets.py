@@ -37,13 +37,14 @@ def coco_set(folder, **changes):
     return DATASETS.build({**settings, **changes})
 
 
-def voc_set(folder):
+def voc_set(folder, **changes):
     return DATASETS.build(
         dict(
             type='mixcl.VOCDetection',
             data_root=str(folder),
             ann_file='VOC2007/ImageSets/Main/test.txt',
             data_prefix=dict(sub_data_root='VOC2007/'),
+            **changes,
         )
     )
 
@@ -76,6 +77,33 @@ def test_a_class_that_the_annotations_lack_is_refused(shapes):
     change(shapes, lambda content: content['categories'].pop(1))
     with pytest.raises(UserError, match=r"annotations.json lacks 1 of the 3 classes .*'rectangle'"):
         coco_set(shapes)
+
+
+def test_classes_in_another_order_are_refused(shapes):
+    """mmdet numbers them as the file has them, so that the names in results and pictures would be wrong."""
+    assert coco_set(shapes, type='mmdet.CocoDataset', metainfo=dict(classes=CLASSES[::-1])).cat2label[10] == 0
+    with pytest.raises(UserError, match=r'in the order circle, rectangle, triangle, .* names triangle, rectangle'):
+        coco_set(shapes, metainfo=dict(classes=CLASSES[::-1]))
+
+
+def test_some_of_the_classes_are_enough(shapes):
+    dataset = coco_set(shapes, metainfo=dict(classes=('circle', 'triangle')))
+    assert dataset.cat2label == {10: 0, 30: 1}
+
+
+def test_objects_without_masks_are_refused_where_masks_are_trained(shapes):
+    change(shapes, lambda content: content['annotations'][0].pop('segmentation'))
+    with pytest.raises(UserError, match=r'1 object\(s\) in .*annotations.json have no segmentation'):
+        coco_set(shapes)
+    boxes = [dict(type='mmdet.LoadAnnotations', with_bbox=True)]
+    assert len(coco_set(shapes, pipeline=boxes)) == 6
+
+
+@pytest.mark.parametrize('filter_cfg', [dict(filter_empty_gt=True), dict(min_size=500)], ids=str)
+def test_no_image_left_is_refused(shapes, filter_cfg):
+    change(shapes, lambda content: content['annotations'].clear())
+    with pytest.raises(UserError, match=r'no image of .*annotations.json is left'):
+        coco_set(shapes, filter_cfg=filter_cfg)
 
 
 def test_mmdet_would_number_the_remaining_classes_differently(shapes):
@@ -111,6 +139,8 @@ def test_what_is_no_coco_file_is_refused(shapes, text):
 def test_voc_is_read_with_difficult_objects_to_ignore(voc):
     dataset = voc_set(voc)
     assert len(dataset) == 2
+    with pytest.raises(UserError, match=r'no image of .*test.txt is left'):
+        voc_set(voc, filter_cfg=dict(min_size=500))
     for index in range(2):
         objects = dataset.get_data_info(index)['instances']
         assert [item['ignore_flag'] for item in objects] == [

@@ -182,6 +182,14 @@ def test_relative_positions_start_at_zero_and_drop_path_reaches_both_branches():
     assert torch.equal(transformer_block(block, x), x)
 
 
+def test_it_works_without_absolute_positions():
+    model = build(use_abs_pos=False)
+    model.init_weights()
+    assert 'pos_embed' not in model.state_dict()
+    (out,) = model(torch.randn(1, 3, 24, 40, dtype=torch.float64))
+    assert out.shape == (1, 32, 3, 5)
+
+
 @pytest.mark.parametrize(
     ('changes', 'message'),
     [

@@ -1,36 +1,81 @@
-"""Precise statistics are averages over batches, also of loaders that a batch sampler feeds."""
+"""Precise statistics are averages over the batches of a training step, also of loaders that a batch sampler feeds."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
+import pytest
 import torch
+from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
+from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
 class Model(nn.Module):
+    """Without a mode, other inputs than in training go through the norm: as in mmdet's heads."""
+
     def __init__(self):
         super().__init__()
         self.norm = nn.BatchNorm1d(2)
 
     def data_preprocessor(self, data, training):
+        assert training
         return dict(inputs=data)
 
-    def forward(self, inputs):
-        return self.norm(inputs)
+    def forward(self, inputs, mode='tensor'):
+        return self.norm(inputs if mode == 'loss' else inputs + 100)
+
+
+VALUES = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)) * 3 + 1
+
+
+def runner_at(loop, **progress):
+    loader = DataLoader(VALUES, batch_sampler=BatchSampler(SequentialSampler(VALUES), 4, drop_last=True))
+    assert loader.batch_size is None
+    return SimpleNamespace(
+        model=Model(), train_dataloader=loader, train_loop=loop, world_size=1, logger='silent', **progress
+    )
+
+
+def hook(num_samples=8):
+    return HOOKS.build(dict(type='mixcl.PreciseBatchNormHook', num_samples=num_samples))
 
 
 def test_running_statistics_become_the_mean_of_the_batches():
-    values = torch.randn(12, 2) * 3 + 1
-    loader = DataLoader(values, batch_sampler=BatchSampler(SequentialSampler(values), 4, drop_last=True))
-    assert loader.batch_size is None
-    model = Model()
-    hook = HOOKS.build(dict(type='mixcl.PreciseBatchNormHook', num_samples=8))
-    hook._perform_precise_bn(
-        SimpleNamespace(model=model, train_loop=SimpleNamespace(dataloader=loader), logger='silent')
-    )
-    batches = values[:8].reshape(2, 4, 2)
-    torch.testing.assert_close(model.norm.running_mean, batches.mean(1).mean(0))
-    torch.testing.assert_close(model.norm.running_var, batches.var(1).mean(0))
-    assert model.norm.momentum == 0.1
+    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
+    hook().after_train_iter(runner)
+    batches = VALUES[:8].reshape(2, 4, 2)
+    norm = runner.model.norm
+    torch.testing.assert_close(norm.running_mean, batches.mean(1).mean(0))
+    torch.testing.assert_close(norm.running_var, batches.var(1).mean(0))
+    assert norm.momentum == 0.1
+
+
+def updated(runner):
+    return bool(runner.model.norm.running_mean.any())
+
+
+def test_they_are_taken_before_each_validation_and_at_the_end():
+    steps = []
+    for step in range(7):
+        runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=3), iter=step, max_iters=7)
+        hook().after_train_iter(runner)
+        hook().after_train_epoch(runner)
+        steps += [step + 1] * updated(runner)
+    assert steps == [3, 6, 7]
+    epochs = []
+    for epoch in range(5):
+        runner = runner_at(Mock(spec=EpochBasedTrainLoop, val_interval=2), epoch=epoch, max_epochs=5)
+        hook().after_train_iter(runner)
+        hook().after_train_epoch(runner)
+        epochs += [epoch + 1] * updated(runner)
+    assert epochs == [2, 4, 5]
+
+
+def test_fewer_samples_than_a_batch_are_refused():
+    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=3))
+    hook(num_samples=4).before_train(runner)
+    with pytest.raises(UserError, match='num_samples=3 is less than a batch of 4'):
+        hook(num_samples=3).before_train(runner)

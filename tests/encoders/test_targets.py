@@ -47,6 +47,22 @@ def test_update_equals_a_loop_over_parameters():
         torch.testing.assert_close(parameter, expected)
 
 
+def test_updates_are_those_of_a_loop_bit_by_bit():
+    """Over a rising momentum, parameter by parameter."""
+    backbone, neck = vit(), head()
+    target = EMA(backbone, neck, momentum=0.9)
+    naive = [parameter.detach().clone() for parameter in target.parameters()]
+    for step in range(5):
+        with torch.no_grad():
+            online = [*backbone.parameters(), *neck.parameters()]
+            for parameter in online:
+                parameter.add_(torch.randn_like(parameter))
+            momentum = target.update(backbone, neck, step / 5, 1)['ema_momentum']
+            for own, parameter in zip(naive, online, strict=True):
+                own.lerp_(parameter, 1 - momentum)
+    torch.testing.assert_close(list(target.parameters()), naive, rtol=0, atol=0)
+
+
 def test_batch_norm_buffers_follow_the_targets_own_passes():
     backbone, neck = vit(), head()
     target = EMA(backbone, neck)

@@ -104,6 +104,18 @@ def test_a_run_resumed_after_an_epoch_ends_with_the_same_weights(
     assert all(map(torch.equal, again.tokens, recorder.tokens[STEPS // 2 :]))
 
 
+@pytest.mark.parametrize('step', [3, STEPS // 2 + 4])
+def test_a_run_resumed_between_two_steps_continues_within_the_batch(tmp_path: Path, step: int) -> None:
+    every_step = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
+    runner, recorder = run(tmp_path / 'straight', **every_step)
+    checkpoint = tmp_path / f'straight/iter_{step}.pth'
+    resumed, again = run(tmp_path / 'resumed', resume=True, load_from=str(checkpoint), **every_step)
+    torch.testing.assert_close(runner.model.state_dict(), resumed.model.state_dict(), rtol=0, atol=0)
+    assert logged(runner, 'loss') == logged(resumed, 'loss')
+    assert again.keys == recorder.keys[step:]
+    assert all(map(torch.equal, again.tokens, recorder.tokens[step:]))
+
+
 def test_all_chunks_are_used_unless_fewer_are_asked_for(tmp_path: Path) -> None:
     everything = [{**VIEWS, 'chunks': None}, PACK]
     runner, _ = run(tmp_path, train_cfg__max_epochs=1, train_dataloader__dataset__dataset__pipeline=everything)

@@ -70,10 +70,27 @@ def test_heads_that_cannot_follow_are_refused() -> None:
         adapt(cfg, SMALL, None, None)
 
 
-@pytest.mark.parametrize(('name', 'size'), [('knn/any_in1k', 224), ('knn/any_cifar100', 32), ('knn/any_digits', 16)])
+@pytest.mark.parametrize(
+    ('name', 'size'),
+    [
+        ('knn/any_in1k', 224),
+        ('knn/any_cifar100', 32),
+        ('knn/any_digits', 16),
+        ('linear/r18_cifar10', 224),  # enlarged
+        ('svm/any_voc07', 224),
+        ('finetune/any_cifar10', 32),  # tested without a crop
+        ('semi/any_cifar100', 32),
+    ],
+)
 def test_the_size_of_evaluated_images(name: str, size: int) -> None:
     assert image_size(read_config(EVALUATION / f'{name}.py')) == size
 
 
-def test_without_a_pipeline_images_have_224_pixels() -> None:
-    assert image_size(Config(dict(test_dataloader=None))) == 224
+def test_without_a_pipeline_images_are_as_large_as_the_backbone_takes_them() -> None:
+    backbone = dict(type='ContrastiveViT', img_size=48)
+    assert image_size(Config(dict(model=dict(backbone=backbone), test_dataloader=None))) == 48
+    assert image_size(Config(dict(model=dict(backbone=dict(type='mmpretrain.ResNet')), test_dataloader=None))) == 224
+
+
+def test_fine_tuning_on_images_that_are_not_cropped() -> None:
+    assert adapted('finetune/any_cifar10', SMALL).model.backbone.img_size == 32

@@ -93,6 +93,12 @@ def test_folders_that_are_no_features(tmp_path: Path) -> None:
     (tmp_path / 'notes.txt').touch()
     with pytest.raises(UserError, match='is a folder of other files; give a new or an empty one'):
         opened(tmp_path)
+    with pytest.raises(UserError, match=r'notes\.txt is a file; give a new folder'):
+        opened(tmp_path / 'notes.txt')
+    for text in ('no json', '[1]', '{"identity": {}}'):
+        (tmp_path / 'meta.json').write_text(text)
+        with pytest.raises(UserError, match=r'has a meta\.json that is not of features'):
+            opened(tmp_path)
     opened(tmp_path / 'out').append(ROWS[:2])
     (tmp_path / 'out/features.npy.part').unlink()
     with pytest.raises(UserError, match=r'has lost its features\.npy\.part; remove the folder'):

@@ -14,6 +14,7 @@ from evaluation.toy_encoders import (
     loop,
     runner_of,
     two_processes,
+    two_refusals,
 )
 from mmcv.transforms import BaseTransform
 from mmengine.evaluator import Evaluator
@@ -166,6 +167,11 @@ def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.M
             assert found == metrics
             torch.testing.assert_close(found_features, features)
             assert torch.equal(found_labels, labels)
+
+
+def test_what_the_computing_process_refuses_is_refused_by_all(tmp_path: Path) -> None:
+    torch.multiprocessing.spawn(two_refusals, (str(tmp_path),), nprocs=2)
+    assert [(tmp_path / f'rank{rank}.txt').read_text() for rank in (0, 1)] == ['these features will not do'] * 2
 
 
 @pytest.mark.parametrize(

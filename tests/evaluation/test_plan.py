@@ -106,19 +106,26 @@ def test_what_cannot_work(protocols: tuple[str, ...], settings: dict, message: s
         plan(*protocols, **settings)
 
 
-def robustness(subject: Subject, *before: str) -> list[Evaluation]:
+def robustness(subject: Subject, *before: str, **settings: object) -> list[Evaluation]:
     roots = dict.fromkeys(('imagenet-a', 'imagenet-r', 'imagenet-c', 'in1k'), str(CONFIGS))
-    return plan(*before, 'robustness', data='in1k', subject=subject, roots=roots)
+    return plan(*before, 'robustness', data='in1k', subject=subject, roots=roots, **settings)
 
 
 def test_robustness_tests_what_finetune_trains() -> None:
     finetune, *others = robustness(RANDOM, 'finetune')
     assert [other.data for other in others] == ['in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c']
     assert all(other.cfg.model == finetune.cfg.model for other in others)
+    assert {other.cfg.protocol.classifier for other in others} == {finetune.name}
     assert classifier_for(others[0], RANDOM, [('finetune', 'online', PRETRAINING)]) == PRETRAINING
     for done in ([], [('finetune', 'online', 'gone.pth')], [('finetune', 'target', PRETRAINING)]):
         with pytest.raises(UserError, match='needs the classifier that finetune trains'):
             classifier_for(others[0], RANDOM, done)
+
+
+def test_another_fine_tuning_is_another_result_of_robustness() -> None:
+    short = robustness(RANDOM, 'finetune', overrides={'finetune.train_cfg.max_epochs': 1})
+    whole = robustness(RANDOM, 'finetune')
+    assert not {evaluation.digest for evaluation in short} & {evaluation.digest for evaluation in whole}
 
 
 def test_robustness_tests_the_classifier_that_is_given() -> None:

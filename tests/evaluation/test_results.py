@@ -76,6 +76,12 @@ def test_a_repeated_evaluation_takes_the_place_of_the_earlier_one(tmp_path: Path
     assert stored['metrics'] == dict(knn10_top1=1.0)
 
 
+def test_a_file_in_the_place_of_the_folder_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / 'epoch_1.pth').touch()
+    with pytest.raises(UserError, match=r'epoch_1\.pth, which is a file; give a folder by --out'):
+        Results(tmp_path / 'epoch_1.pth')
+
+
 @pytest.mark.parametrize('text', ['{"a": 1}', '[1]', '[{"metrics": {}}]', 'not json'])
 def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path, text: str) -> None:
     (tmp_path / 'results.json').write_text(text)

@@ -14,6 +14,8 @@ from mmengine.registry import DATASETS, DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
+from mixcl.errors import UserError
+from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import extract
 
 BANK, QUERIES = 13, 7
@@ -111,4 +113,25 @@ def two_processes(rank: int, folder: str) -> None:
         runner = runner_of(Path(folder), model, launcher='pytorch', **settings)
         results[round_up] = runner.test(), *extract(model.module, built(bank), ('online',))
     torch.save(results, f'{folder}/rank{rank}.pth')
+    torch.distributed.destroy_process_group()
+
+
+class Refusing(FeatureMetric):
+    """Computes nothing."""
+
+    def compute(self, *sets: Tensor | None) -> dict[str, float]:
+        raise UserError('these features will not do')
+
+
+def two_refusals(rank: int, folder: str) -> None:
+    """Notes what each of two processes is told when the one that computes refuses."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group('gloo', f'file://{folder}/group', rank=rank, world_size=2)
+    metric = Refusing()
+    metric.fit(torch.zeros(2, 3), None)
+    metric.process(None, [dict(features=torch.zeros(2, 3), labels=None)])
+    try:
+        metric.evaluate(4)
+    except UserError as error:
+        Path(f'{folder}/rank{rank}.txt').write_text(str(error))
     torch.distributed.destroy_process_group()

@@ -105,7 +105,7 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
 def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path) -> None:
     result = evaluate(
         checkpoint, '--data', 'digits', '--protocols', 'linear', 'knn', '--work-dir', tmp_path,
-        '--cfg-options', *KNN, *training('linear'), 'linear.train_dataloader.batch_size=0',
+        '--cfg-options', *KNN, *training('linear'), 'linear.train_dataloader.batch_size=5000',
     )  # fmt: skip
     assert result.returncode == 1
     (line,) = error_lines(result.stderr)

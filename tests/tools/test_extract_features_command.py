@@ -220,6 +220,12 @@ def test_a_backbone_without_its_config(
         (['--images', 'BROKEN'], 'none of the 1 images can be read; the last: not an image'),
         (['--images', 'IMAGES', '--image-size', '16', '--feature', 'PooledGrid'], 'PooledGrid pools a map'),
         (['--config', DIGITS, '--image-size', '16'], '--image-size is for --images'),
+        (['--config', DIGITS, '--device', 'abacus'], '--device abacus cannot be used on this machine'),
+        (['--config', DIGITS, '--feature-options', 'blocks=3'], 'blocks=3: Output takes none'),
+        (
+            ['--config', DIGITS, '--feature', 'LastClassTokens', '--feature-options', 'blocks=x'],
+            r'blocks=x: LastClassTokens takes blocks \(int\)',
+        ),
         (['--config', 'configs/patchmix/vit-s16_folder.py'], 'the config has no test_dataloader'),
     ],
 )

@@ -2,5 +2,5 @@
 _base_ = './vit-s16_in1k_10percent.py'
 
 train_dataloader = dict(dataset=dict(dataset=dict(list_file='1percent.txt')))
-train_cfg = dict(max_epochs=300)
+train_cfg = dict(max_epochs=300, val_interval=10)
 protocol = dict(list_file='1percent.txt')

@@ -48,6 +48,6 @@ param_scheduler = [
 custom_hooks = [
     *_base_.custom_hooks,
     dict(type='mixcl.PretrainedSharedHeadHook'),
-    dict(type='mixcl.PreciseBatchNormHook', num_samples=3200, interval=24000),
+    dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
 default_hooks = dict(checkpoint=dict(interval=2000, max_keep_ckpts=2))

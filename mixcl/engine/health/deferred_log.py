@@ -1,0 +1,59 @@
+"""The outputs of a step in the log, without waiting for the device at every step."""
+
+import torch
+from mmengine.hooks import LoggerHook, RuntimeInfoHook
+from mmengine.runner import Runner
+from torch import Tensor
+
+from mixcl.registry import HOOKS
+
+
+def log_interval(runner: Runner) -> int:
+    """Steps between two lines of the log."""
+    return next((hook.interval for hook in runner.hooks if isinstance(hook, LoggerHook)), 10)
+
+
+def is_logged(runner: Runner, batch_idx: int, interval: int) -> bool:
+    """Whether the log may have a line after this step."""
+    return (batch_idx + 1) % interval == 0 or batch_idx + 1 == len(runner.train_dataloader)
+
+
+@HOOKS.register_module()
+class DeferredInfoHook(RuntimeInfoHook):
+    """mmengine's ``RuntimeInfoHook``, which reads losses and other outputs from the device only when they are logged.
+
+    mmengine reads every value at every step, and the processor then waits for the device once per value. Here they
+    stay on the device until a line of the log is due, an epoch ends, or a checkpoint is written. The history that the
+    log, TensorBoard and checkpoints see is the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: list[dict[str, Tensor]] = []
+
+    def before_train(self, runner: Runner) -> None:
+        """Learn how often the log has a line."""
+        super().before_train(runner)
+        self._interval = log_interval(runner)
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        """Keep the outputs, and hand them on if they are due."""
+        self._waiting.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
+        if is_logged(runner, batch_idx, self._interval):
+            self._hand_on(runner)
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Bring the history in the checkpoint up to date."""
+        if self._waiting:
+            self._hand_on(runner)
+            checkpoint['message_hub'] = runner.message_hub.state_dict()
+
+    def _hand_on(self, runner: Runner) -> None:
+        waiting, self._waiting = self._waiting, []
+        tensors = [value.float().reshape(()) for outputs in waiting for value in outputs.values()]
+        values = iter(torch.stack(tensors).tolist() if tensors else [])
+        for outputs in waiting:
+            for name in outputs:
+                runner.message_hub.update_scalar(f'train/{name}', next(values))

@@ -1,0 +1,78 @@
+"""Signals that ask a run to end: noted, and acted on where nothing is lost."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``."""
+
+
+WATCH_INTERVAL = 2.0
+"""Seconds after which a data worker notices that its run was killed."""
+
+
+class StopSignals:
+    """Notes the stop signals that arrive within a ``with`` block.
+
+    A second SIGINT ends the program at once, as Ctrl-C usually does.
+
+    Attributes:
+        received: the name of the first one, or None.
+    """
+
+    def __init__(self) -> None:
+        self.received: str | None = None
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> 'StopSignals':
+        # Python lets only the main thread decide about signals.
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = self.received or signal.Signals(number).name
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if os.environ.get('RANK', '0') == '0':
+                # print is not safe within a handler
+                os.write(2, b'\nfinishing the step and saving; Ctrl-C again ends at once\n')
+
+
+def shield_workers(loader: DataLoader) -> None:
+    """Let a loader's worker processes live through the stop signals, which may be sent to all processes of a job.
+
+    The run could not finish its step without them. They end when it tells them to, and soon after it was killed, where
+    torch's own may wait for ever to hand over a batch.
+    """
+    loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn)
+
+
+def _start_shielded(start: Callable[[int], None] | None, worker: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    if hasattr(signal, 'sigtimedwait'):  # not on macOS
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    if start is not None:
+        start(worker)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when the training process says so by SIGTERM, or is gone; SIGTERM from others is ignored."""
+    while os.getppid() == parent:
+        received = signal.sigtimedwait({signal.SIGTERM}, WATCH_INTERVAL)
+        if received is not None and received.si_pid == parent:
+            break
+    os._exit(0)

@@ -1,0 +1,58 @@
+"""What must not stand in any source file."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = [path for folder in ('mixcl', 'tools', 'configs') for path in sorted((ROOT / folder).rglob('*.py'))]
+TEXTS = [*SOURCES, *(ROOT / 'docs').glob('*.md'), ROOT / 'README.md', *(ROOT / 'tools').glob('*.sh')]
+
+LOADERS = {'mixcl/weights/safe_loading.py'}
+"""The only place where files are unpickled, with ``weights_only``."""
+
+HOT = [
+    *('mixcl/composition.py', 'mixcl/distributed.py'),
+    *('mixcl/algorithms/contrastive.py', 'mixcl/algorithms/patch_sampling.py', 'mixcl/algorithms/terms.py'),
+    *('mixcl/encoders/passes.py', 'mixcl/encoders/targets.py', 'mixcl/encoders/shuffled_ema.py'),
+    *('mixcl/encoders/sync_batch_norm.py', 'mixcl/backbones/contrastive_vit.py', 'mixcl/heads/mlp.py'),
+    *('mixcl/heads/dino.py', 'mixcl/losses/info_nce.py', 'mixcl/losses/negatives.py', 'mixcl/losses/dino.py'),
+    *('mixcl/losses/negative_cosine.py', 'mixcl/mixers/patchmix.py', 'mixcl/mixers/mixup.py'),
+    *('mixcl/mixers/cutmix.py', 'mixcl/mixers/resizemix.py', 'mixcl/engine/train_loop.py'),
+]
+"""What runs in every step, where reading a value waits for the GPU."""
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def calls(path: Path) -> Iterator[tuple[str, set[str]]]:
+    """Every call of a file: what is called, and the names of its keyword arguments."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), {str(keyword.arg) for keyword in node.keywords}
+
+
+def test_files_are_unpickled_in_one_place_only() -> None:
+    unpickling = re.compile(r'(torch|pickle|joblib|cloudpickle|dill)\.loads?|.*load_state_dict_from_url|.*load_url')
+    found = {name(path) for path in SOURCES for called, _ in calls(path) if unpickling.fullmatch(called)}
+    assert found == LOADERS
+    for called, keywords in calls(ROOT / next(iter(LOADERS))):
+        assert called != 'torch.load' or 'weights_only' in keywords
+
+
+def test_no_address_of_the_lapsed_host() -> None:
+    lapsed = 'open' + 'mmlab.com'
+    assert [name(path) for path in TEXTS if lapsed in path.read_text()] == []
+
+
+@pytest.mark.parametrize('path', HOT)
+def test_no_value_is_read_from_the_device_within_a_step(path: str) -> None:
+    reading = ('.item', '.tolist', '.cpu', '.cuda', '.numpy')
+    found = [called for called, _ in calls(ROOT / path) if called.endswith(reading)]
+    # Random decisions of a step are drawn on the host, by keyed generators.
+    assert [called for called in found if not called.startswith('torch.rand(')] == []

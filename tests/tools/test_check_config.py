@@ -1,0 +1,51 @@
+"""tools/check_config.py, run as a user runs it."""
+
+import re
+
+import pytest
+from tools.command import error_lines, run
+
+TOOL = 'tools/check_config.py'
+DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+
+
+def test_a_sound_config_and_what_it_changes() -> None:
+    result = run(TOOL, DIGITS, '--cfg-options', 'model.mixer.num_mix=2', 'train_cfg.max_epochs=3')
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == 'a run could start'
+    assert 'model.mixer.num_mix: 3 -> 2' in result.stdout
+    assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in result.stdout
+
+
+def test_another_base_and_several_processes() -> None:
+    result = run(
+        *(TOOL, 'configs/mixco/r18_tinyimagenet_mocov2.py', '--base', 'configs/mocov2/r18_tinyimagenet.py'),
+        *('--no-data', '--processes', 3),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "+ model.mixer.type = 'Mixup'" in result.stdout
+    assert 'on each of 3 process(es)' in result.stdout
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['configs/patchmix/vit-s16_in1k.py'], 'does not exist'),
+        ([DIGITS, '--cfg-options', 'model.backbone.arch.num_headss=4'], "did you mean 'num_heads'"),
+        ([DIGITS, '--cfg-options', 'optim_wrapper.optimizer.lr=-1'], 'lr=-1 must be a number 0 or more'),
+        ([DIGITS, '--cfg-options', "model.terms=[('view1','view3',1)]"], "unknown stream 'view3'"),
+        (
+            [DIGITS, '--cfg-options', 'model.backbone.arch.num_heads=5'],
+            'embed_dims=96, which num_heads=5 does not divide',
+        ),
+        ([DIGITS, '--cfg-options', 'model.mixer.patch_size=0'], 'patch_size=0 must be'),
+        (['configs/mocov2/r50_in1k.py', '--no-data', '--processes', 100_000], 'less than the .* of 100000 process'),
+        ([DIGITS, '--processes', 0], '--processes must be at least 1'),
+    ],
+)
+def test_one_sentence(arguments: list, message: str) -> None:
+    result = run(TOOL, *arguments)
+    assert result.returncode == 2, result.stdout
+    (line,) = error_lines(result.stderr)
+    assert re.search(message, line), line
+    assert 'Traceback' not in result.stderr

@@ -1,0 +1,17 @@
+"""The long reliability scripts, shortened; docs/reliability.md has the results of long runs."""
+
+from pathlib import Path
+
+from tools.command import run
+
+
+def test_kills_while_saving(tmp_path: Path) -> None:
+    result = run('tools/reliability/kill_while_saving.py', '--kills', 2, '--work-dir', tmp_path)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert result.stdout.splitlines()[-1].startswith('2 kills while files of 26 MB were written, ')
+
+
+def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
+    result = run('tools/reliability/kill_training.py', '--kills', 1, '--epochs', 1, '--work-dir', tmp_path)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert result.stdout.splitlines()[-1].startswith('1 kills in 11 steps; all ')

@@ -1,0 +1,184 @@
+"""Training commands that are told to stop, as batch systems and people do; and started again."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from tools.command import ENVIRONMENT, ROOT, error_lines, run, start, stop
+
+from mixcl.weights import newest_checkpoint
+
+DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+OPTIONS = (
+    '--no-validate', '--cfg-options',
+    'train_dataloader.dataset.dataset.indices=256', 'train_dataloader.batch_size=8', 'train_dataloader.num_workers=2',
+    'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
+)  # fmt: skip
+STEPS_PER_EPOCH = 32
+
+
+def started_steps(work_dir: Path) -> int:
+    """How many steps the newest run has logged."""
+    logs = sorted(work_dir.glob('*/vis_data/scalars.json'))
+    return len(logs[-1].read_text().splitlines()) if logs else 0
+
+
+def wait_for_steps(process: subprocess.Popen, work_dir: Path) -> None:
+    deadline = time.monotonic() + 90
+    while started_steps(work_dir) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def start_script(*arguments: object) -> subprocess.Popen:
+    """A shell script, with the python of the tests."""
+    path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
+    return subprocess.Popen(
+        ['bash', *map(str, arguments)],
+        cwd=ROOT,
+        env={**ENVIRONMENT, 'PATH': path, 'PORT': '29611'},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen) -> tuple[int, str]:
+    try:
+        output, errors = process.communicate(timeout=90)
+    finally:
+        stop(process)
+    return process.returncode, output + errors
+
+
+def saved_step(work_dir: Path) -> int:
+    """The step of the newest checkpoint, which must lie within the first epoch."""
+    path = Path(newest_checkpoint(work_dir))
+    step = torch.load(path, weights_only=True)['meta']['iter']
+    assert path.name == f'epoch_0_iter_{step}.pth' and 3 <= step < STEPS_PER_EPOCH
+    return step
+
+
+def assert_continues(output: str, step: int, last: int) -> None:
+    assert f'resumed epoch: 0, iter: {step}' in output
+    logged = [int(number) for number in re.findall(r'Epoch\(train\)\s+\[1\]\[\s*(\d+)/', output)]
+    assert logged == list(range(step + 1, last + 1))
+
+
+def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
+    process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
+    wait_for_steps(process, tmp_path)
+    os.killpg(process.pid, signal.SIGTERM)
+    status, output = ended(process)
+    assert status == 85, output[-3000:]
+    step = saved_step(tmp_path)
+    assert output.splitlines()[-1].startswith(f'stopped by SIGTERM after step {step} of ')
+    again = run('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', *OPTIONS, 'train_cfg.max_epochs=1')
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert_continues(again.stdout, step, STEPS_PER_EPOCH)
+
+
+def pair(work_dir: Path, *options: object) -> subprocess.Popen:
+    """Two processes; sixteen steps per epoch."""
+    return start_script('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
+
+
+@pytest.fixture(scope='module')
+def weights_of_undisturbed_pair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    work_dir = tmp_path_factory.mktemp('undisturbed')
+    status, output = ended(pair(work_dir, *OPTIONS, 'train_cfg.max_epochs=1'))
+    assert status == 0, output[-3000:]
+    return torch.load(work_dir / 'epoch_1.pth', weights_only=True)['state_dict']
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGUSR1])
+def test_two_processes_under_torchrun_agree(
+    tmp_path: Path, number: signal.Signals, weights_of_undisturbed_pair: dict[str, torch.Tensor]
+) -> None:
+    process = pair(tmp_path, *OPTIONS, 'train_cfg.max_epochs=1')
+    wait_for_steps(process, tmp_path)
+    process.send_signal(number)
+    status, output = ended(process)
+    assert status == 85, output[-3000:]
+    step = saved_step(tmp_path)
+    status, output = ended(pair(tmp_path, '--resume', *OPTIONS, 'train_cfg.max_epochs=1'))
+    assert status == 0, output[-3000:]
+    assert_continues(output, step, STEPS_PER_EPOCH // 2)
+    weights = torch.load(tmp_path / 'epoch_1.pth', weights_only=True)['state_dict']
+    torch.testing.assert_close(weights, weights_of_undisturbed_pair, rtol=0, atol=0)
+
+
+def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
+    status, output = ended(start_script('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
+    assert status == 1
+    assert len(error_lines(output)) == 1
+
+
+def test_the_time_limit(tmp_path: Path) -> None:
+    result = run('tools/train.py', DIGITS, '--work-dir', tmp_path, '--max-time', '1s', *OPTIONS)
+    assert result.returncode == 85, result.stderr[-3000:]
+    assert result.stderr.splitlines()[-1].startswith('stopped by the time limit after step ')
+    assert newest_checkpoint(tmp_path) is not None
+
+
+def test_a_time_limit_that_is_none() -> None:
+    result = run('tools/train.py', DIGITS, '--max-time', 'soon')
+    assert result.returncode == 2
+    assert error_lines(result.stderr) == ["error: --max-time takes a duration such as 23h30m, 90m or 45s, not 'soon'"]
+
+
+class Cluster:
+    """srun and scontrol that only note how they were called; srun exits with the status that a test sets."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name, ending in dict(srun='exit "$SRUN_STATUS"', scontrol='').items():
+            script = folder / name
+            script.write_text(f'#!/bin/sh\necho "$@" >> "{folder}/{name}.calls"\n{ending}\n')
+            script.chmod(0o755)
+
+    def calls(self, name: str) -> list[str]:
+        path = self.folder / f'{name}.calls'
+        return path.read_text().splitlines() if path.exists() else []
+
+    def submit(self, srun_status: int, **environment: str) -> int:
+        """Run the script as a batch job would; its status."""
+        variables = {'PATH': f'{self.folder}:{os.environ["PATH"]}', 'SRUN_STATUS': str(srun_status), **environment}
+        command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
+        return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True).returncode
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
+def test_a_stopped_job_is_put_back_into_the_queue(cluster: Cluster) -> None:
+    assert cluster.submit(85, SLURM_JOB_ID='17') == 85
+    assert cluster.calls('scontrol') == ['requeue 17']
+    (call,) = cluster.calls('srun')
+    assert f'tools/train.py {DIGITS} --launcher slurm --max-time 23h30m' in call and '--resume' not in call
+    assert '--kill-on-bad-exit=0 --wait 60' in call
+
+
+def test_a_requeued_job_resumes(cluster: Cluster) -> None:
+    assert cluster.submit(0, SLURM_JOB_ID='17', SLURM_RESTART_COUNT='1') == 0
+    assert cluster.calls('scontrol') == []
+    assert '--launcher slurm --resume --max-time 23h30m' in cluster.calls('srun')[0]
+
+
+@pytest.mark.parametrize('status', [1, 2, 137])
+def test_a_failed_job_is_not_requeued(cluster: Cluster, status: int) -> None:
+    assert cluster.submit(status, SLURM_JOB_ID='17') == status
+    assert cluster.calls('scontrol') == []
+
+
+def test_outside_of_a_batch_job_nothing_is_requeued(cluster: Cluster) -> None:
+    assert cluster.submit(85) == 85
+    assert cluster.calls('scontrol') == []

@@ -1,0 +1,102 @@
+"""Files are whole or absent, also after a kill or on a full disk."""
+
+import errno
+import hashlib
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from weights.damage import checksum, damaged
+
+from mixcl.weights import UNFINISHED, whole_files, write_whole
+from mixcl.weights.whole_files import WholeFileBackend, is_whole, matches_checksum
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A checkpoint with its checksum."""
+    torch.save(dict(weight=torch.arange(1000.0)), tmp_path / 'plain')
+    path = tmp_path / 'folder/epoch_1.pth'
+    write_whole(path, (tmp_path / 'plain').read_bytes())
+    return path
+
+
+def test_the_checksum_is_what_sha256sum_writes(path: Path) -> None:
+    assert checksum(path).read_text() == f'{hashlib.sha256(path.read_bytes()).hexdigest()}  epoch_1.pth\n'
+    assert sorted(path.parent.iterdir()) == [path, checksum(path)]
+    assert matches_checksum(path) is True and is_whole(path)
+
+
+@pytest.mark.parametrize('how', ['truncated', 'empty', 'zeros_at_the_end', 'zeros_in_the_middle'])
+def test_damage_is_seen_by_the_checksum(path: Path, how: str) -> None:
+    path.write_bytes(damaged(path.read_bytes(), how))
+    assert not is_whole(path)
+
+
+def test_damage_within_an_archive_is_seen_without_a_checksum(path: Path) -> None:
+    checksum(path).unlink()
+    assert matches_checksum(path) is None and is_whole(path)
+    path.write_bytes(damaged(path.read_bytes(), 'zeros_in_the_middle'))
+    torch.load(path, weights_only=True)  # torch does not notice
+    assert not is_whole(path)
+
+
+@pytest.mark.parametrize('content', ['', 'no checksum at all', 'abc  epoch_1.pth'])
+def test_a_checksum_that_is_none_counts_as_absent(path: Path, content: str) -> None:
+    checksum(path).write_text(content)
+    assert matches_checksum(path) is None and is_whole(path)
+
+
+def test_a_full_disk_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def full(file: Path, content: bytes) -> None:
+        file.write_bytes(content[:10])
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr(whole_files, '_write_to_disk', full)
+    with pytest.raises(OSError, match='No space left'):
+        write_whole(path, b'new')
+    assert path.read_bytes() == before and is_whole(path)
+    assert not list(path.parent.glob(f'*{UNFINISHED}'))
+
+
+def test_a_new_file_never_stands_beside_the_checksum_of_the_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace, seen = os.replace, []
+
+    def watched(source: Path, target: Path) -> None:
+        replace(source, target)
+        seen.append((Path(target).name, is_whole(path)))
+
+    monkeypatch.setattr(os, 'replace', watched)
+    write_whole(path, b'new')
+    assert seen == [('epoch_1.pth', True), ('epoch_1.pth.sha256', True)]
+
+
+def test_removing_a_file_removes_its_checksum(path: Path) -> None:
+    WholeFileBackend().remove(path)
+    assert not list(path.parent.iterdir())
+
+
+def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
+    path, moments = tmp_path / 'epoch_1.pth', random.Random(0)
+    contents = [bytes([number]) * 2_000_000 for number in range(4)]
+    write_whole(path, contents[0])
+    unfinished = 0
+    for _ in range(20):
+        writer = os.fork()
+        if writer == 0:
+            while True:
+                for content in contents:
+                    write_whole(path, content)
+        time.sleep(moments.uniform(0.005, 0.05))
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+        unfinished += any(tmp_path.glob(f'*{UNFINISHED}'))
+        assert is_whole(path)
+        assert path.read_bytes() in contents
+    assert unfinished > 0, 'some kills came within a write'

@@ -1,0 +1,99 @@
+"""Check a config as a training run does before it touches data or a GPU, and show what it changes in its base.
+
+``python tools/check_config.py configs/patchmix/vit-s16_in1k.py --processes 8``
+
+Exit status: 0 if a run could start, 2 otherwise, with one sentence.
+"""
+
+import argparse
+
+from mmengine.config import Config, DictAction
+from mmengine.registry import DefaultScope
+
+from mixcl.configuration import check_data_roots, check_files, schedule_notes
+from mixcl.configuration.difference import base_of, difference
+from mixcl.engine.launch import read_config
+from mixcl.errors import UserError, reported_to_user
+from mixcl.registry import MODELS
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Check a config.')
+    parser.add_argument('config', help='config file')
+    parser.add_argument('--base', metavar='CONFIG', help='compare with this config; default the ones it inherits from')
+    parser.add_argument('--processes', type=int, default=1, help='how many will train, for batches and queues')
+    parser.add_argument('--no-data', action='store_true', help='do not look for the data folders')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    return parser.parse_args()
+
+
+def check_model(cfg: Config, processes: int) -> None:
+    """Build the model on the CPU, and let its parts judge the batch.
+
+    Raises:
+        UserError: if it cannot be built, or the batch does not fit.
+    """
+    try:
+        with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
+            model = MODELS.build(dict(cfg.model))
+    except UserError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
+        raise UserError(f'the model cannot be built: {" ".join(str(error).split())}') from error
+    batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
+    if batch_size is None or not hasattr(model, 'recipe'):
+        return
+    model.target.check_batch(batch_size)
+    for name, queue in model.memory.items():
+        keys = processes * batch_size * model.recipe.views.get(queue.fed_by, 0)
+        if keys > queue.size:
+            raise UserError(
+                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step of {processes} '
+                'process(es); raise it or lower train_dataloader.batch_size'
+            )
+
+
+def batch_lines(cfg: Config, processes: int) -> list[str]:
+    """How the global batch compares with the one that the learning rate was made for.
+
+    Raises:
+        UserError: if that one cannot be reached with so many processes.
+    """
+    batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
+    if batch_size is None:
+        return []
+    accumulated = cfg.optim_wrapper.get('accumulative_counts', 1)
+    images = processes * batch_size * accumulated
+    lines = [f'global batch {images}: {batch_size} images on each of {processes} process(es)']
+    base = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
+    if base and base != images:
+        share = (
+            f'train_dataloader.batch_size={base // processes} gives it'
+            if base % processes == 0
+            else f'it cannot be divided among {processes} processes'
+        )
+        lines.append(f'note: the learning rate is for a batch of {base}; {share}, or --auto-scale-lr scales the rate')
+    return lines
+
+
+def main() -> None:
+    args = parse_arguments()
+    if args.processes < 1:
+        raise UserError(f'--processes must be at least 1, not {args.processes}')
+    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    base = read_config(args.base).to_dict() if args.base else base_of(args.config)
+    check_files(cfg)
+    if not args.no_data:
+        check_data_roots(cfg)
+    check_model(cfg, args.processes)
+    print('\n'.join(['what it changes in its base:', *difference(base, cfg.to_dict())]))
+    print('\n'.join(batch_lines(cfg, args.processes)))
+    for note in schedule_notes(cfg):
+        print(f'note: {note}')
+    print('a run could start')
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main()

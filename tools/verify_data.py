@@ -1,0 +1,65 @@
+"""Read every image of a folder, or of all data sets of a config, before a run does.
+
+``python tools/verify_data.py /path/to/images`` or ``python tools/verify_data.py configs/patchmix/vit-s16_in1k.py``
+
+Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out``), 2 for a mistake in the command.
+"""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from mmengine.config import DictAction
+
+from mixcl.configuration import check_data_roots
+from mixcl.datasets.verification import paths_of_config, paths_of_folder, verify_images
+from mixcl.engine.launch import read_config
+from mixcl.errors import UserError, reported_to_user
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Check that every image can be read.')
+    parser.add_argument('data', help='a folder of images, or a config file')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument('--out', default='unreadable_images.txt', help='text file for the list of unreadable images')
+    parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    return parser.parse_args()
+
+
+def find_paths(args: argparse.Namespace) -> list[str]:
+    if Path(args.data).is_dir():
+        return paths_of_folder(args.data)
+    if not args.data.endswith('.py'):
+        raise UserError(f'{args.data} is neither a folder nor a config file (.py); give one of them')
+    cfg = read_config(args.data, args.cfg_options, args.data_root)
+    check_data_roots(cfg)
+    return paths_of_config(cfg)
+
+
+def main() -> None:
+    args = parse_arguments()
+    if args.workers < 1:
+        raise UserError(f'--workers must be at least 1, not {args.workers}')
+    paths = find_paths(args)
+    if not paths:
+        print('nothing to check: the data sets of this config lie in memory')
+        return
+    unreadable, converted = verify_images(paths, args.workers)
+    for kind, number in sorted(Counter(note.kind for note in converted).items()):
+        print(f'{number} {kind}: readable, training converts them to 8-bit colour')
+    for kind, number in sorted(Counter(note.kind for note in unreadable).items()):
+        print(f'{number} {kind}: NOT readable')
+    print(f'{len(paths) - len(unreadable)} of {len(paths)} images can be read')
+    if unreadable:
+        lines = ''.join(f'{note.path}\t{note.kind}\t{note.reason}\n' for note in unreadable)
+        Path(args.out).write_text(lines, encoding='utf-8')
+        print(f'the others are listed in {args.out}')
+        sys.exit(1)
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main()
