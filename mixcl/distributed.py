@@ -1,9 +1,10 @@
-"""Gathering rows over processes."""
+"""Gathering what is spread over processes."""
 
 import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor
 from torch.distributed import all_gather, all_reduce
+from torch.distributed.tensor import DTensor, Replicate
 
 
 def gather_rows(rows: Tensor, gradient: str = 'global') -> Tensor:
@@ -27,6 +28,20 @@ def gather_rows(rows: Tensor, gradient: str = 'global') -> Tensor:
 def first_row(num_rows: int) -> int:
     """Index among the gathered rows at which this process's ``num_rows`` rows start."""
     return get_rank() * num_rows
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor that may be spread over the processes (FSDP), complete in each; all processes must ask together."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def replicated(tensor: Tensor) -> Tensor:
+    """The same, in the form that can still be combined with tensors that are spread over the processes."""
+    return (
+        tensor.redistribute(placements=[Replicate()] * tensor.device_mesh.ndim)
+        if isinstance(tensor, DTensor)
+        else tensor
+    )
 
 
 def _gathered(rows: Tensor) -> Tensor:

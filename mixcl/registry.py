@@ -67,8 +67,9 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
     locations=['mixcl.engine'],
 )
 
+MODEL_WRAPPERS = Registry('model wrapper', parent=MMENGINE_MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
+
 # Still empty. They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
-MODEL_WRAPPERS = Registry('model wrapper', parent=MMENGINE_MODEL_WRAPPERS, scope='mixcl')
 OPTIMIZERS = Registry('optimizer', parent=MMENGINE_OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
 WEIGHT_INITIALIZERS = Registry('weight initializer', parent=MMENGINE_WEIGHT_INITIALIZERS, scope='mixcl')
 VISBACKENDS = Registry('visualization backend', parent=MMENGINE_VISBACKENDS, scope='mixcl')

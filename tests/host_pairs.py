@@ -33,7 +33,27 @@ SLICED['SimCLR, slice']['objective'] = SLICED['SimCLR, slice']['objective'] | di
 LOCAL = {'MixCo on MoCo v2': hosts.moco_v2(EVEN)}
 """A model whose rows see the keys of their own process only."""
 
-EVERY = WHOLE | SLICED | LOCAL
+GRID = {
+    f'{host} with {mixer}': function(hosts.MIXERS[mixer])
+    for host, function in hosts.HOSTS.items()
+    for mixer in hosts.MIXERS
+}
+"""Every host with every mixer. Shares that float32 rounds leave errors far above those of float64."""
+
+FOUR = {
+    'gathered keys': hosts.moco_v3(hosts.MIXERS['patchmix']),
+    'keys with gradient': hosts.simclr(hosts.MIXERS['cutmix']),
+    'a queue': hosts.moco_v1(hosts.MIXERS['resizemix']),
+    'a queue behind a ResNet': hosts.moco_v2(backbone='resnet'),
+    'negative cosine': hosts.byol(hosts.MIXERS['mixup']),
+    'DINO': hosts.dino(hosts.MIXERS['region_swap']),
+}
+"""One of each kind, for four processes."""
+
+OWN_KEYS = {*LOCAL, *(name for name in GRID if name.startswith('moco_v2 '))}
+"""Models whose mixtures see the keys of their own process only."""
+
+EVERY = WHOLE | SLICED | LOCAL | GRID | FOUR
 
 
 def build(name: str) -> ContrastiveLearner:
@@ -51,7 +71,17 @@ def crops(learner: ContrastiveLearner, rank: int) -> list[Tensor]:
 
 def everything(rank: int) -> dict[str, dict]:
     """What one process of the pair finds, by name."""
-    return {name: step(name, rank) for name in EVERY}
+    return {name: step(name, rank) for name in WHOLE | SLICED | LOCAL}
+
+
+def grid(rank: int) -> dict[str, dict]:
+    """The same for every host with every mixer."""
+    return {name: step(name, rank) for name in GRID}
+
+
+def four(rank: int) -> dict[str, dict]:
+    """What one of four processes finds, by name."""
+    return {name: step(name, rank) for name in FOUR}
 
 
 def step(name: str, rank: int) -> dict[str, dict[str, Tensor]]:

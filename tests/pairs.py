@@ -62,15 +62,20 @@ FIRST_ROWS = 5
 
 def run_pair(function: Callable[[int], object], folder: Path) -> list:
     """What ``function(rank)`` returns in two processes that can reach each other through gloo."""
-    torch.multiprocessing.spawn(_enter, (function, str(folder)), nprocs=2)
-    return [torch.load(folder / f'rank{rank}.pth') for rank in RANKS]
+    return run_processes(function, folder, len(RANKS))
 
 
-def _enter(rank: int, function: Callable[[int], object], folder: str) -> None:
+def run_processes(function: Callable[[int], object], folder: Path, count: int) -> list:
+    """:func:`run_pair` with any number of processes."""
+    torch.multiprocessing.spawn(_enter, (function, str(folder), count), nprocs=count)
+    return [torch.load(folder / f'rank{rank}.pth') for rank in range(count)]
+
+
+def _enter(rank: int, function: Callable[[int], object], folder: str, count: int) -> None:
     torch.set_num_threads(1)
     # A process that waits in vain for the other one shall fail.
     group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
-    torch.distributed.init_process_group('gloo', rank=rank, world_size=2, **group)
+    torch.distributed.init_process_group('gloo', rank=rank, world_size=count, **group)
     torch.save(function(rank), f'{folder}/rank{rank}.pth')
     torch.distributed.destroy_process_group()
 

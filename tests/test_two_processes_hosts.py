@@ -6,14 +6,12 @@ import host_pairs
 import pairs
 import pytest
 import torch
-from host_pairs import BATCH, LOCAL, PROGRESS, SEED, STEP, WHOLE
+from host_pairs import BATCH, LOCAL, SEED, STEP, WHOLE
+from one_process import one_process
 from pairs import RANKS
 from torch import Tensor
 from torch.nn import functional
 
-from mixcl.algorithms import ContrastiveLearner, StepKey, Stream
-from mixcl.composition import Composition
-from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.randomness import generator
 
 close = functools.partial(torch.testing.assert_close, rtol=1e-8, atol=1e-8)
@@ -23,54 +21,6 @@ close = functools.partial(torch.testing.assert_close, rtol=1e-8, atol=1e-8)
 def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """What the two processes found."""
     return pairs.run_pair(host_pairs.everything, tmp_path_factory.mktemp('hosts'))
-
-
-def whole_batch(learner: ContrastiveLearner) -> dict[str, Stream]:
-    """The streams of both processes, each mixed within its process, one after the other."""
-    names = learner.query_names | learner.key_names
-    parts = [learner.recipe.build(host_pairs.crops(learner, rank), names, StepKey(SEED, STEP, rank)) for rank in RANKS]
-    return {
-        name: Stream(
-            torch.cat([part[name].images for part in parts]),
-            Composition.cat([part[name].composition for part in parts]),
-        )
-        for name in parts[0]
-    }
-
-
-def by_halves(learner: ContrastiveLearner) -> None:
-    """Give each process's rows batch statistics of their own in the online backbone, where they are not shared."""
-    encode = learner.backbone.forward
-    learner.backbone.forward = lambda images: torch.cat([encode(half)[-1] for half in images.chunk(2)])
-
-
-def outcome(learner: ContrastiveLearner, losses: list[dict[str, Tensor]]) -> dict[str, dict[str, Tensor]]:
-    """Losses, gradients of their mean over the processes, and what the step remembers."""
-    means = {key: sum(found[key] for found in losses) / len(losses) for key in losses[0] if 'loss' in key}
-    sum(means.values()).backward()
-    return dict(
-        losses={key: value.detach() for key, value in means.items()},
-        gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
-        memory={key: value for key, value in learner.named_buffers() if key.startswith(('memory.', 'objective.'))},
-    )
-
-
-@functools.cache
-def one_process(name: str) -> dict[str, dict[str, Tensor]]:
-    learner = host_pairs.build(name)
-    learner.begin_step(StepKey(SEED, STEP, 0), PROGRESS)
-    if name in LOCAL:
-        found = []
-        for rank in RANKS:
-            learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
-            found.append(learner(host_pairs.crops(learner, rank), mode='loss'))
-            learner.memory['queue'].load_state_dict(host_pairs.build(name).memory['queue'].state_dict())
-        return outcome(learner, found)
-    streams = whole_batch(learner)
-    learner.build_streams = lambda crops, data_samples: streams
-    if has_batch_norm(learner.backbone) and 'synchronised' not in name:
-        by_halves(learner)
-    return outcome(learner, [learner([], mode='loss')])
 
 
 @pytest.mark.parametrize('name', [*WHOLE, *LOCAL])

@@ -19,7 +19,7 @@ from mmengine.dist import get_world_size, is_main_process
 from mmengine.logging import print_log
 
 import mixcl
-from mixcl.engine.launch import RANDOM, be_patient, leave_launcher, use_launcher
+from mixcl.engine.launch import RANDOM, be_patient, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
 from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe
@@ -194,7 +194,6 @@ def main() -> None:
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
-    leave_launcher()
     sys.exit(1 if failures else 0)
 
 

@@ -15,7 +15,6 @@ from mixcl.engine.launch import (
     be_patient,
     build_runner,
     default_work_dir,
-    leave_launcher,
     read_config,
     use_launcher,
     use_pretrained,
@@ -97,7 +96,6 @@ def main() -> None:
     metrics = runner.test()
     if args.out and runner.rank == 0:
         dump(metrics, args.out, indent=2)
-    leave_launcher()
 
 
 if __name__ == '__main__':

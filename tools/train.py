@@ -12,7 +12,6 @@ from mmengine.config import DictAction
 from mixcl.engine.launch import (
     build_runner,
     default_work_dir,
-    leave_launcher,
     limit_time,
     read_config,
     use_launcher,
@@ -111,7 +110,6 @@ def main() -> None:
             f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'
         )
     runner.train()
-    leave_launcher()
 
 
 if __name__ == '__main__':

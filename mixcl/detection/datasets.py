@@ -31,8 +31,9 @@ class _CompleteCOCO(COCO):
         found = [self.cats[one]['name'] for one in ids]
         if cat_names and found != list(cat_names):
             raise UserError(
-                f'the annotation file {self.source} has the classes in the order {", ".join(found)}, by which they are '
-                f'numbered, but the config names {", ".join(cat_names)}; take over its order in dataset.metainfo.classes'
+                f'the annotation file {self.source} has the classes in the order {", ".join(found)}, by which they '
+                f'are numbered, but the config names {", ".join(cat_names)}; take over its order in '
+                'dataset.metainfo.classes'
             )
         return ids
 

@@ -15,6 +15,8 @@ from mixcl.engine.parameter_clip import ParameterClipHook
 from mixcl.engine.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.representation_hook import RepresentationHook
 from mixcl.engine.schedules import CutWarmupCosineLR, WarmupCosineLR
+from mixcl.engine.sharded_states import ShardedStatesHook
+from mixcl.engine.sharding import MMFullyShardedDataParallel
 from mixcl.engine.stored_average import StoredAverageHook
 from mixcl.engine.timm_schedule import TimmCosineLR
 from mixcl.engine.train_loop import PretrainLoop

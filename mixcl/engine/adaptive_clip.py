@@ -8,6 +8,7 @@ from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
+from mixcl.engine.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -91,6 +92,11 @@ class AdaptiveClipHook(Hook):
         """Find the blocks, and be called before every optimiser step from now on."""
         if self.momentum == 0:
             return
+        if isinstance(runner.model, MMFullyShardedDataParallel):
+            raise UserError(
+                'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
+                "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
+            )
         blocks = self._find_blocks(runner.model.module if is_model_wrapper(runner.model) else runner.model)
         means = self._stored or [[] for _ in blocks]
         self.clips = [

@@ -1,5 +1,7 @@
 """From the command line to a Runner: configs read and checked, processes joined, weights checked."""
 
+import atexit
+import gc
 import logging
 import os
 import sys
@@ -23,8 +25,11 @@ from mixcl.configuration import (
     set_data_root,
 )
 from mixcl.configuration.paths import walk
+from mixcl.engine.activation_checkpointing import checkpoint_activations
 from mixcl.engine.duration import seconds_of
 from mixcl.engine.pretrained_hook import PretrainedBackboneHook
+from mixcl.engine.sharded_states import ShardedStatesHook
+from mixcl.engine.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.weights import (
     check_fits,
@@ -160,6 +165,7 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         return
     if launcher == 'pytorch' and 'RANK' not in os.environ:
         raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+    atexit.register(_leave)
     if torch.cuda.is_available():
         return
     if launcher != 'pytorch':
@@ -168,7 +174,8 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if not torch.distributed.is_initialized():  # one command may run several configs
         torch.distributed.init_process_group('gloo', **_patience(cfg))
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
-    cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    if cfg.get('model_wrapper_cfg') is None:
+        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     for _, part in walk(cfg.get('model')):
         if isinstance(part, dict) and part.get('type') == 'SyncBN':
             part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
@@ -179,13 +186,14 @@ def _patience(cfg: Config) -> dict[str, timedelta]:
     return {} if seconds is None else dict(timeout=timedelta(seconds=seconds))
 
 
-def leave_launcher() -> None:
-    """Part from the processes that :func:`use_launcher` joined; the last thing that a tool does.
+def _leave() -> None:
+    """Take leave of the other processes.
 
-    A process that ends while gloo's threads still run may abort, upon which torchrun stops the others.
+    Threads of gloo that still hold a tensor when Python ends would abort a process that has finished. They end with
+    the process groups, and these once nothing refers to them: not the run, which is full of cycles.
     """
+    gc.collect()
     if torch.distributed.is_initialized():
-        torch.distributed.barrier()
         torch.distributed.destroy_process_group()
 
 
@@ -219,6 +227,7 @@ def build_runner(cfg: Config) -> Runner:
             f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
             f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
         ) from error
+    _add_scale_switches(runner)
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
         path = _agreed_newest_checkpoint(cfg.work_dir)
@@ -234,6 +243,16 @@ def build_runner(cfg: Config) -> Runner:
     if checkpoint is None and cfg.get('train_cfg') is None:
         (runner.model.module if is_model_wrapper(runner.model) else runner.model).init_weights()
     return runner
+
+
+def _add_scale_switches(runner: Runner) -> None:
+    """What mmengine's own switches do only in part."""
+    if isinstance(runner.model, MMFullyShardedDataParallel):
+        runner.register_hook(ShardedStatesHook())
+    names = runner.cfg.pop('activation_checkpointing', None)
+    if names is not None:
+        checkpoint_activations(runner.model.module if is_model_wrapper(runner.model) else runner.model, names)
+        runner.logger.info(f'activations are computed twice instead of kept: {names}')
 
 
 def _agreed_newest_checkpoint(work_dir: str) -> str | None:

@@ -5,6 +5,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor
 
+from mixcl.distributed import replicated
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -39,5 +40,6 @@ def clip_each(gradients: list[Tensor], max_norm: float) -> None:
     """Scale every gradient that is longer than ``max_norm`` down to it, in place."""
     if not gradients:
         return
-    norms = torch._foreach_norm(gradients)
+    # Of a sharded gradient each process has a part of the norm, to which nothing may be added.
+    norms = [replicated(norm) for norm in torch._foreach_norm(gradients)]
     torch._foreach_mul_(gradients, [(max_norm / (norm + 1e-6)).clamp(max=1.0) for norm in norms])

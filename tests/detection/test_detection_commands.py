@@ -33,17 +33,17 @@ SHORT_SHAPES = (
     'train_dataloader.batch_size=2',
 )
 SMALL_IMAGES = tuple(
-    f'train_dataloader.dataset.datasets.{index}.pipeline.2.scales=[(96,64),(96,80)]' for index in (0, 1)
+    f'train_dataloader.dataset.datasets.{index}.pipeline.2.scales=[(64,48),(64,64)]' for index in (0, 1)
 )
 SHORT_VOC = (
     *SHORT,
     *SMALL_IMAGES,
     'train_dataloader.num_workers=0',
     'val_dataloader.num_workers=0',
-    'val_dataloader.dataset.pipeline.1.scale=(96,80)',
-    'model.train_cfg.rcnn.sampler.num=16',
-    'model.train_cfg.rpn_proposal.max_per_img=32',
-    'model.test_cfg.rpn.max_per_img=16',
+    'val_dataloader.dataset.pipeline.1.scale=(64,64)',
+    'model.train_cfg.rcnn.sampler.num=4',
+    'model.train_cfg.rpn_proposal.max_per_img=8',
+    'model.test_cfg.rpn.max_per_img=4',
     'custom_hooks.3.num_samples=4',
 )
 
@@ -96,10 +96,10 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
 
 
 def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
-    """Synchronised batch norm, the extra norm of the C4 head, precise statistics and the evaluation, under gloo."""
+    """Synchronised batch norm, the extra norm of the C4 head and precise statistics under gloo; then a test."""
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
-    options = ('--data-root', write_voc(tmp_path / 'voc'), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
-    train = run(*launch, '--launcher', 'pytorch', *options, '--cfg-options', *SHORT_VOC, timeout=400)
+    options = ('--data-root', write_voc(tmp_path / 'voc', 4), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
+    train = run(*launch, '--launcher', 'pytorch', '--no-validate', *options, '--cfg-options', *SHORT_VOC, timeout=400)
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout
     backbone = re.search(r'backbone from the online encoder in \S+: (.*)', train.stdout).group(1)
@@ -107,17 +107,16 @@ def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
     head = re.search(r'shared head from the online encoder in \S+: (.*)', train.stdout).group(1)
     assert 'new: norm.weight, norm.bias, norm.running_mean and 2 more' in head and 'unused: conv1.weight' in head
     assert 'BN found, run 1 iters' in train.stdout
-    for metric in ('pascal_voc/mAP', 'pascal_voc/AP50', 'pascal_voc/AP75'):
-        assert re.search(rf'{metric}: 0\.\d+', train.stdout)
     # one process reads what two have written
     out = tmp_path / 'results.json'
     test = run(
         'tools/test.py', VOC, tmp_path / 'run/iter_2.pth', '--data-root', tmp_path / 'voc', '--out', out,
         '--work-dir', tmp_path / 'test', '--cfg-options', 'test_dataloader.num_workers=0',
-        'test_dataloader.dataset.pipeline.1.scale=(96,80)', 'model.test_cfg.rpn.max_per_img=16', timeout=300,
+        'test_dataloader.dataset.pipeline.1.scale=(64,64)', 'model.test_cfg.rpn.max_per_img=4', timeout=300,
     )  # fmt: skip
     assert test.returncode == 0, test.stderr[-3000:]
-    assert {'pascal_voc/mAP', 'pascal_voc/AP50', 'pascal_voc/AP75'} <= json.loads(out.read_text()).keys()
+    results = json.loads(out.read_text())
+    assert all(0 <= results[f'pascal_voc/{metric}'] <= 1 for metric in ('mAP', 'AP50', 'AP75'))
 
 
 def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmix, shapes, tmp_path):
@@ -140,11 +139,6 @@ def refusal(*arguments):
     return line
 
 
-def test_a_checkpoint_of_another_architecture_is_refused_before_training(mixco, shapes, tmp_path):
-    line = refusal(SHAPES, '--data-root', shapes, '--work-dir', tmp_path, '--pretrained', mixco)
-    assert f'{mixco} does not fit the backbone of the config, a DetectionViT: not one name is the same' in line
-
-
 @pytest.mark.parametrize(
     ('arch', 'message'),
     [
@@ -163,6 +157,13 @@ def test_a_checkpoint_of_another_architecture_is_refused(patchmix, arch, message
     backbone = MODELS.build(dict(type='mixcl.DetectionViT', **settings))
     with pytest.raises(UserError, match=message):
         load_backbone(backbone, read_pretrained(patchmix), backbone.new_parameters)
+
+
+def test_a_resnets_checkpoint_is_refused_by_the_transformer(mixco):
+    arch = dict(embed_dims=32, num_layers=2, num_heads=2, feedforward_channels=32)
+    backbone = MODELS.build(dict(type='mixcl.DetectionViT', arch=arch, global_blocks=(0,), img_size=64))
+    with pytest.raises(UserError, match=r'does not fit .* a DetectionViT: not one name is the same \(conv1.weight in'):
+        load_backbone(backbone, read_pretrained(mixco), backbone.new_parameters)
 
 
 def test_annotations_without_a_class_are_refused_before_training(shapes, tmp_path):

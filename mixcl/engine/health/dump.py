@@ -9,8 +9,8 @@ import torch
 from mmengine.dist import get_rank, get_world_size, is_main_process
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
-from torch.distributed.fsdp import FullyShardedDataParallel
 
+from mixcl.engine.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 
 FOLDER = 'nonfinite'
@@ -93,7 +93,7 @@ def write_dump(runner: Runner, batches: list[BatchRecord], last_losses: list[flo
 
 
 def _write_weights(runner: Runner, path: Path) -> str | None:
-    if isinstance(runner.model, FullyShardedDataParallel):
+    if isinstance(runner.model, MMFullyShardedDataParallel):
         return None  # no process has all of them
     if is_main_process():
         model = runner.model.module if is_model_wrapper(runner.model) else runner.model

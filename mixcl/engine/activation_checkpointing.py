@@ -1,0 +1,73 @@
+"""Memory for time: activations that are computed again in the backward pass instead of being kept."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from mixcl.errors import UserError
+
+
+def checkpoint_activations(model: nn.Module, names: str | Sequence[str]) -> None:
+    """Let parts of a model keep only their inputs ("Training Deep Nets with Sublinear Memory Cost", 2016).
+
+    Losses, gradients and batch-norm statistics stay what they are: the second pass draws the same random numbers, and
+    does not count as a batch. (mmengine's own switch lets running statistics see every batch twice, and gives no
+    gradient to a part whose inputs have none.)
+
+    Args:
+        model: without distributed wrapper.
+        names: of modules, for example ``'backbone.layers'``; a list or sequence stands for each of its members.
+
+    Raises:
+        UserError: if the model has no part of that name.
+    """
+    for name in [names] if isinstance(names, str) else names:
+        for part in _parts(model, name):
+            part.forward = _checkpointed(part)
+
+
+def _parts(model: nn.Module, name: str) -> list[nn.Module]:
+    try:
+        module = model.get_submodule(name)
+    except AttributeError:
+        known = ', '.join(child for child, _ in model.backbone.named_children()) if hasattr(model, 'backbone') else ''
+        raise UserError(
+            f'activation_checkpointing names {name!r}, which the model does not have; name parts of the backbone, '
+            f"for example 'backbone.layers' (model.backbone has {known})"
+        ) from None
+    return list(module) if isinstance(module, (nn.ModuleList, nn.Sequential)) else [module]
+
+
+def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
+    forward = module.forward
+
+    def contexts() -> tuple[AbstractContextManager, AbstractContextManager]:
+        return nullcontext(), _statistics_at_rest(module)
+
+    @wraps(forward)
+    def run(*args, **kwargs) -> Tensor:
+        if not torch.is_grad_enabled():
+            return forward(*args, **kwargs)
+        return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)
+
+    return run
+
+
+@contextmanager
+def _statistics_at_rest(module: nn.Module) -> Iterator[None]:
+    """Let running statistics stay as they are; what is kept for the backward pass must be the same as without."""
+    layers = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and layer.track_running_stats]
+    before = [(layer.momentum, layer.num_batches_tracked.clone()) for layer in layers]
+    for layer in layers:
+        layer.momentum = 0.0
+    try:
+        yield
+    finally:
+        for layer, (momentum, count) in zip(layers, before, strict=True):
+            layer.momentum = momentum
+            layer.num_batches_tracked.copy_(count)
