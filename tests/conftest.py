@@ -1,5 +1,22 @@
-"""Every test runs on one thread: the suite runs two processes side by side."""
+"""Every test runs on one thread, since the suite runs two processes side by side, and leaves no trace for the next."""
 
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
 import torch
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Put back what commands change that run inside the tests, and processes that later tests start would inherit."""
+    path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
+    yield
+    sys.path[:] = path
+    os.chdir(folder)
+    for name in set(os.environ) - set(environment):
+        del os.environ[name]
+    os.environ.update(environment)

@@ -75,6 +75,8 @@ def _fits_one(value: Any, option: Any) -> bool:
     if get_origin(option) is Literal:
         return value in get_args(option)
     kind = get_origin(option) or option
+    if kind is tuple:
+        return not isinstance(value, (bool, str, type(None)))  # mmcv means by it also one number for all sides
     if kind in COLLECTIONS:
         return not isinstance(value, (bool, int, float, type(None)))
     if kind not in NUMBERS:

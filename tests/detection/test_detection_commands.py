@@ -44,7 +44,7 @@ SHORT_VOC = (
     'model.train_cfg.rcnn.sampler.num=4',
     'model.train_cfg.rpn_proposal.max_per_img=8',
     'model.test_cfg.rpn.max_per_img=4',
-    'custom_hooks.3.num_samples=4',
+    'custom_hooks.2.num_samples=4',
 )
 
 
@@ -189,7 +189,7 @@ def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):
         "print(type(runner.model.backbone).__name__, min(group['lr'] for group in groups))\n"
     )
     result = run('-c', program)
-    assert f'DetectionViT {0.02 * 0.7**13}' in result.stdout, result.stderr[-3000:]
+    assert f'DetectionViT {1e-4 * 0.7**13}' in result.stdout, result.stderr[-3000:]
 
 
 def test_without_mmdet_one_sentence_names_the_command(tmp_path):

@@ -140,7 +140,7 @@ def test_two_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, checkpoint
         (['test', KNN, 'CHECKPOINT', '--pretrained', 'CHECKPOINT'], 'not both'),
         (
             ['test', PRETRAINING, '--pretrained', 'CHECKPOINT'],
-            'all its weights from a checkpoint of its own; leave out',
+            'all its weights from a checkpoint of its own; train it first, by tools/train.py',
         ),
     ],
 )

@@ -3,4 +3,4 @@ from importlib import import_module
 
 import_module('mixcl.detection')
 custom_imports = dict(imports=['mixcl.detection'], allow_failed_imports=False)
-custom_hooks = [dict(type='mixcl.BannerHook'), dict(type='mixcl.PlainCheckpointHook')]
+custom_hooks = [dict(type='mixcl.BannerHook')]

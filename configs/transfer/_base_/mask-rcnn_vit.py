@@ -51,4 +51,4 @@ optim_wrapper = dict(
     paramwise_cfg=dict(layer_decay_rate=0.7, norm_decay_mult=0.0, custom_keys=dict(pos_embed=dict(decay_mult=0.0))),
 )
 log_processor = dict(by_epoch=False)
-default_hooks = dict(checkpoint=dict(by_epoch=False, interval=2000))
+default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', by_epoch=False, interval=2000))

@@ -19,4 +19,4 @@ custom_hooks = [
     dict(type='mixcl.PretrainedSharedHeadHook'),
     dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
-default_hooks = dict(checkpoint=dict(max_keep_ckpts=2))
+default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', max_keep_ckpts=2))

@@ -22,4 +22,4 @@ train_dataloader = dict(dataset=dict(type='mixcl.CocoDetection', pipeline=_base_
 val_dataloader = dict(dataset=dict(type='mixcl.CocoDetection'))
 test_dataloader = val_dataloader
 custom_hooks = [*_base_.custom_hooks, dict(type='mixcl.PreciseBatchNormHook', num_samples=3200)]
-default_hooks = dict(checkpoint=dict(max_keep_ckpts=2))
+default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', max_keep_ckpts=2))

@@ -50,4 +50,4 @@ custom_hooks = [
     dict(type='mixcl.PretrainedSharedHeadHook'),
     dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
-default_hooks = dict(checkpoint=dict(interval=2000, max_keep_ckpts=2))
+default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', interval=2000, max_keep_ckpts=2))
