@@ -77,7 +77,8 @@ def _enter(rank: int, function: Callable[[int], object], folder: str, count: int
     group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
     torch.distributed.init_process_group('gloo', rank=rank, world_size=count, **group)
     torch.save(function(rank), f'{folder}/rank{rank}.pth')
-    torch.distributed.destroy_process_group()
+    torch.distributed.barrier()
+    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
 
 
 def everything(rank: int) -> dict:

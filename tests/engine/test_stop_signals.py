@@ -37,9 +37,12 @@ class SendToWorkers(Hook):
 
     def __init__(self) -> None:
         self.workers: set[int] = set()
+        self.others = {process.pid for process in multiprocessing.active_children()}
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
         for worker in multiprocessing.active_children():
+            if worker.pid in self.others:
+                continue
             self.workers.add(worker.pid)
             for number in STOP_SIGNALS:
                 # Not from this process, whose SIGTERM is how workers are told to end.

@@ -3,6 +3,7 @@
 In a module of its own because spawned processes cannot import test modules.
 """
 
+import os
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -113,7 +114,8 @@ def two_processes(rank: int, folder: str) -> None:
         runner = runner_of(Path(folder), model, launcher='pytorch', **settings)
         results[round_up] = runner.test(), *extract(model.module, built(bank), ('online',))
     torch.save(results, f'{folder}/rank{rank}.pth')
-    torch.distributed.destroy_process_group()
+    torch.distributed.barrier()
+    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
 
 
 class Refusing(FeatureMetric):
@@ -134,4 +136,5 @@ def two_refusals(rank: int, folder: str) -> None:
         metric.evaluate(4)
     except UserError as error:
         Path(f'{folder}/rank{rank}.txt').write_text(str(error))
-    torch.distributed.destroy_process_group()
+    torch.distributed.barrier()
+    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
