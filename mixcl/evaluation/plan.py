@@ -140,18 +140,22 @@ def _of_one_config(
 ) -> Iterator[Evaluation]:
     path = _config_path(request, subject, protocol, data)
     overrides = overrides_for(request.overrides, protocol)
+    finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
     of_protocol = (read_config(path).get('protocol') or {}).get('encoder', 'online')
-    for encoder in subject.encoders_for(request.encoder, of_protocol):
+    encoders = subject.encoders_for(request.encoder, of_protocol)
+    if protocol == 'robustness' and not subject.is_classifier:
+        encoders = list(finetuned) or encoders  # those that there are classifiers of
+    for encoder in encoders:
         cfg = read_config(path, overrides, request.roots.get(data))
         check_data_roots(cfg)
         if request.amp and cfg.get('optim_wrapper'):
             use_mixed_precision(cfg)
         if protocol == 'robustness':
-            finetuned = _finetuned(encoder, before)
-            choose_classifier(cfg, subject, finetuned and finetuned.cfg)
-            if finetuned and not subject.is_classifier:
+            trained = finetuned.get(encoder)
+            choose_classifier(cfg, subject, trained and trained.cfg)
+            if trained and not subject.is_classifier:
                 # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-                cfg.merge_from_dict(dict(protocol=dict(classifier=finetuned.name)))
+                cfg.merge_from_dict(dict(protocol=dict(classifier=trained.name)))
         elif subject.backbone is not None:
             adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
         if cfg.get('train_cfg'):
@@ -159,10 +163,6 @@ def _of_one_config(
         check_layouts(cfg)
         digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
         yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
-
-
-def _finetuned(encoder: str, before: Sequence[Evaluation]) -> Evaluation | None:
-    return next((other for other in before if (other.protocol, other.encoder) == ('finetune', encoder)), None)
 
 
 def _config_path(request: Request, subject: Subject, protocol: str, data: str) -> Path:

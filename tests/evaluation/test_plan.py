@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.archive_layouts import class_folders, imagenet_c
+from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.engine.launch import read_config
@@ -17,6 +18,7 @@ from mixcl.registry import MODELS
 CONFIGS = Path(__file__).parents[2] / 'configs'
 PRETRAINING = str(CONFIGS / 'patchmix/vit-xs4_digits.py')
 ARCH = dict(num_layers=1, embed_dims=24, feedforward_channels=24)
+SMALL_BACKBONE = dict(type='ContrastiveViT', arch=dict(num_heads=6, **ARCH), img_size=224, patch_size=56)
 RANDOM = Subject('random', None, {}, None, None)
 
 
@@ -157,6 +159,23 @@ def test_robustness_tests_what_finetune_trains(archives: dict[str, str]) -> None
     for done in ([], [('finetune', 'online', 'gone.pth')], [('finetune', 'target', PRETRAINING)]):
         with pytest.raises(UserError, match='needs the classifier that finetune trains'):
             classifier_for(others[0], RANDOM, done)
+
+
+def test_robustness_is_that_of_the_encoder_that_finetune_takes(archives: dict[str, str], tmp_path: Path) -> None:
+    """PatchMix fine-tunes the EMA encoder, and so the tests are of that one."""
+    config = Config(
+        dict(model=dict(type='ContrastiveLearner', backbone=SMALL_BACKBONE), config_name='patchmix/vit-s16_in1k')
+    )
+    state = MODELS.build(SMALL_BACKBONE).state_dict()
+    weights = {f'{prefix}backbone.{name}': value for prefix in ('', 'target.') for name, value in state.items()}
+    torch.save(dict(state_dict=weights, meta=dict(cfg=config.pretty_text, epoch=1)), tmp_path / 'epoch_1.pth')
+    subject = read_subject(str(tmp_path / 'epoch_1.pth'))
+    for asked, expected in ((None, ['target']), ('online', ['online']), ('all', ['online', 'target'])):
+        evaluations = robustness(subject, archives, 'finetune', encoder=asked)
+        assert [(each.protocol, each.encoder) for each in evaluations if each.data == 'in1k'] == [
+            *(('finetune', encoder) for encoder in expected),
+            *(('robustness', encoder) for encoder in expected),
+        ]
 
 
 def test_another_fine_tuning_is_another_result_of_robustness(archives: dict[str, str]) -> None:
