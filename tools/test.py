@@ -20,7 +20,9 @@ from mixcl.engine.launch import (
     use_pretrained,
 )
 from mixcl.errors import UserError, reported_to_user
-from mixcl.weights import ENCODERS, allow_pickle
+from mixcl.evaluation.classifier import take_classifier
+from mixcl.evaluation.subject import is_classifier
+from mixcl.weights import ENCODERS, allow_pickle, read_pretrained
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -76,6 +78,21 @@ def use_weights(cfg: Config, args: argparse.Namespace) -> None:
         )
     else:
         cfg.load_from = args.checkpoint
+        if (cfg.get('protocol') or {}).get('name') == 'robustness':
+            use_its_classifier(cfg, args)
+
+
+def use_its_classifier(cfg: Config, args: argparse.Namespace) -> None:
+    """Test the classifier of the config that the checkpoint carries, as far as the command line does not change it.
+
+    Raises:
+        UserError: if it does not tell the expected number of classes apart.
+    """
+    stored = read_pretrained(args.checkpoint).config
+    if is_classifier(stored):
+        take_classifier(cfg, stored, args.checkpoint)
+        changes = {name: value for name, value in (args.cfg_options or {}).items() if name.startswith('model.')}
+        cfg.merge_from_dict(changes)
 
 
 def main() -> None:
@@ -87,9 +104,9 @@ def main() -> None:
     if args.out and not args.out.endswith('.json'):
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
-    use_weights(cfg, args)
     if args.allow_pickle:
         allow_pickle()
+    use_weights(cfg, args)
     be_patient(cfg)
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)

@@ -41,6 +41,10 @@ class ImageNetC(RobustnessTest):
     https://arxiv.org/abs/1903.12261.
     """
 
+    def check_layout(self) -> None:
+        """Refuse a folder that lacks a setting, without looking for images."""
+        self._settings()
+
     def load_data_list(self) -> list[dict]:
         """One entry per image."""
         classes = imagenet_classes()

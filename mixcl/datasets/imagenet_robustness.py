@@ -58,6 +58,10 @@ class _ClassSubset(RobustnessTest):
 
     SUBSET = ''
 
+    def check_layout(self) -> None:
+        """Refuse a folder of other classes, without looking for images."""
+        self._check_classes(folders_in(self.root))
+
     def load_data_list(self) -> list[dict]:
         """One entry per image."""
         wnids = folders_in(self.root)

@@ -50,6 +50,11 @@ class TinyImageNet(_ClassFolders):
 
     LAYOUT = 'train/<wnid>/images/*.JPEG, val/images/*.JPEG, val/val_annotations.txt'
 
+    def check_layout(self) -> None:
+        """Refuse a folder that lacks a part, without looking for images."""
+        for part in ('train', 'val/images', 'val/val_annotations.txt'):
+            self._require(Path(self.data_root) / part, self.LAYOUT)
+
     def load_data_list(self) -> list[dict]:
         root = Path(self.data_root)
         train = self._require(root / 'train', self.LAYOUT)
@@ -96,12 +101,19 @@ class ImageNet100(_ClassFolders):
         self.class_list = class_list
         super().__init__(data_root, split, **kwargs)
 
+    def check_layout(self) -> None:
+        """Refuse a class list that is missing or wrong, or a missing folder of a class, without looking for images."""
+        self._folders()
+
     def load_data_list(self) -> list[dict]:
+        folders = self._folders()
+        self._metainfo['classes'] = tuple(folder.name for folder in folders)
+        return [image for label, folder in enumerate(folders) for image in _images_in(folder, label)]
+
+    def _folders(self) -> list[Path]:
         path = Path(self.class_list)
         path = path if path.is_file() else Path(self.data_root) / path
         wnids = sorted(set(self._require(path, self.LAYOUT).read_text().split()))
         if len(wnids) != 100:
             raise UserError(f'ImageNet100: {path} names {len(wnids)} different classes, not 100')
-        self._metainfo['classes'] = tuple(wnids)
-        folders = [self._require(Path(self.data_root) / self.split / wnid, self.LAYOUT) for wnid in wnids]
-        return [image for label, folder in enumerate(folders) for image in _images_in(folder, label)]
+        return [self._require(Path(self.data_root) / self.split / wnid, self.LAYOUT) for wnid in wnids]

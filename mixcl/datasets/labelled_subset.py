@@ -59,6 +59,11 @@ class LabelledSubset(BaseDataset):
         super().__init__(ann_file='', data_root=self.dataset.data_root or '', lazy_init=lazy_init)
         self.pipeline = self.dataset.pipeline
 
+    def check_layout(self) -> None:
+        """Refuse a list that is missing or empty, without loading the data set."""
+        if self.list_file is not None:
+            read_list(self._list_path())
+
     def load_data_list(self) -> list[dict]:
         """The chosen images."""
         self.dataset.full_init()

@@ -44,6 +44,14 @@ class VOC07(BaseDataset):
         self.split = split
         super().__init__(ann_file='', data_root=data_root, **kwargs)
 
+    def check_layout(self) -> None:
+        """Refuse a folder without the list of the split, without reading annotations."""
+        _development_kit(Path(self.data_root).expanduser(), self.split)
+
+    def presence(self) -> torch.Tensor:
+        """Which classes all images show, (N, 20) int8 as ``present`` of the samples; no image is read."""
+        return torch.stack([self.get_data_info(number)['present'] for number in range(len(self))])
+
     def load_data_list(self) -> list[dict]:
         """One entry per image, in the order of the official list."""
         folder = _development_kit(Path(self.data_root).expanduser(), self.split)

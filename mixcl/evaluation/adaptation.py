@@ -43,15 +43,20 @@ def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: Pre
 
 
 def image_size(cfg: Config) -> int:
-    """The side of the evaluated images in pixels: their pipeline's last crop or resize, the backbone's, or 224."""
-    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
-    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
-    for step in reversed(pipelines[-1] if pipelines else []):
-        size = step.get('crop_size') or step.get('scale')
-        if size:
-            return size if isinstance(size, int) else size[0]
-    # CIFAR is tested as it is, without a crop that would tell.
-    return _holder(cfg)['backbone'].get('img_size', 224)
+    """The side of the evaluated images in pixels.
+
+    That is the last crop or resize of their pipeline. CIFAR is tested as it is, so that only the backbone or the crops
+    it is trained on tell; 224 where nothing does.
+    """
+    tested = _last_size(cfg.get('test_dataloader') or cfg.get('val_dataloader'))
+    return tested or _holder(cfg)['backbone'].get('img_size') or _last_size(cfg.get('train_dataloader')) or 224
+
+
+def _last_size(loader: Mapping | None) -> int | None:
+    pipelines = [node['pipeline'] for _, node in walk(loader or {}) if isinstance(node, Mapping) and 'pipeline' in node]
+    sizes = [step.get('crop_size') or step.get('scale') for step in (pipelines[-1] if pipelines else [])]
+    size = next((size for size in reversed(sizes) if size), None)
+    return size if isinstance(size, int | None) else size[0]
 
 
 def _set_backbone(cfg: Config, backbone: Mapping) -> None:

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import encode, evaluating, extract, join
-from mixcl.evaluation.labels import label_reader
+from mixcl.evaluation.labels import known_presence, label_reader
 from mixcl.registry import LOOPS
 
 LABELS = 'labels'
@@ -53,6 +53,8 @@ class FeatureLoop(ValLoop):
         self.encoders = _checked_encoders(self.model, encoders)
         self.read_labels = label_reader(labels)
         _check_metrics(self.evaluator)
+        if labels == 'multiple':
+            self._check_labels()
         for loader in (self.bank_dataloader, self.dataloader):
             _check_not_empty(loader)
             if self.read_labels:
@@ -110,6 +112,12 @@ class FeatureLoop(ValLoop):
             outputs[LABELS] = self.read_labels(data_batch['data_samples'], self.dataloader)
         self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
         return outputs
+
+    def _check_labels(self) -> None:
+        bank_labels, labels = known_presence(self.bank_dataloader), known_presence(self.dataloader)
+        if bank_labels is not None and labels is not None:
+            for metric in self.evaluator.metrics:
+                metric.check_labels(bank_labels, labels)
 
     def _evaluate(
         self, queries: Tensor, labels: Tensor | None, bank: Tensor, bank_labels: Tensor | None

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from mmengine.evaluator import BaseMetric
 from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.evaluation.joint_metric import JointMetric
 
 Features = tuple[np.ndarray, np.ndarray | np.integer | None]
 """One query: its features (D,) float32, and its class, its presence vector (C,), or None."""
 
 
-class FeatureMetric(BaseMetric):
+class FeatureMetric(JointMetric):
     """A measure of the features of one data set (the queries), given those of another (the bank).
 
     Used by :class:`~mixcl.evaluation.feature_loop.FeatureLoop`: :meth:`fit` takes the bank, usually the training
@@ -24,13 +24,9 @@ class FeatureMetric(BaseMetric):
     main process :meth:`compute` and forgets the bank. So the result does not depend on the number of processes.
 
     Args:
-        collect_device: 'gpu' gathers through the process group (over gloo too); 'cpu' through files in a folder that
-            all processes must see.
-        prefix: put before the names, with a slash; needed only to tell several metrics of one class apart.
+        collect_device: see :class:`~mixcl.evaluation.joint_metric.JointMetric`.
+        prefix: ditto.
     """
-
-    # An empty prefix is mmengine's way of asking for plain names; None would log a warning.
-    default_prefix = ''
 
     def __init__(self, collect_device: str = 'gpu', prefix: str | None = None) -> None:
         super().__init__(collect_device=collect_device, prefix=prefix)
@@ -52,6 +48,16 @@ class FeatureMetric(BaseMetric):
 
         Returns:
             values by name; shares in percent.
+        """
+
+    def check_labels(self, bank_labels: Tensor, labels: Tensor) -> None:
+        """Refuse labels that :meth:`compute` would refuse, before any image is encoded.
+
+        Called where the data sets know the labels of all their images.
+
+        Args:
+            bank_labels: see :meth:`compute`.
+            labels: see :meth:`compute`.
         """
 
     def fit(self, features: Tensor, labels: Tensor | None) -> None:
@@ -85,33 +91,15 @@ class FeatureMetric(BaseMetric):
             rows = repeat(None) if labels is None else labels.cpu().numpy()
             self.results.extend(zip(features.float().cpu().numpy(), rows, strict=False))
 
-    def compute_metrics(self, results: list[Features]) -> dict[str, Any]:
-        """:meth:`compute` of all queries, in data set order; what it refuses is the only value."""
+    def measure(self, results: list[Features]) -> dict[str, float]:
+        """:meth:`compute` of all queries, in data set order."""
         features, labels = zip(*results, strict=True)
         queries = torch.from_numpy(np.stack(features)).to(self.device)
-        try:
-            return self.compute(*self.bank, queries, None if labels[0] is None else torch.from_numpy(np.stack(labels)))
-        except UserError as error:
-            # The other processes wait for the values of this one, so that they must get the refusal in their place.
-            return dict(refusal=error)
+        return self.compute(*self.bank, queries, None if labels[0] is None else torch.from_numpy(np.stack(labels)))
 
     def evaluate(self, size: int) -> dict[str, float]:
-        """Merge the processes and measure; the bank is forgotten.
-
-        Args:
-            size: queries in the data set; what the sampler padded beyond it is dropped.
-
-        Returns:
-            values by name, in every process.
-
-        Raises:
-            UserError: in every process, if :meth:`compute` refuses.
-        """
+        """As of :class:`~mixcl.evaluation.joint_metric.JointMetric`; the bank is forgotten."""
         try:
-            metrics = super().evaluate(size)
+            return super().evaluate(size)
         finally:
             self.bank = None
-        for value in metrics.values():
-            if isinstance(value, UserError):
-                raise value
-        return metrics

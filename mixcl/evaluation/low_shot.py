@@ -34,6 +34,24 @@ def check_shots(shots: Sequence[int], samples: int) -> None:
         raise UserError(f'low-shot: samples must be 1 or more, not {samples}')
 
 
+def check_examples(bank_present: Tensor, present: Tensor, shots: Sequence[int]) -> None:
+    """Refuse labels of which a class has too few to draw from, or none to test on.
+
+    Args:
+        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        present: (M, C) likewise.
+        shots: values of k.
+
+    Raises:
+        UserError: names the class with the fewest.
+    """
+    most = max(shots)
+    negatives = NEGATIVES_PER_POSITIVE * most
+    check_enough('training', bank_present, 1, most, f'low-shot with {most} positives')
+    check_enough('training', bank_present, -1, negatives, f'low-shot with {most} positives and {negatives} negatives')
+    check_enough('test', present, 1, 1, 'average precision')
+
+
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
     """Choose training images of a class and of its rest at random.
 
@@ -90,10 +108,7 @@ def low_shot_mean_average_precisions(
     check_costs(costs)
     check_shots(shots, samples)
     check_train_and_test(bank, bank_present, queries, present)
-    most = max(shots)
-    check_enough('training', bank_present, 1, most, f'low-shot with {most} positives')
-    negatives = NEGATIVES_PER_POSITIVE * most
-    check_enough('training', bank_present, -1, negatives, f'low-shot with {most} positives and {negatives} negatives')
+    check_examples(bank_present, present, shots)
     train, labels = normalise(bank), bank_present.cpu().numpy().T
     test, test_labels = normalise(queries), present.cpu().numpy().T
     precisions = Parallel(n_jobs=jobs)(

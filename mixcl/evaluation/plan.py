@@ -12,8 +12,11 @@ from mixcl.configuration import check_data_roots
 from mixcl.engine.launch import read_config, use_mixed_precision
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt
-from mixcl.evaluation.selection import PROTOCOLS, data_of, find_config
+from mixcl.evaluation.classifier import choose_classifier
+from mixcl.evaluation.layouts import check_layouts
+from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
 from mixcl.evaluation.subject import Subject
+from mixcl.evaluation.trainable import check_trainable
 
 
 @dataclass(frozen=True)
@@ -137,16 +140,27 @@ def _of_one_config(
 ) -> Iterator[Evaluation]:
     path = _config_path(request, subject, protocol, data)
     overrides = overrides_for(request.overrides, protocol)
+    finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
     of_protocol = (read_config(path).get('protocol') or {}).get('encoder', 'online')
-    for encoder in subject.encoders_for(request.encoder, of_protocol):
+    encoders = subject.encoders_for(request.encoder, of_protocol)
+    if protocol == 'robustness' and not subject.is_classifier:
+        encoders = list(finetuned) or encoders  # those that there are classifiers of
+    for encoder in encoders:
         cfg = read_config(path, overrides, request.roots.get(data))
         check_data_roots(cfg)
         if request.amp and cfg.get('optim_wrapper'):
             use_mixed_precision(cfg)
         if protocol == 'robustness':
-            _take_classifier(cfg, subject, encoder, before)
+            trained = finetuned.get(encoder)
+            choose_classifier(cfg, subject, trained and trained.cfg)
+            if trained and not subject.is_classifier:
+                # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
+                cfg.merge_from_dict(dict(protocol=dict(classifier=trained.name)))
         elif subject.backbone is not None:
             adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
+        if cfg.get('train_cfg'):
+            check_trainable(cfg)
+        check_layouts(cfg)
         digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
         yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
 
@@ -154,7 +168,8 @@ def _of_one_config(
 def _config_path(request: Request, subject: Subject, protocol: str, data: str) -> Path:
     if protocol in request.own_configs:
         return Path(request.own_configs[protocol])
-    return find_config(request.configs, protocol, data, subject.config_name, request.recipe)
+    families = families_of(subject.backbone)
+    return find_config(request.configs, protocol, data, subject.config_name, request.recipe, families)
 
 
 def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:
@@ -162,21 +177,3 @@ def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]
     chosen = {key: value for key, value in overrides.items() if key.partition('.')[0] not in PROTOCOLS}
     prefix = f'{protocol}.'
     return chosen | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
-
-
-def _take_classifier(cfg: Config, subject: Subject, encoder: str, before: Sequence[Evaluation]) -> None:
-    """Test the classifier that is given, or that ``finetune`` trains before."""
-    finetuned = [other for other in before if (other.protocol, other.encoder) == ('finetune', encoder)]
-    if subject.is_classifier:
-        source = subject.config
-    elif finetuned:
-        source = finetuned[0].cfg
-        # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-        cfg.merge_from_dict(dict(protocol=dict(classifier=finetuned[0].name)))
-    else:
-        raise UserError(
-            f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune before '
-            'robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
-        )
-    cfg.model = source.model
-    cfg.data_preprocessor = source.get('data_preprocessor')

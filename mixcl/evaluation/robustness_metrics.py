@@ -9,6 +9,7 @@ from mmengine.evaluator import BaseMetric
 
 from mixcl.datasets.imagenet_c import CORRUPTIONS, SEVERITIES
 from mixcl.errors import UserError
+from mixcl.evaluation.joint_metric import JointMetric
 from mixcl.evaluation.robustness import masked_hits, mean_corruption_error
 from mixcl.registry import METRICS
 
@@ -27,7 +28,7 @@ def _check_scores(metric: BaseMetric, samples: Sequence[dict]) -> None:
 
 
 @METRICS.register_module()
-class MaskedAccuracy(BaseMetric):
+class MaskedAccuracy(JointMetric):
     """Accuracy ``top1`` and ``top5`` in percent, where only the classes of the data set may be answered.
 
     The data set's ``metainfo`` says which numbers its classes have in the model (``class_numbers``), as
@@ -35,15 +36,9 @@ class MaskedAccuracy(BaseMetric):
     https://arxiv.org/abs/1907.07174; The many faces of robustness, https://arxiv.org/abs/2006.16241.
 
     Args:
-        collect_device: as in mmengine's BaseMetric; 'gpu' works over gloo too.
-        prefix: put before the names, with a slash.
+        collect_device: see :class:`~mixcl.evaluation.joint_metric.JointMetric`.
+        prefix: ditto.
     """
-
-    # An empty prefix is mmengine's way of asking for plain names; None would log a warning.
-    default_prefix = ''
-
-    def __init__(self, collect_device: str = 'gpu', prefix: str | None = None) -> None:
-        super().__init__(collect_device=collect_device, prefix=prefix)
 
     def process(self, data_batch: Any, data_samples: Sequence[dict]) -> None:
         """Judge a batch.
@@ -62,27 +57,25 @@ class MaskedAccuracy(BaseMetric):
         hits = torch.stack([masked_hits(scores, labels, classes, best) for best in BEST], dim=1)
         self.results.extend(map(tuple, hits.tolist()))
 
-    def compute_metrics(self, results: list[tuple[bool, ...]]) -> dict[str, float]:
+    def measure(self, results: list[tuple[bool, ...]]) -> dict[str, float]:
         """Average the hits, in percent."""
         return {f'top{best}': 100 * float(share) for best, share in zip(BEST, np.mean(results, axis=0), strict=True)}
 
 
 @METRICS.register_module()
-class CorruptionRobustness(BaseMetric):
+class CorruptionRobustness(JointMetric):
     """Accuracy and error on ImageNet-C, in percent.
 
     ``top1`` is the mean accuracy over the 75 settings (SDMP's number), ``mce`` the mean corruption error relative to
     AlexNet, lower is better, and ``top1_<corruption>`` the accuracy on one corruption, over its severities.
 
     Args:
-        collect_device: as in mmengine's BaseMetric; 'gpu' works over gloo too.
-        prefix: put before the names, with a slash.
+        collect_device: see :class:`~mixcl.evaluation.joint_metric.JointMetric`.
+        prefix: ditto.
+
+    Raises:
+        UserError: if one of the 75 settings has no image.
     """
-
-    default_prefix = ''
-
-    def __init__(self, collect_device: str = 'gpu', prefix: str | None = None) -> None:
-        super().__init__(collect_device=collect_device, prefix=prefix)
 
     def process(self, data_batch: Any, data_samples: Sequence[dict]) -> None:
         """Judge a batch.
@@ -101,7 +94,7 @@ class CorruptionRobustness(BaseMetric):
             # One small integer per image: there are 3.75 million, and Python shares such objects.
             self.results.append(2 * setting + wrong)
 
-    def compute_metrics(self, results: list[int]) -> dict[str, float]:
+    def measure(self, results: list[int]) -> dict[str, float]:
         """Average by setting, then over severities, then over corruptions."""
         counts = np.bincount(results, minlength=2 * len(CORRUPTIONS) * len(SEVERITIES))
         right, wrong = counts.reshape(len(CORRUPTIONS), len(SEVERITIES), 2).transpose(2, 0, 1)

@@ -1,9 +1,12 @@
 """Which config evaluates a backbone by a protocol on a data set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
+
 from mixcl.errors import UserError
+from mixcl.registry import MODELS
 
 PROTOCOLS = (
     'knn', 'linear_fast', 'linear', 'finetune', 'semi', 'supervised', 'svm', 'lowshot', 'robustness', 'quality',
@@ -16,6 +19,9 @@ OWN_DATA = dict(
     robustness=('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c'),
 )
 """Protocols that bring their own data, whatever data set is asked for."""
+
+FAMILIES = {'resnet-cifar': ResNet_CIFAR, 'resnet': ResNet}
+"""Families of backbones that the recipes for vision transformers (``any_...``) do not fit."""
 
 
 def data_of(protocol: str, data: str) -> tuple[str, ...]:
@@ -35,14 +41,34 @@ def data_of(protocol: str, data: str) -> tuple[str, ...]:
     return own
 
 
+def families_of(backbone: Mapping | None) -> tuple[str, ...]:
+    """The families of backbones with configs of their own that a backbone belongs to, the narrowest first.
+
+    A ResNet with the stem for small images ('resnet-cifar') is tested at their size, other ResNets on enlarged images.
+
+    Args:
+        backbone: its config; None where unknown.
+    """
+    kind = None if backbone is None else MODELS.get(backbone['type'])
+    if not isinstance(kind, type):
+        return ()
+    return tuple(name for name, base in FAMILIES.items() if issubclass(kind, base))
+
+
 def find_config(
-    configs: Path, protocol: str, data: str, config_name: str | None = None, recipe: str | None = None
+    configs: Path,
+    protocol: str,
+    data: str,
+    config_name: str | None = None,
+    recipe: str | None = None,
+    families: Sequence[str] = (),
 ) -> Path:
     """Choose a config under ``configs/evaluation/<protocol>/``.
 
     With ``config_name='sdmp/vit-s16_in1k_mocov3'`` (the config of pretraining) and ``data='cifar10'`` the first that
-    exists of ``vit-s16_cifar10_sdmp``, ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10`` and ``any_cifar10``; with a
-    recipe only ``vit-s16_cifar10_<recipe>`` and ``any_cifar10_<recipe>``.
+    exists of ``vit-s16_cifar10_sdmp``, ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10``, ``<family>_cifar10`` and
+    ``any_cifar10``; with a recipe only ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and
+    ``any_cifar10_<recipe>``.
 
     Args:
         configs: the folder of the configs.
@@ -50,12 +76,13 @@ def find_config(
         data: as in names of configs.
         config_name: of the pretraining; None where unknown.
         recipe: a variant that is asked for.
+        families: of the backbone, as :func:`families_of` tells them.
 
     Raises:
         UserError: if there is none; it lists what exists.
     """
     folder = configs / 'evaluation' / protocol
-    for name in _candidates(data, config_name, recipe):
+    for name in _candidates(data, config_name, recipe, families):
         if (folder / f'{name}.py').is_file():
             return folder / f'{name}.py'
     existing = sorted(path.stem for path in folder.glob('*.py'))
@@ -67,13 +94,13 @@ def find_config(
     )
 
 
-def _candidates(data: str, config_name: str | None, recipe: str | None) -> Sequence[str]:
+def _candidates(data: str, config_name: str | None, recipe: str | None, families: Sequence[str]) -> Sequence[str]:
     method, backbone, variants = _parts(config_name)
+    own = [] if backbone is None else [backbone]
     if recipe:
-        return [f'{name}_{data}_{recipe}' for name in (backbone, 'any') if name]
-    if backbone is None:
-        return [f'any_{data}']
-    return [*(f'{backbone}_{data}_{name}' for name in (method, *variants)), f'{backbone}_{data}', f'any_{data}']
+        return [f'{name}_{data}_{recipe}' for name in (*own, *families, 'any')]
+    special = [f'{name}_{data}_{variant}' for name in own for variant in (method, *variants)]
+    return special + [f'{name}_{data}' for name in (*own, *families, 'any')]
 
 
 def _parts(config_name: str | None) -> tuple[str | None, str | None, list[str]]:

@@ -9,9 +9,12 @@ from mmengine.config import Config
 
 from mixcl.engine.launch import RANDOM, read_config
 from mixcl.errors import UserError
-from mixcl.weights import pretrained
+from mixcl.weights import pretrained, read_checkpoint, weights_of
 from mixcl.weights.digest import sha256_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
+
+HEAD = 'head.fc.weight'
+"""Of mmpretrain's linear heads, (classes, channels)."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Subject:
         encoders: by name, 'online' and perhaps 'target'; none for 'random'.
         backbone: config of the backbone; None where the evaluation's own is to be taken.
         config: that the backbone comes from; None where unknown.
+        head_classes: how many classes a linear head in the file tells apart; None where it has none.
     """
 
     checkpoint: str
@@ -31,6 +35,7 @@ class Subject:
     encoders: dict[str, PretrainedBackbone]
     backbone: dict | None
     config: Config | None
+    head_classes: int | None = None
 
     @property
     def config_name(self) -> str | None:
@@ -43,10 +48,16 @@ class Subject:
         return next((encoder.epochs for encoder in self.encoders.values()), None)
 
     @property
+    def classifier(self) -> Config | None:
+        """The config of the classifier that it is the checkpoint of: the one stored in it, else the one given."""
+        stored = [encoder.config for encoder in self.encoders.values()]
+        candidates = [*stored, self.config] if stored else []
+        return next((config for config in candidates if is_classifier(config)), None)
+
+    @property
     def is_classifier(self) -> bool:
         """Whether it is the checkpoint of a classifier, with its head."""
-        model: Any = {} if self.config is None or not self.encoders else self.config.get('model') or {}
-        return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'
+        return self.classifier is not None or self.head_classes is not None
 
     def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
         """The encoders to evaluate.
@@ -97,4 +108,16 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    return Subject(checkpoint, sha256_of(Path(checkpoint).expanduser()), encoders, backbone, config)
+    digest = sha256_of(Path(checkpoint).expanduser())
+    return Subject(checkpoint, digest, encoders, backbone, config, _head_classes(checkpoint))
+
+
+def is_classifier(config: Config | None) -> bool:
+    """Whether a config trains a classifier, of mmpretrain's kind."""
+    model: Any = {} if config is None else config.get('model') or {}
+    return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'
+
+
+def _head_classes(checkpoint: str) -> int | None:
+    head = weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
+    return None if head is None else len(head)

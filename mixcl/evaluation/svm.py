@@ -75,6 +75,22 @@ def check_costs(costs: Sequence[float]) -> None:
         raise UserError(f'SVM: costs must be one or more numbers above 0, not {costs!r}')
 
 
+def check_examples(bank_present: Tensor, present: Tensor, folds: int) -> None:
+    """Refuse labels of which a class has too few to validate by, or none to test on.
+
+    Args:
+        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        present: (M, C) likewise.
+        folds: of the cross-validation.
+
+    Raises:
+        UserError: names the class with the fewest.
+    """
+    for value in (1, -1):
+        check_enough('training', bank_present, value, folds, f'{folds}-fold cross-validation')
+    check_enough('test', present, 1, 1, 'average precision')
+
+
 def svm_average_precisions(
     bank: Tensor,
     bank_present: Tensor,
@@ -111,8 +127,7 @@ def svm_average_precisions(
     check_costs(costs)
     check_folds(folds)
     check_train_and_test(bank, bank_present, queries, present)
-    for value in (1, -1):
-        check_enough('training', bank_present, value, folds, f'{folds}-fold cross-validation')
+    check_examples(bank_present, present, folds)
     features, labels = normalise(bank), bank_present.cpu().numpy().T
     parallel = Parallel(n_jobs=jobs)
     validated = parallel(

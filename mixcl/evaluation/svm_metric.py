@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.evaluation import low_shot, svm
 from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.low_shot import SAMPLES, SHOTS, check_shots, low_shot_mean_average_precisions
 from mixcl.evaluation.svm import COSTS, FOLDS, check_costs, check_folds, svm_average_precisions
@@ -44,6 +45,10 @@ class VOCSVM(FeatureMetric):
         check_costs(costs)
         check_folds(folds)
         self.settings = dict(costs=tuple(costs), folds=folds, seed=seed, jobs=jobs)
+
+    def check_labels(self, bank_labels: Tensor, labels: Tensor) -> None:
+        """Refuse data sets of which a class has too few images."""
+        svm.check_examples(bank_labels, labels, self.settings['folds'])
 
     def compute(
         self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
@@ -87,6 +92,10 @@ class VOCLowShot(FeatureMetric):
         check_costs(costs)
         check_shots(shots, samples)
         self.settings = dict(shots=tuple(shots), samples=samples, costs=tuple(costs), seed=seed, jobs=jobs)
+
+    def check_labels(self, bank_labels: Tensor, labels: Tensor) -> None:
+        """Refuse data sets of which a class has too few images."""
+        low_shot.check_examples(bank_labels, labels, self.settings['shots'])
 
     def compute(
         self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None

@@ -12,7 +12,8 @@ from mmengine.config import Config, DictAction
 from mixcl.engine.complexity import SyntheticIteration
 from mixcl.engine.launch import read_config
 from mixcl.engine.smoke import shrink_to_smoke
-from mixcl.evaluation.selection import PROTOCOLS, data_of, find_config
+from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
+from mixcl.weights import backbone_config
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()
@@ -168,8 +169,13 @@ def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables(command
         ('finetune', 'in1k', 'aps/vit-b16_in1k', None, 'vit-b16_in1k_aps'),
         ('semi', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'any_in1k'),
         ('semi', 'in1k', 'mocov3/vit-s16_in1k', '1percent', 'vit-s16_in1k_1percent'),
-        ('semi', 'in1k', 'mocov2/r50_in1k', None, 'r50_in1k'),
+        ('semi', 'in1k', 'mocov2/r50_in1k', None, 'resnet_in1k'),
+        ('semi', 'tinyimagenet', 'mixco/r18_tinyimagenet_mocov2', '1percent', 'resnet_tinyimagenet_1percent'),
+        ('finetune', 'cifar10', 'sdmp/r101_cifar10_mocov3', None, 'resnet-cifar_cifar10'),
+        ('finetune', 'cifar10', 'mixco/r50_tinyimagenet_mocov2', None, 'resnet_cifar10'),
+        ('svm', 'voc07', 'bsim/r50_in1k_mocov2', None, 'resnet_voc07'),
     ],
 )
 def test_recipes_of_the_rows(protocol: str, data: str, checkpoint: str, recipe: str | None, config: str) -> None:
-    assert find_config(ROOT / 'configs', protocol, data, checkpoint, recipe).stem == config
+    families = families_of(backbone_config(read_config(ROOT / f'configs/{checkpoint}.py')))
+    assert find_config(ROOT / 'configs', protocol, data, checkpoint, recipe, families).stem == config

@@ -45,7 +45,10 @@ def test_a_vision_transformer_builds_and_classifies(name: str) -> None:
     assert cfg.data_preprocessor.num_classes == CLASSES[data_of(name)]
 
 
-RESNETS = ['linear/r18_tinyimagenet', 'finetune/r18_tinyimagenet', 'supervised/r34_tinyimagenet', 'linear/r50_cifar10']
+RESNETS = [
+    *('linear/r18_tinyimagenet', 'supervised/r34_tinyimagenet', 'linear/r50_cifar10', 'finetune/resnet_digits'),
+    *('finetune/resnet-cifar_cifar10', 'semi/resnet_fashionmnist_1percent', 'linear/resnet_digits'),
+]
 
 
 @pytest.mark.parametrize('name', RESNETS)
@@ -66,7 +69,7 @@ def test_heads_fit_the_depth_of_residual_networks(name: str) -> None:
     if 'bsim' not in name:
         assert cfg.model.head.in_channels == (512 if backbone.depth < 50 else 2048)
     assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == CLASSES[data_of(name)]
-    assert f'/r{backbone.depth}_' in name
+    assert f'/r{backbone.depth}_' in name or '/resnet' in name
 
 
 @pytest.mark.parametrize('name', ALL)
@@ -92,7 +95,7 @@ def test_the_batch_is_that_of_the_rate(name: str) -> None:
     assert (cfg.auto_scale_lr.base_batch_size >= 1024) <= ('in1k' in name or 'in100' in name)
 
 
-@pytest.mark.parametrize('name', [name for name in ALL if 'any_digits' in name or 'r50_in1k' in name])
+@pytest.mark.parametrize('name', [name for name in ALL if 'any_digits' in name or 'resnet_in1k' in name])
 def test_a_config_can_be_written_and_read(name: str) -> None:
     cfg = Config.fromfile(FOLDER / f'{name}.py')
     assert Config.fromstring(cfg.pretty_text, '.py').to_dict() == cfg.to_dict()
@@ -123,7 +126,10 @@ def test_a_config_can_be_written_and_read(name: str) -> None:
         ('finetune/vit-s16_in1k_sdmp', 1e-3, 1024, 100),
         ('finetune/vit-b16_in1k_mocov3', 1e-3, 1024, 150),
         ('finetune/vit-b16_in1k_mae', 2e-3, 1024, 100),
-        ('semi/r50_in1k_1percent', 0.01, 256, 20),
+        ('semi/resnet_in1k_1percent', 0.01, 256, 20),
+        ('semi/resnet_tinyimagenet', 0.01, 256, 100),
+        ('semi/resnet-cifar_cifar10_1percent', 0.01, 128, 100),
+        ('finetune/resnet_cifar100', 0.01, 256, 100),
         ('semi/vit-s16_in1k_10percent', 1e-3, 1024, 100),
         ('supervised/vit-s16_in1k', 1e-3, 1024, 300),
         ('supervised/vit-s16_in1k_100e', 1e-3, 1024, 100),
@@ -137,6 +143,26 @@ def test_rates_of_the_recipes(name: str, rate: float, batch: int, epochs: int) -
     cfg = read(name)
     assert cfg.optim_wrapper.optimizer.lr == pytest.approx(rate)
     assert (cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs) == (batch, epochs)
+
+
+@pytest.mark.parametrize('name', [name for name in ALL if name.startswith('semi/resnet')])
+def test_few_labels_of_residual_networks(name: str) -> None:
+    """OpenSelfSup's: the head learns a hundred times as fast, the rates fall after 60 and 80 % of the epochs."""
+    cfg = read(name)
+    assert cfg.optim_wrapper.paramwise_cfg.custom_keys == {'head.': dict(lr_mult=100)}
+    assert cfg.optim_wrapper.optimizer.weight_decay == 5e-4
+    (schedule,) = cfg.param_scheduler
+    assert schedule.milestones == [0.6 * cfg.train_cfg.max_epochs, 0.8 * cfg.train_cfg.max_epochs]
+    assert schedule.gamma == 0.2
+
+
+@pytest.mark.parametrize('data', ['in1k', 'in100'])
+def test_dino_tests_on_bicubic_images_and_trains_on_bilinear_crops(data: str) -> None:
+    cfg = read(f'linear/vit-s16_{data}_dino')
+    tested, trained = (loader.dataset.dataset.pipeline for loader in (cfg.test_dataloader, cfg.train_dataloader))
+    assert (tested[1].type, tested[1].scale, tested[1].interpolation) == ('mmpretrain.ResizeEdge', 256, 'bicubic')
+    assert (trained[1].type, trained[1].interpolation) == ('mmpretrain.RandomResizedCrop', 'bilinear')
+    assert cfg.val_dataloader == cfg.test_dataloader
 
 
 @pytest.mark.parametrize('name', [name for name in ALL if name.startswith(('finetune/vit', 'supervised/vit'))])

@@ -3,15 +3,22 @@
 from pathlib import Path
 
 import pytest
+import torch
+from evaluation.archive_layouts import class_folders, imagenet_c
 from mmengine.config import Config
+from mmengine.registry import DefaultScope
 
+from mixcl.engine.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, overrides_for, planned
 from mixcl.evaluation.running import classifier_for, precision_of
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.registry import MODELS
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 PRETRAINING = str(CONFIGS / 'patchmix/vit-xs4_digits.py')
+ARCH = dict(num_layers=1, embed_dims=24, feedforward_channels=24)
+SMALL_BACKBONE = dict(type='ContrastiveViT', arch=dict(num_heads=6, **ARCH), img_size=224, patch_size=56)
 RANDOM = Subject('random', None, {}, None, None)
 
 
@@ -71,6 +78,29 @@ def test_the_backbone_of_another_config() -> None:
         read_subject('random', str(CONFIGS / '_base_/default_runtime.py'))
 
 
+def residual_network(folder: Path) -> Subject:
+    """Untrained, from a config whose name says nothing."""
+    config = folder / 'mine.py'
+    config.write_text("model = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
+    return read_subject('random', str(config))
+
+
+def test_a_residual_network_trains_by_recipes_of_its_own(tmp_path: Path) -> None:
+    subject = residual_network(tmp_path)
+    evaluations = plan('linear', 'finetune', 'semi', subject=subject)
+    assert {evaluation.path.stem for evaluation in evaluations} == {'resnet_digits'}
+    assert all(evaluation.cfg.model.head.in_channels == 512 for evaluation in evaluations)
+    assert evaluations[1].cfg.model.backbone.depth == 18
+    (few,) = plan('semi', subject=subject, recipe='1percent')
+    assert few.path.stem == 'resnet_digits_1percent'
+
+
+def test_a_backbone_that_the_recipe_cannot_train_is_refused_by_the_plan(tmp_path: Path) -> None:
+    of_vision_transformers = dict(finetune=str(CONFIGS / 'evaluation/finetune/any_digits.py'))
+    with pytest.raises(UserError, match=r'any_digits cannot train this backbone: .* needs a backbone that tells the'):
+        plan('knn', 'finetune', subject=residual_network(tmp_path), own_configs=of_vision_transformers)
+
+
 def test_a_config_of_ones_own_takes_the_place_of_the_chosen_one(tmp_path: Path) -> None:
     own = tmp_path / 'own.py'
     own.write_text(f"_base_ = '{CONFIGS}/evaluation/knn/any_digits.py'\nrandomness = dict(seed=11)\n")
@@ -106,13 +136,22 @@ def test_what_cannot_work(protocols: tuple[str, ...], settings: dict, message: s
         plan(*protocols, **settings)
 
 
-def robustness(subject: Subject, *before: str, **settings: object) -> list[Evaluation]:
-    roots = dict.fromkeys(('imagenet-a', 'imagenet-r', 'imagenet-c', 'in1k'), str(CONFIGS))
-    return plan(*before, 'robustness', data='in1k', subject=subject, roots=roots, **settings)
+@pytest.fixture(scope='module')
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders as the archives have them; of ImageNet-1K only one that exists."""
+    root = tmp_path_factory.mktemp('archives')
+    for letter in 'ar':
+        class_folders(root / f'imagenet-{letter}', f'imagenet_{letter}')
+    imagenet_c(root / 'imagenet-c', classes=1)
+    return {name: str(root / name) for name in ('imagenet-a', 'imagenet-r', 'imagenet-c')} | dict(in1k=str(root))
 
 
-def test_robustness_tests_what_finetune_trains() -> None:
-    finetune, *others = robustness(RANDOM, 'finetune')
+def robustness(subject: Subject, archives: dict[str, str], *before: str, **settings: object) -> list[Evaluation]:
+    return plan(*before, 'robustness', data='in1k', subject=subject, roots=archives, **settings)
+
+
+def test_robustness_tests_what_finetune_trains(archives: dict[str, str]) -> None:
+    finetune, *others = robustness(RANDOM, archives, 'finetune')
     assert [other.data for other in others] == ['in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c']
     assert all(other.cfg.model == finetune.cfg.model for other in others)
     assert {other.cfg.protocol.classifier for other in others} == {finetune.name}
@@ -122,15 +161,85 @@ def test_robustness_tests_what_finetune_trains() -> None:
             classifier_for(others[0], RANDOM, done)
 
 
-def test_another_fine_tuning_is_another_result_of_robustness() -> None:
-    short = robustness(RANDOM, 'finetune', overrides={'finetune.train_cfg.max_epochs': 1})
-    whole = robustness(RANDOM, 'finetune')
+def test_robustness_is_that_of_the_encoder_that_finetune_takes(archives: dict[str, str], tmp_path: Path) -> None:
+    """PatchMix fine-tunes the EMA encoder, and so the tests are of that one."""
+    config = Config(
+        dict(model=dict(type='ContrastiveLearner', backbone=SMALL_BACKBONE), config_name='patchmix/vit-s16_in1k')
+    )
+    state = MODELS.build(SMALL_BACKBONE).state_dict()
+    weights = {f'{prefix}backbone.{name}': value for prefix in ('', 'target.') for name, value in state.items()}
+    torch.save(dict(state_dict=weights, meta=dict(cfg=config.pretty_text, epoch=1)), tmp_path / 'epoch_1.pth')
+    subject = read_subject(str(tmp_path / 'epoch_1.pth'))
+    for asked, expected in ((None, ['target']), ('online', ['online']), ('all', ['online', 'target'])):
+        evaluations = robustness(subject, archives, 'finetune', encoder=asked)
+        assert [(each.protocol, each.encoder) for each in evaluations if each.data == 'in1k'] == [
+            *(('finetune', encoder) for encoder in expected),
+            *(('robustness', encoder) for encoder in expected),
+        ]
+
+
+def test_another_fine_tuning_is_another_result_of_robustness(archives: dict[str, str]) -> None:
+    short = robustness(RANDOM, archives, 'finetune', overrides={'finetune.train_cfg.max_epochs': 1})
+    whole = robustness(RANDOM, archives, 'finetune')
     assert not {evaluation.digest for evaluation in short} & {evaluation.digest for evaluation in whole}
 
 
-def test_robustness_tests_the_classifier_that_is_given() -> None:
-    config = Config(dict(model=dict(type='mmpretrain.ImageClassifier', backbone=dict(type='x')), config_name='a/b_c'))
-    classifier = Subject('best.pth', 'ab', dict(online=None), dict(type='x'), config)
-    evaluations = robustness(classifier)
-    assert [evaluation.cfg.model.backbone.type for evaluation in evaluations] == ['x'] * 4
-    assert classifier_for(evaluations[0], classifier, []) == 'best.pth'
+def classifier(folder: Path, heads: int = 6, classes: int = 1000, stored: bool = True) -> Path:
+    """Checkpoint of an untrained classifier, as fine-tuning writes it, or its weights alone."""
+    changes = {f'model.backbone.arch.{name}': value for name, value in ARCH.items()}
+    changes |= {'model.backbone.arch.num_heads': heads, 'model.head.in_channels': 24, 'model.head.num_classes': classes}
+    cfg = read_config(CONFIGS / 'evaluation/finetune/any_in1k.py', changes)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
+    meta = dict(cfg=cfg.pretty_text, epoch=1) if stored else {}
+    torch.save(dict(state_dict=model.state_dict(), meta=meta), folder / 'best.pth')
+    return folder / 'best.pth'
+
+
+@pytest.mark.parametrize('heads', [6, 12])
+def test_robustness_tests_the_classifier_that_is_given(archives: dict[str, str], tmp_path: Path, heads: int) -> None:
+    subject = read_subject(str(classifier(tmp_path, heads)))
+    evaluations = robustness(subject, archives)
+    assert [evaluation.cfg.model.backbone.arch.num_heads for evaluation in evaluations] == [heads] * 4
+    assert classifier_for(evaluations[0], subject, []) == str(tmp_path / 'best.pth')
+
+
+def test_robustness_of_a_classifier_without_a_config(archives: dict[str, str], tmp_path: Path) -> None:
+    path = classifier(tmp_path, stored=False)
+    config = tmp_path / 'own.py'
+    config.write_text(
+        "default_scope = 'mixcl'\n"
+        f"model = dict(backbone=dict(type='ContrastiveViT', arch=dict(num_heads=6, **{ARCH!r}), patch_size=16))\n"
+    )
+    subject = read_subject(str(path), str(config))
+    for evaluation in robustness(subject, archives):
+        assert evaluation.cfg.model.backbone.arch.num_heads == 6 and evaluation.cfg.model.head.in_channels == 24
+        assert classifier_for(evaluation, subject, []) == str(path)
+
+
+def test_classifiers_that_robustness_cannot_test(archives: dict[str, str], tmp_path: Path) -> None:
+    message = r'any_in1k tests classifiers of 1000 classes, but .*best\.pth tells 100 apart'
+    for stored, config in ((True, None), (False, str(CONFIGS / 'evaluation/finetune/any_in1k.py'))):
+        path = classifier(tmp_path, classes=100, stored=stored)
+        with pytest.raises(UserError, match=message):
+            robustness(read_subject(str(path), config), archives)
+    other_heads = str(CONFIGS / 'evaluation/finetune/any_in1k.py')
+    with pytest.raises(UserError, match='was trained with 6 attention heads, but --backbone-config has 12'):
+        robustness(read_subject(str(classifier(tmp_path)), other_heads), archives)
+    with pytest.raises(UserError, match='does not fit the backbone of the config'):
+        robustness(read_subject(str(classifier(tmp_path, stored=False)), other_heads), archives)
+
+
+def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[str, str], tmp_path: Path) -> None:
+    subject = read_subject(str(classifier(tmp_path)))
+    for name, message in (('imagenet-a', 'of its 200 classes'), ('imagenet-c', 'folders are missing')):
+        with pytest.raises(UserError, match=message):
+            robustness(subject, archives | {name: archives['imagenet-r']})
+    for protocol, data, message in (
+        ('svm', 'voc07', r'no ImageSets/Main/test\.txt in'),
+        ('semi', 'in1k', r'10percent\.txt cannot be read'),
+        ('knn', 'in100', r'imagenet100\.txt is missing'),
+        ('knn', 'tinyimagenet', 'train is missing'),
+    ):
+        with pytest.raises(UserError, match=message):
+            plan(protocol, data=data, roots={data: archives['in1k']})

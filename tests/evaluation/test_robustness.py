@@ -1,8 +1,12 @@
 """Robustness measures: AlexNet against itself, masks and averages by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from evaluation.metric_pairs import incomplete_corruptions
+from pairs import run_pair
 
 from mixcl.datasets.imagenet_c import CORRUPTIONS, SEVERITIES
 from mixcl.errors import UserError
@@ -95,3 +99,9 @@ def test_every_setting_is_needed() -> None:
     metric = corruption_metric({('snow', 1): [True]})
     with pytest.raises(UserError, match='no image of some of the 75 settings'):
         metric.evaluate(1)
+
+
+def test_two_processes_refuse_together(tmp_path: Path) -> None:
+    """Neither waits for the other: mmengine computes in the first process only."""
+    messages = run_pair(incomplete_corruptions, tmp_path)
+    assert len(messages) == 2 and all('no image of some of the 75 settings' in message for message in messages)

@@ -6,7 +6,8 @@ import pytest
 
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError
-from mixcl.evaluation.selection import PROTOCOLS, data_of, find_config
+from mixcl.evaluation.adaptation import image_size
+from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 DATA = ('in1k', 'in100', 'cifar10', 'cifar100', 'tinyimagenet', 'digits', 'fashionmnist')
@@ -39,6 +40,33 @@ def test_the_most_special_config_is_taken(
     folder: Path, config_name: str | None, recipe: str | None, expected: str
 ) -> None:
     assert find_config(folder, 'linear', 'in1k', config_name, recipe).stem == expected
+
+
+RESNET, CIFAR = dict(type='mmpretrain.ResNet', depth=18), dict(type='mmpretrain.ResNet_CIFAR', depth=18)
+
+
+def test_families() -> None:
+    assert families_of(RESNET) == ('resnet',)
+    assert families_of(CIFAR) == ('resnet-cifar', 'resnet')
+    assert families_of(dict(type='ContrastiveViT')) == families_of(None) == ()
+
+
+@pytest.mark.parametrize(
+    ('protocol', 'recipe'), [('linear', None), ('finetune', None), ('semi', None), ('semi', '1percent')]
+)
+@pytest.mark.parametrize('data', DATA)
+@pytest.mark.parametrize('backbone', [RESNET, CIFAR], ids=['resnet', 'cifar'])
+def test_residual_networks_get_recipes_of_their_own(
+    protocol: str, recipe: str | None, data: str, backbone: dict
+) -> None:
+    for name in ('mine/r18_cifar10_x', None):
+        path = find_config(CONFIGS, protocol, data, name, recipe, families_of(backbone))
+        cfg = read_config(path)
+        assert cfg.optim_wrapper.optimizer.type == 'SGD' and 'LayerDecay' not in cfg.optim_wrapper.constructor
+        assert cfg.protocol.encoder == 'online'
+        assert cfg.data_preprocessor.num_classes == cfg.model.head.num_classes
+        if protocol != 'linear' and data in ('cifar10', 'cifar100'):
+            assert image_size(cfg) == (224 if backbone is RESNET else 32)
 
 
 @pytest.mark.parametrize(('data', 'recipe'), [('cifar10', None), ('in1k', 'x')])

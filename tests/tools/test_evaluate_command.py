@@ -102,6 +102,20 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
     assert [row['encoder'] for row in stored(tmp_path)] == ['online', 'target', 'online', 'online']
 
 
+def test_a_residual_network_of_any_name(tmp_path: Path) -> None:
+    config = tmp_path / 'mine.py'
+    config.write_text("default_scope = 'mixcl'\nmodel = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
+    result = evaluate(
+        'random', '--backbone-config', config, '--data', 'digits', '--protocols', 'finetune', 'semi',
+        '--work-dir', tmp_path, '--cfg-options', *training('finetune'), *training('semi'),
+        'finetune.train_dataloader.dataset.dataset.indices=128', 'semi.train_cfg.val_interval=1',
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr[-3000:]
+    rows = stored(tmp_path)
+    assert [Path(row['config']['path']).stem for row in rows] == ['resnet_digits'] * 2
+    assert all(0 < row['metrics']['accuracy/top1'] <= 100 for row in rows)
+
+
 def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path) -> None:
     result = evaluate(
         checkpoint, '--data', 'digits', '--protocols', 'linear', 'knn', '--work-dir', tmp_path,

@@ -127,7 +127,7 @@ def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def few_labels_of(imagenet: Path, work_dir: Path, list_file: str) -> subprocess.CompletedProcess:
     return run(
-        *('tools/train.py', 'configs/evaluation/semi/r50_in1k_1percent.py', '--data-root', imagenet),
+        *('tools/train.py', 'configs/evaluation/semi/resnet_in1k_1percent.py', '--data-root', imagenet),
         *('--work-dir', work_dir, '--cfg-options', *ONE_EPOCH, *SMALL_RESNET, 'train_dataloader.batch_size=4'),
         f'train_dataloader.dataset.dataset.list_file={list_file}',
         'train_dataloader.dataset.dataset.dataset.pipeline.1.scale=32',

@@ -10,7 +10,7 @@ from evaluation.archive_layouts import voc07
 from tools.command import run
 from tools.refusals import refusal
 
-SVM, LOW_SHOT = (f'configs/evaluation/{protocol}/r50_voc07.py' for protocol in ('svm', 'lowshot'))
+SVM, LOW_SHOT = (f'configs/evaluation/{protocol}/resnet_voc07.py' for protocol in ('svm', 'lowshot'))
 OPTIONS = (
     '--cfg-options', 'model.backbone.depth=18', 'test_dataloader.num_workers=0',
     'test_cfg.bank_dataloader.num_workers=0', 'test_dataloader.batch_size=16', 'test_evaluator.0.jobs=1',
@@ -48,10 +48,34 @@ def test_svm_on_one_and_on_two_processes(folder: Path, tmp_path: Path) -> None:
     assert together == pytest.approx(alone, abs=1e-6)
 
 
-def test_low_shot(folder: Path, tmp_path: Path) -> None:
-    found = metrics(tmp_path, *command(LOW_SHOT, folder, tmp_path, 'test_evaluator.0.shots=[1]'))
-    assert set(found) == {'online_lowshot1_map', 'online_lowshot1_map_std'}
-    assert 35 < found['online_lowshot1_map'] < 100
+def evaluated(folder: Path, work_dir: Path, *protocols: str) -> dict[str, dict]:
+    """Metrics by protocol of an untrained ResNet-18, from one command."""
+    config = work_dir / 'r18.py'
+    work_dir.mkdir()
+    config.write_text("default_scope = 'mixcl'\nmodel = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
+    options = [option for option in OPTIONS if not option.startswith(('--', 'model.'))]
+    result = run(
+        *('tools/evaluate.py', 'random', '--backbone-config', config, '--data', 'voc07', '--data-root', folder),
+        *('--protocols', *protocols, '--work-dir', work_dir, '--cfg-options', 'randomness.seed=1'),
+        *(f'{protocol}.{option}' for protocol in protocols for option in options),
+        *(['lowshot.test_evaluator.0.shots=[1]'] if 'lowshot' in protocols else []),
+    )
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    rows = json.loads((work_dir / 'results.json').read_text())
+    assert all(row['data'] == 'voc07' and '2x2' in row['protocol']['feature'] for row in rows)
+    return {row['protocol']['name']: row['metrics'] for row in rows}
+
+
+def test_one_command_for_both_and_difficult_objects_count_for_nothing(folder: Path, tmp_path: Path) -> None:
+    found = evaluated(folder, tmp_path / 'as_flagged', 'svm', 'lowshot')
+    assert set(found['svm']) == {'svm_map', 'svm_map_11_point'}
+    assert set(found['lowshot']) == {'lowshot1_map', 'lowshot1_map_std'}
+    assert 35 < found['lowshot']['lowshot1_map'] < 100
+    easy = shutil.copytree(folder, tmp_path / 'VOC2007')
+    for path in (easy / 'Annotations').iterdir():
+        path.write_text(path.read_text().replace('<difficult>1<', '<difficult>0<'))
+    # A class is now in 20 of 40 images, where it was in 16 of the 36 that counted.
+    assert evaluated(easy, tmp_path / 'all_easy', 'svm')['svm'] != found['svm']
 
 
 def test_what_does_not_fit(
@@ -60,8 +84,11 @@ def test_what_does_not_fit(
     without_test = shutil.copytree(folder, tmp_path / 'VOC2007')
     (without_test / 'ImageSets/Main/test.txt').unlink()
     few = r'class number 0 has 16 positive training image\(s\), but low-shot with 96 positives needs 96'
+    # Labels are known before any image is encoded, or even there.
+    without_images = shutil.copytree(folder, tmp_path / 'labels', ignore=shutil.ignore_patterns('*.jpg'))
     for config, root, message in (
-        (LOW_SHOT, folder, few),
+        (LOW_SHOT, without_images, few),
+        (SVM, without_images, 'none of 20 images tried in .* could be read'),
         (SVM, without_test, r'no ImageSets/Main/test\.txt in '),
         (SVM, tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
     ):

@@ -1,6 +1,6 @@
 # DINO and SDMP on DINO, ViT-S/16 on ImageNet-100: linear probe (SDMP, Table 11: 82.0 and 83.2).
 _base_ = [
-    '../../_base_/evaluation/datasets/in100_bilinear.py',
+    '../../_base_/evaluation/datasets/in100_dino.py',
     '../../_base_/evaluation/models/probe_vit-s16.py',
     '../../_base_/evaluation/recipes/linear_dino.py',
     '../../_base_/evaluation/runtime.py',

@@ -1,6 +1,6 @@
 # DINO and SDMP on DINO, ViT-S/16 on ImageNet-1K: linear probe (SDMP, Table 1: 76.0 and 76.4).
 _base_ = [
-    '../../_base_/evaluation/datasets/in1k_bilinear.py',
+    '../../_base_/evaluation/datasets/in1k_dino.py',
     '../../_base_/evaluation/models/probe_vit-s16.py',
     '../../_base_/evaluation/recipes/linear_dino.py',
     '../../_base_/evaluation/runtime.py',

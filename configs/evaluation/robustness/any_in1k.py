@@ -6,8 +6,8 @@ _base_ = [
 ]
 
 protocol = dict(name='robustness', version=1, classes='all 1000', crops='Resize 256, CenterCrop 224')
-# Twelve heads, as in MoCo v3. DINO's ViT-S has six, which weights do not tell: tools/evaluate.py takes the checkpoint's
-# own, with tools/test.py pass --cfg-options model.backbone.arch.num_heads=6.
+# The model is that of the checkpoint's own config, whose heads weights do not tell (twelve in MoCo v3's ViT-S, six in
+# DINO's); the one above only serves checkpoints without a config.
 # The test alone: the checkpoint is trained already.
 train_dataloader = None
 val_dataloader = None

@@ -1,10 +1,6 @@
 # DeiT-S on ImageNet-1K from scratch, 300 epochs (SDMP, Tables 1 and 2: 79.8).
-_base_ = [
-    '../../_base_/evaluation/datasets/in1k_randaugment.py',
-    '../../_base_/evaluation/models/classifier_vit-s16.py',
-    '../../_base_/evaluation/recipes/finetune_deit.py',
-    '../../_base_/evaluation/runtime_average.py',
-]
+_base_ = '../finetune/vit-s16_in1k_sdmp.py'
+
 model = dict(
     backbone=dict(
         _delete_=True,
@@ -19,6 +15,5 @@ model = dict(
         dict(type='Constant', layer='LayerNorm', val=1.0, bias=0.0),
     ],
 )
-train_dataloader = dict(sampler=dict(type='RepeatedKeyedSampler', repeats=3))
 train_cfg = dict(max_epochs=300)
 protocol = dict(name='supervised')

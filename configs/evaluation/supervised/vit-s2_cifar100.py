@@ -1,11 +1,5 @@
 # ViT-S/2 on CIFAR-100 from scratch, 300 epochs (APS, Table 2: 68.9). The recipe of APS' fine-tuning.
-_base_ = [
-    '../../_base_/evaluation/datasets/cifar100_randaugment.py',
-    '../../_base_/evaluation/models/classifier_vit-s2_aps.py',
-    '../../_base_/evaluation/recipes/finetune_aps.py',
-    '../../_base_/evaluation/runtime_average.py',
-]
-model = dict(head=dict(num_classes=100))
-train_dataloader = dict(batch_size=128)
+_base_ = '../finetune/vit-s2_cifar100_aps.py'
+
 train_cfg = dict(max_epochs=300)
 protocol = dict(name='supervised')

@@ -1,4 +1,4 @@
-# ResNet-50 on CIFAR-10, fine-tuned. Not from a paper.
+# ResNets with CIFAR's stem on CIFAR-10, fine-tuned. Not from a paper.
 _base_ = [
     '../../_base_/evaluation/datasets/cifar10_bilinear.py',
     '../../_base_/evaluation/models/classifier_r50.py',

@@ -1,4 +1,4 @@
-# ResNet-50 fine-tuned on 10 % of ImageNet-1K, the recipe of OpenSelfSup.
+# ResNets fine-tuned on 10 % of ImageNet-1K, the recipe of OpenSelfSup.
 _base_ = [
     '../../_base_/evaluation/datasets/in1k_bilinear.py',
     '../../_base_/evaluation/models/classifier_r50.py',

@@ -1,4 +1,4 @@
-# ResNet-50 on ImageNet-1K, fine-tuned. Not from a paper.
+# ResNets on ImageNet-1K, fine-tuned. Not from a paper.
 _base_ = [
     '../../_base_/evaluation/datasets/in1k_bilinear.py',
     '../../_base_/evaluation/models/classifier_r50.py',

@@ -1,4 +1,4 @@
-# ResNet-50 on TinyImageNet enlarged to 224 pixels, fine-tuned. Not from a paper.
+# ResNets on TinyImageNet enlarged to 224 pixels, fine-tuned. Not from a paper.
 _base_ = [
     '../../_base_/evaluation/datasets/tinyimagenet_bilinear.py',
     '../../_base_/evaluation/models/classifier_r50.py',

@@ -1,0 +1,12 @@
+# ResNets fine-tuned on 10 % of digits, evenly chosen from the classes. Not from a paper.
+_base_ = [
+    '../../_base_/evaluation/datasets/digits.py',
+    '../../_base_/evaluation/models/classifier_r50.py',
+    '../../_base_/evaluation/recipes/semi_resnet_small.py',
+    '../../_base_/evaluation/runtime.py',
+]
+model = dict(head=dict(num_classes=10))
+labelled = dict(type='LabelledSubset', share=0.1, seed=0, dataset=_base_.train_dataloader.dataset.dataset)
+train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(_delete_=True, **labelled)))
+auto_scale_lr = dict(base_batch_size=32)
+protocol = dict(share=0.1, seed=0)

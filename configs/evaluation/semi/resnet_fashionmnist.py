@@ -1,0 +1,11 @@
+# ResNets fine-tuned on 10 % of Fashion-MNIST, evenly chosen from the classes. Not from a paper.
+_base_ = [
+    '../../_base_/evaluation/datasets/fashionmnist.py',
+    '../../_base_/evaluation/models/classifier_r50.py',
+    '../../_base_/evaluation/recipes/semi_resnet_small.py',
+    '../../_base_/evaluation/runtime.py',
+]
+model = dict(head=dict(num_classes=10))
+labelled = dict(type='LabelledSubset', share=0.1, seed=0, dataset=_base_.train_dataloader.dataset.dataset)
+train_dataloader = dict(dataset=dict(dataset=dict(_delete_=True, **labelled)))
+protocol = dict(share=0.1, seed=0)

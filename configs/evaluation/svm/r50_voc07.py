@@ -1,5 +1,0 @@
-# Linear SVMs on VOC07, ResNet-50 (BSIM Table 1): 2x2x2048 values of the last map, as OpenSelfSup takes them.
-_base_ = './any_voc07.py'
-
-protocol = dict(feature='res5 pooled to 2x2x2048 (average, window 6, stride 1), L2-normalised')
-model = dict(feature=dict(type='PooledGrid', kernel=6, stride=1))
