@@ -15,6 +15,7 @@ from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
+from torch import nn
 
 from mixcl.configuration import (
     check_config,
@@ -33,10 +34,12 @@ from mixcl.engine.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.weights import (
     check_fits,
+    check_heads,
     check_resumable,
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
+    stored_config,
     weights_of,
 )
 
@@ -235,14 +238,19 @@ def build_runner(cfg: Config) -> Runner:
         runner._load_from, runner._resume = path, path is not None
     if checkpoint is not None:
         check_fits(runner.model, weights_of(checkpoint, path), path)
+        check_heads(_unwrapped(runner.model), stored_config(checkpoint, path), path)
         if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if checkpoint is None and cfg.get('train_cfg') is None:
-        (runner.model.module if is_model_wrapper(runner.model) else runner.model).init_weights()
+        _unwrapped(runner.model).init_weights()
     return runner
+
+
+def _unwrapped(model: nn.Module) -> nn.Module:
+    return model.module if is_model_wrapper(model) else model
 
 
 def _add_scale_switches(runner: Runner) -> None:
@@ -251,7 +259,7 @@ def _add_scale_switches(runner: Runner) -> None:
         runner.register_hook(ShardedStatesHook())
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
-        checkpoint_activations(runner.model.module if is_model_wrapper(runner.model) else runner.model, names)
+        checkpoint_activations(_unwrapped(runner.model), names)
         runner.logger.info(f'activations are computed twice instead of kept: {names}')
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 
+from mmengine.config import Config
 from torch import Tensor, nn
 
 from mixcl.backbones import FrozenFeatures
 from mixcl.errors import UserError
-from mixcl.weights.pretrained import PretrainedBackbone
+from mixcl.weights.pretrained import PretrainedBackbone, backbone_config
 
 MAX_NAMES = 3
 
@@ -50,7 +52,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     while isinstance(module, FrozenFeatures):
         module = module.backbone
     own, state = module.state_dict(), pretrained.state
-    reason = _misfit(own, state, new) or _other_heads(module, pretrained)
+    reason = _misfit(own, state, new) or _other_heads(module, pretrained.backbone)
     if reason is None:
         try:
             module.load_state_dict(state, strict=False)
@@ -95,11 +97,27 @@ def _resizable(name: str, own: Mapping[str, Tensor], state: Mapping[str, Tensor]
     return is_position and own[name].dim() == state[name].dim() == 3 and own[name].shape[2] == state[name].shape[2]
 
 
-def _other_heads(module: nn.Module, pretrained: PretrainedBackbone) -> str | None:
-    architecture = (pretrained.backbone or {}).get('arch')
+def check_heads(module: nn.Module, config: Config | None, path: str | Path) -> None:
+    """Raise :class:`UserError` if a model's backbone has other attention heads than in the config of its checkpoint.
+
+    The shapes of the weights are the same for any number of heads, the results are not.
+
+    Args:
+        module: the model; one without a ``backbone`` is not looked at.
+        config: that the checkpoint carries.
+        path: of the checkpoint, for the message.
+    """
+    backbone = getattr(module, 'backbone', None)
+    reason = None if backbone is None else _other_heads(backbone, backbone_config(config))
+    if reason is not None:
+        raise UserError(f'{path} does not fit the config: {reason}; use the config it was trained with')
+
+
+def _other_heads(module: nn.Module, config: Mapping | None) -> str | None:
+    architecture = (config or {}).get('arch')
     trained = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
     own = next((child.num_heads for child in module.modules() if hasattr(child, 'num_heads')), None)
-    if trained is None or own is None or trained == own:
+    if not isinstance(trained, int) or own in (None, trained):
         return None
     return f'it was trained with {trained} attention heads, the model has {own}'
 

@@ -69,11 +69,27 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     weights = weights_of(checkpoint, path)
     encoder = next((name for name in wanted if any(key.startswith(PREFIXES[name]) for key in weights)), wanted[-1])
     state = _backbone_state(weights, encoder, path)
-    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
-    meta = meta if isinstance(meta, Mapping) else {}
-    text, epochs = meta.get('cfg'), meta.get('epoch')
-    config = parse_config(text, str(path)) if isinstance(text, str) else None
+    config, epochs = stored_config(checkpoint, path), _meta(checkpoint).get('epoch')
     return PretrainedBackbone(str(path), encoder, state, config, backbone_config(config), epochs)
+
+
+def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
+    """The config that a checkpoint carries; None where it carries none.
+
+    Args:
+        checkpoint: as read.
+        path: of the file, for messages.
+
+    Raises:
+        UserError: if it is not one that mmengine wrote.
+    """
+    text = _meta(checkpoint).get('cfg')
+    return parse_config(text, str(path)) if isinstance(text, str) else None
+
+
+def _meta(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
+    return meta if isinstance(meta, Mapping) else {}
 
 
 def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) -> dict[str, Tensor]:

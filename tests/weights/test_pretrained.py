@@ -12,6 +12,7 @@ from mmpretrain.models.utils import resize_pos_embed
 from torch import Tensor, nn
 
 from mixcl.backbones import FrozenFeatures
+from mixcl.engine.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 from mixcl.weights.pretrained import backbone_config
@@ -152,6 +153,14 @@ def test_heads_show_in_no_shape_but_are_compared() -> None:
     with pytest.raises(UserError, match='it was trained with 4 attention heads, the model has 2'):
         load_backbone(vit(), pretrained)
     load_backbone(vit(num_heads=4), pretrained)
+
+
+def test_heads_are_compared_where_a_whole_model_is_loaded(checkpoint: Path, tmp_path: Path) -> None:
+    cfg = run_config(tmp_path, load_from=str(checkpoint), config_name='patchmix/tiny')
+    build_runner(cfg.copy())
+    cfg.model.backbone.arch.num_heads *= 2
+    with pytest.raises(UserError, match='attention heads, the model has'):
+        build_runner(cfg)
 
 
 def test_positions_are_resized_as_mmpretrain_does() -> None:
