@@ -31,9 +31,9 @@ class NonFiniteHook(Hook):
     """Keeps steps whose loss or gradient is infinite or NaN from reaching the weights, on all processes alike.
 
     The decision is made before the optimiser step, on the sum of what all processes found, so that either all take the
-    step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues and centres as they
-    were; schedules and the target encoder's average go on. Of the first failures a dump is written, which
-    ``tools/replay_step.py`` replays.
+    step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target
+    encoder as they were; schedules (also that of the target's momentum) go on, since they count steps of the run. Of
+    the first failures a dump is written, which ``tools/replay_step.py`` replays.
 
     Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business, which skips the
     step and lowers its scale; a failure is then a loss that is not finite, or a scale that has fallen below 1.
