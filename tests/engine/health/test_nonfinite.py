@@ -124,6 +124,17 @@ def test_a_skipped_step_leaves_no_trace_of_what_it_saw(tmp_path: Path, clean: Ru
     assert not torch.equal(weights(runner), weights(clean))
 
 
+def test_a_dump_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / 'nonfinite').touch()  # where its folder would be
+    runner = run_with(tmp_path, 'loss', **policy('skip'))
+    runner.train()
+    assert runner.iter == STEPS
+    (log,) = tmp_path.glob('*/*.log')
+    assert (
+        f'it is skipped on all processes (failure 1); no dump of it could be written to {tmp_path}' in log.read_text()
+    )
+
+
 def test_rollback_returns_to_the_last_snapshot(tmp_path: Path) -> None:
     runner = run_with(tmp_path, 'loss', **policy('rollback', snapshot_interval=3))
     runner.train()
@@ -313,6 +324,8 @@ def test_a_failure_of_one_process_is_a_failure_of_all(tmp_path: Path, place: str
         assert result.returncode == 0, result.stderr[-3000:]
         assert 'it is skipped on all processes (failure 1)' in result.stdout
         assert [file.name for file in finite_files(tmp_path / 'run')] == ['epoch_1.pth', 'step_3.pth']
+        replay = run('tools/replay_step.py', tmp_path / 'run/nonfinite/step_3_rank0.json')
+        assert (replay.returncode, 'everything was finite this time' in replay.stdout) == (1, True), replay.stderr
     else:
         assert result.returncode != 0
         assert result.stderr.count('error: step 3: the loss or the gradient is not finite') == 1
