@@ -40,7 +40,9 @@ def check_model(cfg: Config, processes: int) -> None:
     """
     with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
         with told_as_user_error('the model'):
-            model = MODELS.build(dict(cfg.model))
+            # As the Runner does, which hands the preprocessor of the top level to the model.
+            preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
+            model = MODELS.build({**preprocessor, **cfg.model})
         if cfg.get('train_cfg'):
             with told_as_user_error('optim_wrapper'):
                 build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))

@@ -19,6 +19,13 @@ def test_a_sound_config_and_what_it_changes() -> None:
     assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in result.stdout
 
 
+@pytest.mark.parametrize('name', ['evaluation/finetune/any_digits', 'evaluation/linear/any_digits', 'byol/r50_in1k'])
+def test_configs_of_other_kinds(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, name: str) -> None:
+    monkeypatch.setattr(sys, 'argv', [TOOL, f'configs/{name}.py', '--no-data'])
+    runpy.run_path(TOOL, run_name='__main__')
+    assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
+
+
 def test_another_base_and_several_processes() -> None:
     result = run(
         *(TOOL, 'configs/mixco/r18_tinyimagenet_mocov2.py', '--base', 'configs/mocov2/r18_tinyimagenet.py'),
