@@ -35,6 +35,11 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
+def local_part(tensor: Tensor) -> Tensor:
+    """This process's part of a tensor that may be spread over the processes, without a copy."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
 def replicated(tensor: Tensor) -> Tensor:
     """The same, in the form that can still be combined with tensors that are spread over the processes."""
     return (

@@ -23,10 +23,10 @@ class UserError(ValueError):
         super().__init__(message.rpartition('UserError: ')[2].strip())
 
 
-class RunStopped(Exception):
+class RunStopped(BaseException):
     """A run that ended before its last step because it was asked to, with everything saved.
 
-    The message says why and where it stands.
+    The message says why and where it stands. Like KeyboardInterrupt, it is no error that anyone on the way may handle.
     """
 
     exit_status = 85

@@ -6,6 +6,8 @@ the same key draw the same numbers, whatever the number of workers and whether o
 
 import hashlib
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -44,3 +46,15 @@ def seed_global_generators(*key: int | str) -> None:
     # torch.manual_seed would do both, but costs 40 microseconds where CUDA is not in use, several times per image.
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(seed)
+
+
+@contextmanager
+def undisturbed_generators() -> Iterator[None]:
+    """Put the global generators of python, numpy and torch's CPU back to where they were."""
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_rng_state(states[2])

@@ -1,6 +1,7 @@
 """Every test runs on one thread, since the suite runs two processes side by side, and leaves no trace for the next."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -14,7 +15,10 @@ torch.set_num_threads(1)
 def nothing_left_behind() -> Iterator[None]:
     """Put back what commands change that run inside the tests, and processes that later tests start would inherit."""
     path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)}
     yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     sys.path[:] = path
     os.chdir(folder)
     for name in set(os.environ) - set(environment):

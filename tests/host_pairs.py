@@ -3,6 +3,7 @@
 import hosts
 import torch
 from mmengine.model import MMDistributedDataParallel
+from mmpretrain.structures import DataSample
 from torch import Tensor
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
@@ -23,6 +24,8 @@ WHOLE = {
     'BSIM on SimSiam': hosts.simsiam(EVEN),
     'DINO': hosts.dino(),
     'SDMP on DINO': hosts.dino(EVEN),
+    'APS': hosts.aps(),
+    'APS without momentum': hosts.aps(target=dict(type='StopGrad')),
     'MoCo v2 on a ResNet': hosts.moco_v2(backbone='resnet'),
     'BSIM on MoCo v1 on a ResNet': hosts.moco_v1(EVEN, 'resnet'),
 }
@@ -47,6 +50,7 @@ FOUR = {
     'a queue behind a ResNet': hosts.moco_v2(backbone='resnet'),
     'negative cosine': hosts.byol(hosts.MIXERS['mixup']),
     'DINO': hosts.dino(hosts.MIXERS['region_swap']),
+    'sampled patches': hosts.aps(),
 }
 """One of each kind, for four processes."""
 
@@ -69,6 +73,10 @@ def crops(learner: ContrastiveLearner, rank: int) -> list[Tensor]:
     return hosts.crops(learner, BATCH, seed=rank)
 
 
+def samples(learner: ContrastiveLearner, rank: int) -> list[DataSample] | None:
+    return hosts.samples(learner, BATCH, seed=rank)
+
+
 def everything(rank: int) -> dict[str, dict]:
     """What one process of the pair finds, by name."""
     return {name: step(name, rank) for name in WHOLE | SLICED | LOCAL}
@@ -89,7 +97,7 @@ def step(name: str, rank: int) -> dict[str, dict[str, Tensor]]:
     learner = build(name)
     parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
     learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
-    losses = parallel(crops(learner, rank), mode='loss')
+    losses = parallel(crops(learner, rank), samples(learner, rank), mode='loss')
     learner.parse_losses(losses)[0].backward()
     return dict(
         losses={key: value.detach() for key, value in losses.items() if 'loss' in key},

@@ -5,9 +5,10 @@ crops 4x4.
 """
 
 import torch
+from mmpretrain.structures import DataSample
 from torch import Tensor
 
-from mixcl.algorithms import ContrastiveLearner
+from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
 from mixcl.registry import MODELS
 
 BACKBONES = dict(
@@ -154,6 +155,12 @@ def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     )
 
 
+def aps(**parts: object) -> dict:
+    """APS, whose encoders see some of the patches; see :func:`samples`."""
+    model = moco_v3() | dict(type='PatchSamplingLearner', objective=dict(type='InfoNCE', temperature=0.1))
+    return model | parts
+
+
 HOSTS = dict(moco_v1=moco_v1, moco_v2=moco_v2, moco_v3=moco_v3, simclr=simclr, byol=byol, simsiam=simsiam, dino=dino)
 
 MIXERS = dict(
@@ -187,6 +194,14 @@ def build(config: dict, **changes) -> ContrastiveLearner:
     model = MODELS.build(config | changes)
     model.init_weights()
     return model
+
+
+def samples(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[DataSample] | None:
+    """What the loader would deliver beside the crops: 5 of the 16 patches of both views, for a model that samples."""
+    if not isinstance(model, PatchSamplingLearner):
+        return None
+    random = torch.rand(batch, 2, 16, generator=torch.Generator().manual_seed(seed))
+    return [DataSample(tokens=tokens[:, :5]) for tokens in random.argsort(dim=2)]
 
 
 def crops(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[Tensor]:

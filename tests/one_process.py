@@ -14,18 +14,20 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 
 def whole_batch(learner: ContrastiveLearner, processes: int) -> dict[str, Stream]:
     """The streams of all processes, each mixed within its process, one after the other."""
-    names = learner.query_names | learner.key_names
-    parts = [
-        learner.recipe.build(host_pairs.crops(learner, rank), names, StepKey(SEED, STEP, rank))
-        for rank in range(processes)
-    ]
-    return {
-        name: Stream(
-            torch.cat([part[name].images for part in parts]),
-            Composition.cat([part[name].composition for part in parts]),
-        )
-        for name in parts[0]
-    }
+    parts = []
+    for rank in range(processes):
+        learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+        parts.append(learner.build_streams(host_pairs.crops(learner, rank), host_pairs.samples(learner, rank)))
+    learner.begin_step(StepKey(SEED, STEP, 0), PROGRESS)
+    return {name: joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def joined(parts: list[Stream]) -> Stream:
+    return Stream(
+        torch.cat([part.images for part in parts]),
+        Composition.cat([part.composition for part in parts]),
+        None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
+    )
 
 
 def by_parts(learner: ContrastiveLearner, processes: int) -> None:

@@ -7,12 +7,16 @@ Exit status: 0 if a run could start, 2 otherwise, with one sentence.
 
 import argparse
 
-from mmengine.config import Config, DictAction
+from mmengine.config import Config
+from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import check_data_roots, check_files, schedule_notes
+from mixcl.configuration import OverrideAction, check_data_roots, check_files, schedule_notes
 from mixcl.configuration.difference import base_of, difference
+from mixcl.encoders.shuffled_ema import ShuffledEMA
+from mixcl.engine.activation_checkpointing import checkpoint_activations
 from mixcl.engine.launch import read_config
+from mixcl.engine.trial import told_as_user_error, try_hooks, try_schedules, try_views
 from mixcl.errors import UserError, reported_to_user
 from mixcl.registry import MODELS
 
@@ -24,7 +28,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--processes', type=int, default=1, help='how many will train, for batches and queues')
     parser.add_argument('--no-data', action='store_true', help='do not look for the data folders')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
 
 
@@ -34,17 +38,22 @@ def check_model(cfg: Config, processes: int) -> None:
     Raises:
         UserError: if it cannot be built, or the batch does not fit.
     """
-    try:
-        with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
-            model = MODELS.build(dict(cfg.model))
-    except UserError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
-        raise UserError(f'the model cannot be built: {" ".join(str(error).split())}') from error
+    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
+        with told_as_user_error('the model'):
+            # As the Runner does, which hands the preprocessor of the top level to the model.
+            preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
+            model = MODELS.build({**preprocessor, **cfg.model})
+        if cfg.get('train_cfg'):
+            with told_as_user_error('optim_wrapper'):
+                build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))
+    if cfg.get('activation_checkpointing') is not None:
+        checkpoint_activations(model, cfg.activation_checkpointing)
     batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
     if batch_size is None or not hasattr(model, 'recipe'):
         return
-    model.target.check_batch(batch_size)
+    if processes > 1 and isinstance(model.target, ShuffledEMA):
+        model.target.groups = 1  # each process is a group then
+    try_views(cfg, model)
     for name, queue in model.memory.items():
         keys = processes * batch_size * model.recipe.views.get(queue.fed_by, 0)
         if keys > queue.size:
@@ -52,6 +61,12 @@ def check_model(cfg: Config, processes: int) -> None:
                 f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step of {processes} '
                 'process(es); raise it or lower train_dataloader.batch_size'
             )
+
+
+def _plain_wrapper(optim_wrapper: dict) -> dict:
+    """The optimiser without loss scaling, which a machine without a GPU refuses though another may train with it."""
+    shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
+    return {name: optim_wrapper[name] for name in shared if name in optim_wrapper}
 
 
 def batch_lines(cfg: Config, processes: int) -> list[str]:
@@ -86,6 +101,8 @@ def main() -> None:
     check_files(cfg)
     if not args.no_data:
         check_data_roots(cfg)
+    try_hooks(cfg)
+    try_schedules(cfg)
     check_model(cfg, args.processes)
     print('\n'.join(['what it changes in its base:', *difference(base, cfg.to_dict())]))
     print('\n'.join(batch_lines(cfg, args.processes)))

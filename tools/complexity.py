@@ -11,8 +11,7 @@ for MoCo v3 and PatchMix, and are a tenth above it for DINO on ViT-T.
 import argparse
 from pathlib import Path
 
-from mmengine.config import DictAction
-
+from mixcl.configuration import OverrideAction
 from mixcl.engine.complexity import Complexity, SyntheticIteration, measure
 from mixcl.engine.launch import read_config, use_mixed_precision
 from mixcl.engine.smoke import shrink_to_smoke
@@ -77,7 +76,7 @@ def main() -> None:
     parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the median is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
     parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     args = parser.parse_args()
     cfg = read_config(args.config, args.cfg_options)
     if args.smoke:

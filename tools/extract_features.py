@@ -16,12 +16,13 @@ from typing import Any
 
 import mmengine
 import torch
-from mmengine.config import Config, DictAction
+from mmengine.config import Config
 from mmengine.dataset import BaseDataset
 from mmengine.model import BaseModel
 from mmengine.registry import DefaultScope
 
 from mixcl import __version__
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.extraction import extract_to_files
@@ -62,7 +63,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--encoder', choices=ENCODERS, default='online', help='which encoder of the checkpoint')
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.backbones')
     parser.add_argument(
-        '--feature-options', nargs='+', action=DictAction, default={}, metavar='NAME=VALUE', help='such as blocks=4'
+        '--feature-options', nargs='+', action=OverrideAction, default={}, metavar='NAME=VALUE', help='such as blocks=4'
     )
     parser.add_argument('--image-size', type=int, metavar='PIXELS', help='for --images: resize and crop to this size')
     parser.add_argument(

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import torch
-from mmengine.config import DictAction
 from mmengine.runner import Runner
 
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import build_runner, read_config
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
@@ -25,7 +25,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--config', default=str(CONFIG), help='another small config with labels')
     parser.add_argument('--work-dir', default='work_dirs/quickstart')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
 
 

@@ -10,6 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import torch
+
 from mixcl.engine.health.dump import read_dump
 from mixcl.engine.health.replay import replay_step
 from mixcl.errors import UserError, reported_to_user
@@ -21,8 +23,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description='Repeat a training step that failed.')
     parser.add_argument('dump', help='nonfinite/step_<step>_rank<rank>.json of a work dir')
     parser.add_argument('--checkpoint', help='weights to start from; default those stored beside the dump')
-    parser.add_argument('--device', default='cpu', help='cpu or cuda')
+    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu', help='where to compute')
     args = parser.parse_args()
+    if args.device == 'cuda' and not torch.cuda.is_available():
+        raise UserError('--device cuda: PyTorch finds no GPU here; use --device cpu')
     dump = read_dump(args.dump)
     print(f'step {dump.step} of {dump.config_name}, process {dump.rank} of {dump.world_size}, seed {dump.seed}')
     print(f'losses before: {", ".join(f"{loss:.4g}" for loss in dump.last_losses)}')

@@ -8,9 +8,10 @@ of a frozen backbone, on the backbone in any checkpoint; 'random' stands for one
 import argparse
 import os
 
-from mmengine.config import Config, DictAction
+from mmengine.config import Config
 from mmengine.fileio import dump
 
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import (
     be_patient,
     build_runner,
@@ -38,7 +39,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     parser.add_argument(
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
     )

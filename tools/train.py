@@ -7,8 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from mmengine.config import DictAction
-
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import (
     build_runner,
     default_work_dir,
@@ -19,6 +18,7 @@ from mixcl.engine.launch import (
     use_pretrained,
 )
 from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.engine.stop_signals import stop_outside_of_training
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
 from mixcl.weights import ENCODERS, allow_pickle
@@ -61,7 +61,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--cfg-options',
         nargs='+',
-        action=DictAction,
+        action=OverrideAction,
         metavar='NAME=VALUE',
         help='override values of the config, for example model.mixer.num_mix=2 train_cfg.max_epochs=100',
     )
@@ -72,6 +72,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_arguments()
+    stop_outside_of_training()
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     if cfg.get('train_cfg') is None:

@@ -11,9 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mmengine.config import DictAction
-
-from mixcl.configuration import check_data_roots
+from mixcl.configuration import OverrideAction, check_data_roots
 from mixcl.datasets.verification import paths_of_config, paths_of_folder, verify_images
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError, reported_to_user
@@ -25,7 +23,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--out', default='unreadable_images.txt', help='text file for the list of unreadable images')
     parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
 
 
@@ -43,6 +41,9 @@ def main() -> None:
     args = parse_arguments()
     if args.workers < 1:
         raise UserError(f'--workers must be at least 1, not {args.workers}')
+    out = Path(args.out)
+    if out.is_dir() or not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
+        raise UserError(f'--out {args.out} cannot be written: give the name of a file in a folder that is there')
     paths = find_paths(args)
     if not paths:
         print('nothing to check: the data sets of this config lie in memory')
@@ -55,7 +56,7 @@ def main() -> None:
     print(f'{len(paths) - len(unreadable)} of {len(paths)} images can be read')
     if unreadable:
         lines = ''.join(f'{note.path}\t{note.kind}\t{note.reason}\n' for note in unreadable)
-        Path(args.out).write_text(lines, encoding='utf-8')
+        out.write_text(lines, encoding='utf-8', errors='surrogateescape')  # names of files need not be UTF-8
         print(f'the others are listed in {args.out}')
         sys.exit(1)
 

@@ -5,8 +5,7 @@
 
 import argparse
 
-from mmengine.config import DictAction
-
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import default_work_dir, read_config
 from mixcl.errors import UserError, reported_to_user
 
@@ -19,7 +18,7 @@ def main() -> None:
     parser.add_argument('--num-images', type=int, default=8, help='how many test images to draw')
     parser.add_argument('--score-threshold', type=float, default=0.3, help='leave out detections below this score')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     args = parser.parse_args()
     if not 0 <= args.score_threshold <= 1:
         raise UserError(f'--score-threshold is a share between 0 and 1, not {args.score_threshold}')

@@ -5,9 +5,7 @@
 
 import argparse
 
-from mmengine.config import DictAction
-
-from mixcl.configuration import check_data_roots
+from mixcl.configuration import OverrideAction, check_data_roots
 from mixcl.engine.launch import read_config
 from mixcl.engine.smoke import shrink_to_smoke
 from mixcl.errors import reported_to_user
@@ -22,7 +20,7 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=0, help='of the random draws')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, metavar='NAME=VALUE', help='override values')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     args = parser.parse_args()
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     if args.smoke:

@@ -157,14 +157,15 @@ class ContrastiveLearner(BaseModel):
         self._key = key
         self.objective.begin_step(progress)
 
-    def end_step(self, progress: float, epochs: int) -> dict[str, float]:
+    def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
         """Let the target encoder follow after an optimiser step; returns values for the log.
 
         Args:
             progress: share of the run that is over, in (0, 1].
             epochs: length of the run.
+            taken: whether the step changed the weights; see :meth:`TargetEncoder.update`.
         """
-        return self.target.update(self.backbone, self.neck, progress, epochs)
+        return self.target.update(self.backbone, self.neck, progress, epochs, taken)
 
     # ----- one step -----
 

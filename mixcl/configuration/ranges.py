@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-AT_LEAST_1 = ('at least 1', lambda value: value >= 1)
-NOT_NEGATIVE = ('0 or more', lambda value: value >= 0)
-ABOVE_0 = ('above 0', lambda value: value > 0)
-SHARE = ('between 0 and 1', lambda value: 0 <= value <= 1)
+AT_LEAST_1 = ('a whole number at least 1', lambda value: value >= 1 and value == int(value))
+INTERVAL = ('a whole number at least 1, or -1 for never', lambda value: value == -1 or AT_LEAST_1[1](value))
+NOT_NEGATIVE = ('a number 0 or more', lambda value: value >= 0)
+ABOVE_0 = ('a number above 0', lambda value: value > 0)
+SHARE = ('a number between 0 and 1', lambda value: 0 <= value <= 1)
 
 RANGES = {
     **dict.fromkeys(
@@ -27,9 +28,11 @@ RANGES = {
             'num_mix',
             'out_channels',
             'patch_size',
+            'val_interval',
         ),
         AT_LEAST_1,
     ),
+    'interval': INTERVAL,
     **dict.fromkeys(('begin', 'lr', 'num_workers', 'warmup', 'weight_decay'), NOT_NEGATIVE),
     **dict.fromkeys(('max_norm', 'temperature'), ABOVE_0),
     **dict.fromkeys(('attn_drop_rate', 'drop_path_rate', 'drop_rate', 'momentum', 'prob', 'smoothing'), SHARE),
@@ -43,8 +46,8 @@ def expected_range(key: str | int, value: Any) -> str | None:
         return None
     words, allowed = RANGES[key]
     if isinstance(value, str):
-        return f'a number {words}, not a text'
-    return None if math.isfinite(value) and allowed(value) else f'a number {words}'
+        return f'{words}, not a text'
+    return None if math.isfinite(value) and allowed(value) else words
 
 
 def uneven_heads(node: Mapping[str, Any]) -> bool:

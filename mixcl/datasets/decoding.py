@@ -1,6 +1,8 @@
 """From the bytes of a file to 8-bit BGR pixels, with a note of what had to be converted."""
 
 import io
+import os
+import stat
 
 import cv2
 import mmcv
@@ -28,6 +30,8 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     Raises:
         UnreadableImage: if it is missing, may not be read, or is empty.
     """
+    if _is_no_file(path):
+        raise UnreadableImage(path, 'a device or a pipe, not a file', 'no image')
     try:
         content = fileio.get(path, backend_args=backend_args)
     except OSError as error:
@@ -35,6 +39,15 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     if not content:
         raise UnreadableImage(path, 'the file is empty', 'empty')
     return content
+
+
+def _is_no_file(path: str) -> bool:
+    """Reading from a pipe would wait for ever."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False  # missing, or on a remote file system; the reader says so
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def decode(content: bytes, path: str) -> tuple[np.ndarray, str | None]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from mixcl.distributed import local_part
 from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
 from mixcl.registry import TARGET_ENCODERS
@@ -48,13 +49,17 @@ class TargetEncoder(nn.Module, ABC):
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
         """Start again from the online weights (after their initialisation). Nothing to do without own weights."""
 
-    def update(self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int) -> dict[str, float]:
+    def update(
+        self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int, taken: bool | Tensor = True
+    ) -> dict[str, float]:
         """Follow the online weights after an optimiser step.
 
         Args:
             backbone, neck: the online encoder.
             progress: share of the run that is over after this step, in (0, 1].
             epochs: length of the run.
+            taken: whether the step changed the online weights; a target does not move after one that was refused. A
+                float scalar, 0 or 1, where only the device knows.
 
         Returns:
             Values for the log.
@@ -156,11 +161,16 @@ class EMA(TargetEncoder):
         return self.final_momentum - (self.final_momentum - self.momentum) * (1 + math.cos(math.pi * progress)) / 2
 
     @torch.no_grad()
-    def update(self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int) -> dict[str, float]:
+    def update(
+        self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int, taken: bool | Tensor = True
+    ) -> dict[str, float]:
         momentum = self.momentum_at(progress, epochs)
         online = [*backbone.parameters(), *neck.parameters()]
         own = [*self.backbone.parameters(), *self.neck.parameters()]
-        get_ema_multi_avg_fn(momentum)(own, online, None)
+        if isinstance(taken, Tensor):
+            follow_if(taken, own, online, 1 - momentum)
+        elif taken:
+            get_ema_multi_avg_fn(momentum)(own, online, None)
         return dict(ema_momentum=momentum)
 
 
@@ -173,6 +183,12 @@ class EpochwiseEMA(EMA):
 
     def momentum_at(self, progress: float, epochs: int) -> float:
         return super().momentum_at(math.floor(progress * epochs + 1e-9) / epochs, epochs)
+
+
+def follow_if(taken: Tensor, own: list[Tensor], online: list[Tensor], share: float) -> None:
+    """Move tensors by a share of the way to others, or not at all, as a scalar on their device says (1 or 0)."""
+    for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
+        target.lerp_(source, (share * taken).to(target.dtype))
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:

@@ -31,6 +31,7 @@ from mixcl.engine.duration import seconds_of
 from mixcl.engine.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.sharded_states import ShardedStatesHook
 from mixcl.engine.sharding import MMFullyShardedDataParallel
+from mixcl.engine.trial import told_as_user_error, try_schedules, try_views
 from mixcl.errors import UserError
 from mixcl.weights import (
     check_fits,
@@ -218,6 +219,9 @@ def build_runner(cfg: Config) -> Runner:
             loader.persistent_workers = False
         if not torch.cuda.is_available():
             loader.pin_memory = False  # torch would warn at every loader
+    _make_folder(cfg.work_dir)
+    if cfg.get('train_cfg'):
+        try_schedules(cfg)
     path = cfg.get('load_from')
     checkpoint = read_checkpoint(path) if path else None
     try:
@@ -231,6 +235,11 @@ def build_runner(cfg: Config) -> Runner:
             f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
         ) from error
     _add_scale_switches(runner)
+    if cfg.get('train_cfg'):
+        # The Runner would build it later, when the data have been read.
+        with told_as_user_error('optim_wrapper'):
+            runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
+        try_views(cfg, runner.model.module if is_model_wrapper(runner.model) else runner.model)
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
         path = _agreed_newest_checkpoint(cfg.work_dir)
@@ -251,6 +260,15 @@ def build_runner(cfg: Config) -> Runner:
 
 def _unwrapped(model: nn.Module) -> nn.Module:
     return model.module if is_model_wrapper(model) else model
+
+
+def _make_folder(work_dir: str) -> None:
+    try:
+        Path(work_dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f'the work dir {work_dir} cannot be made: {error.strerror}; choose another one with --work-dir'
+        ) from error
 
 
 def _add_scale_switches(runner: Runner) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
+from mixcl.errors import RunStopped
+
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 """Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``."""
 
@@ -48,6 +50,25 @@ class StopSignals:
             if os.environ.get('RANK', '0') == '0':
                 # print is not safe within a handler
                 os.write(2, b'\nfinishing the step and saving; Ctrl-C again ends at once\n')
+
+
+def stop_outside_of_training() -> None:
+    """From now on let SIGTERM and SIGUSR1 end this program by RunStopped wherever :class:`StopSignals` is not at work.
+
+    A batch system may send them while a large folder is being listed, and shall requeue the job then, too.
+    """
+    owner = os.getpid()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != owner:  # a process that was forked has nothing to continue
+            os.kill(os.getpid(), number)
+            return
+        name = signal.Signals(number).name
+        raise RunStopped(f'stopped by {name} outside of the training steps: the same command with --resume continues')
+
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, stop)
 
 
 def shield_workers(loader: DataLoader) -> None:

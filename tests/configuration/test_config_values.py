@@ -20,18 +20,21 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 @pytest.mark.parametrize(
     ('override', 'message'),
     [
-        ({'train_dataloader.batch_size': 0}, 'train_dataloader.batch_size=0 must be a number at least 1'),
+        ({'train_dataloader.batch_size': 0}, 'train_dataloader.batch_size=0 must be a whole number at least 1'),
         (
             {'train_dataloader.batch_size': '64'},
-            "train_dataloader.batch_size='64' must be a number at least 1, not a text",
+            "train_dataloader.batch_size='64' must be a whole number at least 1, not a text",
         ),
+        ({'train_dataloader.batch_size': 1.5}, 'batch_size=1.5 must be a whole number at least 1'),
+        ({'train_cfg.val_interval': 0}, 'train_cfg.val_interval=0 must be a whole number at least 1'),
+        ({'default_hooks.logger.interval': 0}, 'logger.interval=0 must be a whole number at least 1, or -1 for never'),
         ({'train_dataloader.num_workers': -1}, 'num_workers=-1 must be a number 0 or more'),
         ({'optim_wrapper.optimizer.lr': -1e-3}, 'optim_wrapper.optimizer.lr=-0.001 must be a number 0 or more'),
         ({'optim_wrapper.optimizer.lr': float('nan')}, 'lr=nan must be'),
-        ({'train_cfg.max_epochs': 0}, 'train_cfg.max_epochs=0 must be a number at least 1'),
+        ({'train_cfg.max_epochs': 0}, 'train_cfg.max_epochs=0 must be a whole number at least 1'),
         ({'model.target.momentum': 1.5}, 'model.target.momentum=1.5 must be a number between 0 and 1'),
         ({'model.target.final_momentum': 'one'}, "model.target.final_momentum='one' must be a number"),
-        ({'model.mixer.num_mix': 2.5}, 'model.mixer.num_mix=2.5 must be an integer'),
+        ({'model.mixer.num_mix': 2.5}, 'model.mixer.num_mix=2.5 must be a whole number at least 1'),
         ({'model.swap_views': [1]}, 'model.swap_views=\\[1\\] must be a number'),
         ({'model.terms': 3}, 'model.terms=3 must be a list'),
         (

@@ -54,7 +54,7 @@ def view_hashes(loader: DataLoader, epoch: int) -> list[tuple[int, int, str]]:
     ]
 
 
-def two_epochs(num_workers: int = 0, persistent: bool = False, first: int = 0) -> list[list[tuple[int, int, str]]]:
+def epochs_of_views(num_workers: int = 0, persistent: bool = False, first: int = 0) -> list[list[tuple[int, int, str]]]:
     dataset = synthetic()
     loader = DataLoader(
         dataset,
@@ -64,27 +64,27 @@ def two_epochs(num_workers: int = 0, persistent: bool = False, first: int = 0) -
         persistent_workers=persistent,
         collate_fn=default_collate,
     )
-    return [view_hashes(loader, epoch) for epoch in (first, first + 1)]
+    return [view_hashes(loader, epoch) for epoch in range(first, 3)]
 
 
 @pytest.mark.parametrize(('num_workers', 'persistent'), [(1, False), (1, True), (4, False), (4, True)])
 def test_views_do_not_depend_on_the_workers(num_workers: int, persistent: bool) -> None:
-    assert two_epochs(num_workers, persistent) == two_epochs()
+    assert epochs_of_views(num_workers, persistent) == epochs_of_views()
 
 
 def test_every_view_differs_between_epochs_and_views() -> None:
-    first, second = two_epochs()
-    assert len({entry[2] for entry in first + second}) == 2 * 2 * 24
+    first, second, third = epochs_of_views()
+    assert len({entry[2] for entry in first + second + third}) == 3 * 2 * 24
     assert sorted(entry[:2] for entry in first) == sorted(entry[:2] for entry in second)
     assert [entry[0] for entry in first] != [entry[0] for entry in second]
 
 
 def test_resumed_run_sees_the_second_epoch_of_an_uninterrupted_one() -> None:
-    assert two_epochs(first=1)[0] == two_epochs()[1]
+    assert epochs_of_views(first=1)[0] == epochs_of_views()[1]
 
 
 def test_views_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    (alone, _), dataset = two_epochs(), synthetic()
+    (alone, *_), dataset = epochs_of_views(), synthetic()
     together = []
     for rank in range(2):
         monkeypatch.setattr('mixcl.datasets.keyed.get_dist_info', lambda rank=rank: (rank, 2))

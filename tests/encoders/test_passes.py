@@ -1,10 +1,11 @@
 """Which rows share a forward pass and batch statistics."""
 
+import hosts
 import pytest
 import torch
 from torch import Tensor, nn
 
-from mixcl.encoders import Shared, StopGrad
+from mixcl.encoders import Shared, StopGrad, passes
 from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
 
@@ -55,6 +56,27 @@ def test_heads_share_statistics_within_a_group_of_different_sizes() -> None:
 def test_a_group_of_which_some_streams_are_needed() -> None:
     given = inputs(joint=[('view1', 'mix1'), ('view2', 'local')])
     assert given.only({'local', 'view1', 'mix1'}).groups() == [['view1', 'mix1'], ['local']]
+
+
+@pytest.mark.parametrize('host', ['moco_v3', 'dino', 'simclr'])
+def test_one_batch_for_all_streams_is_one_batch_for_each(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """Losses and gradients, of a transformer whose heads have batch statistics, in float32."""
+    first = hosts.build(hosts.HOSTS[host](hosts.MIXERS['cutmix']))
+    second = hosts.build(hosts.HOSTS[host](hosts.MIXERS['cutmix']))
+    second.load_state_dict(first.state_dict())
+    found = []
+    for model, separate in ((first, False), (second, True)):
+        rows = []
+        model.backbone.register_forward_pre_hook(lambda _, inputs, rows=rows: rows.append(len(inputs[0])))
+        monkeypatch.setattr(passes, 'has_batch_norm', lambda module, separate=separate: separate)
+        losses = model([crop.float() for crop in hosts.crops(model, 6)], mode='loss')
+        model.parse_losses(losses)[0].backward()
+        gradients = {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
+        found.append((losses, gradients, len(rows)))
+    (merged, gradients, few), (apart, other_gradients, many) = found
+    assert few < many
+    torch.testing.assert_close(merged, apart, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(gradients, other_gradients, rtol=1e-5, atol=1e-5)
 
 
 def test_vectors_per_token_are_refused() -> None:

@@ -162,5 +162,5 @@ def test_runs_read_only_as_many_images_as_they_have_batches(tmp_path: Path, monk
     transform: Callable = SampledPatchPair.transform
     monkeypatch.setattr(SampledPatchPair, 'transform', lambda self, r: calls.append(1) or transform(self, r))
     run(tmp_path, train_cfg__max_epochs=1)
-    checked_at_the_start = 2
+    checked_at_the_start = 3  # one of them a synthetic image
     assert len(calls) == checked_at_the_start + STEPS_PER_EPOCH * BATCH_SIZE

@@ -128,10 +128,10 @@ def test_the_target_follows_once_per_optimiser_step(tmp_path: Path) -> None:
             optimizer, end_step = runner.optim_wrapper.optimizer, runner.model.end_step
             optimizer.register_step_post_hook(lambda *_: events.append('optimiser'))
 
-            def listened(share: float, epochs: int) -> dict:
+            def listened(share: float, *rest: object) -> dict:
                 events.append('target')
                 progress.append(share)
-                return end_step(share, epochs)
+                return end_step(share, *rest)
 
             runner.model.end_step = listened
 

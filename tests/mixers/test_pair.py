@@ -60,7 +60,7 @@ def test_the_middle_of_an_odd_flipped_batch_is_itself():
     torch.testing.assert_close(mixtures.target(mixtures).dense(3), expected)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     config=st.sampled_from(EVERY),
     pairing=st.sampled_from(PAIRINGS),

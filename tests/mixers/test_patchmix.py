@@ -86,7 +86,7 @@ def test_rank_offset():
     torch.testing.assert_close(mix.target(views, start=3).dense(6)[2], row({5: 0.5, 3: 0.5}, 6))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_mixer_agrees_with_a_triple_loop(data):
     batch, num_mix, patch = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))

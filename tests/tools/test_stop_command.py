@@ -84,6 +84,21 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert_continues(again.stdout, step, STEPS_PER_EPOCH)
 
 
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_before_training_begins(tmp_path: Path, number: signal.Signals) -> None:
+    """While the config is read, which takes a minute here."""
+    (tmp_path / 'slow.py').write_text(
+        f"import time\nprint('reading', flush=True)\ntime.sleep(60)\n_base_ = '{ROOT}/{DIGITS}'"
+    )
+    process = start('tools/train.py', tmp_path / 'slow.py', '--work-dir', tmp_path / 'run')
+    while 'reading' not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    status, output = ended(process)
+    assert status == 85, output[-3000:]
+    assert output.splitlines()[-1].startswith(f'stopped by {number.name} outside of the training steps: ')
+
+
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Two processes; sixteen steps per epoch."""
     return start_script('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)

@@ -1,6 +1,7 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
 import itertools
+import os
 import re
 import runpy
 import sys
@@ -90,6 +91,38 @@ def test_a_checkpoint_of_another_architecture(
     assert run_here(monkeypatch, *arguments, options=['model.neck.hidden_channels=256']) == 2
     (line,) = error_lines(capfd.readouterr().err)
     assert 'another architecture' in line and 'neck.fc0.weight is (512, 96) in the file and (256, 96)' in line
+
+
+class Payload:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple:
+        return os.mkdir, (str(self.marker),)
+
+
+@pytest.mark.parametrize('way', ['resume', 'newest', 'load_from', 'init_cfg', 'test'])
+def test_a_malicious_pickle(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path, way: str
+) -> None:
+    path, marker = tmp_path / 'epoch_1.pth', tmp_path / 'ran'
+    torch.save(dict(state_dict=dict(weight=torch.zeros(2)), meta=dict(iter=1), extra=Payload(marker)), path)
+    init = ('model.backbone.init_cfg.type=Pretrained', f'model.backbone.init_cfg.checkpoint={path}')
+    arguments, options = dict(
+        resume=(('tools/train.py', DIGITS, '--resume', path), ()),
+        newest=(('tools/train.py', DIGITS, '--resume'), ()),
+        load_from=(('tools/train.py', DIGITS), (f'load_from={path}',)),
+        init_cfg=(('tools/train.py', DIGITS), init),
+        test=(('tools/test.py', DIGITS, path), ()),
+    )[way]
+    assert run_here(monkeypatch, *arguments, '--work-dir', tmp_path, options=options) == 2
+    captured = capfd.readouterr()
+    (line,) = error_lines(captured.err)
+    assert 'holds more than tensors and plain values (posix.mkdir)' in (captured.out if way == 'newest' else line)
+    assert ('none of the 1 checkpoint(s)' in line) == (way == 'newest')
+    assert not marker.exists()
 
 
 def test_evaluating_what_cannot_be_evaluated(

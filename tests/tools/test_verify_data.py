@@ -1,6 +1,7 @@
 """tools/verify_data.py, and a whole run, on files with every kind of fault."""
 
 import io
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -104,6 +105,17 @@ def test_a_folder_with_every_fault(tmp_path: Path) -> None:
     assert '1 CMYK: readable' in result.stdout
 
 
+def test_pipes_are_not_waited_for_and_names_need_not_be_unicode(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / 'images', 2, [])
+    os.mkfifo(folder / 'pipe.jpg')
+    name = b'\xff\xfe.jpg'
+    (Path(os.fsdecode(os.fsencode(folder) + b'/' + name))).write_bytes(b'no image')
+    result = run(TOOL, folder, '--out', tmp_path / 'bad.txt', '--workers', 1, timeout=60)
+    assert result.returncode == 1, result.stderr
+    listed = (tmp_path / 'bad.txt').read_bytes()
+    assert b'pipe.jpg\tno image\ta device or a pipe, not a file' in listed and name in listed
+
+
 def test_a_sound_folder_and_a_config(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / 'images', 3, [])
     result = run(TOOL, 'configs/patchmix/vit-s16_folder.py', '--data-root', folder, '--out', tmp_path / 'bad.txt')
@@ -118,6 +130,8 @@ def test_a_sound_folder_and_a_config(tmp_path: Path) -> None:
         (['/nowhere/at/all'], 'neither a folder nor a config'),
         (['configs/patchmix/vit-s16_folder.py', '--data-root', '/nowhere'], 'does not exist'),
         (['configs', '--workers', 0], '--workers must be at least 1'),
+        (['configs', '--out', '/nowhere/bad.txt'], '--out /nowhere/bad.txt cannot be written'),
+        (['configs', '--out', 'docs'], '--out docs cannot be written'),
     ],
 )
 def test_mistakes(arguments: list, message: str) -> None:

@@ -41,6 +41,7 @@ class StepDump:
     Attributes:
         config_name: of the run.
         config: its resolved text.
+        config_folder: where it lay; modules that it imports may lie there, too.
         step: index of the training iteration whose optimiser step was due.
         seed: of the run; with step and rank, the key of everything random in the step.
         rank, world_size: which process this was, of how many.
@@ -60,6 +61,7 @@ class StepDump:
     last_losses: list[float]
     gradients: list[str] = field(default_factory=list)
     weights: str | None = None
+    config_folder: str = ''
 
 
 def record_batch(runner: Runner, batch_idx: int, data_batch: dict) -> BatchRecord:
@@ -78,6 +80,7 @@ def write_dump(runner: Runner, batches: list[BatchRecord], last_losses: list[flo
     dump = StepDump(
         config_name=Path(runner.cfg.filename or runner.experiment_name).stem,
         config=runner.cfg.pretty_text,
+        config_folder=str(Path(runner.cfg.filename).resolve().parent) if runner.cfg.filename else '',
         step=step,
         seed=runner.seed,
         rank=get_rank(),
@@ -98,8 +101,13 @@ def _write_weights(runner: Runner, path: Path) -> str | None:
     if is_main_process():
         model = runner.model.module if is_model_wrapper(runner.model) else runner.model
         partial = path.with_suffix('.partial')
-        torch.save(dict(state_dict=model.state_dict()), partial)
-        os.replace(partial, path)
+        try:
+            with open(partial, 'wb') as file:
+                torch.save(dict(state_dict=model.state_dict()), file)
+            os.replace(partial, path)
+        except (OSError, RuntimeError) as error:  # torch's writer says the latter of a full disk
+            partial.unlink(missing_ok=True)
+            raise OSError(str(error)) from error
     return path.name
 
 

@@ -31,9 +31,9 @@ class NonFiniteHook(Hook):
     """Keeps steps whose loss or gradient is infinite or NaN from reaching the weights, on all processes alike.
 
     The decision is made before the optimiser step, on the sum of what all processes found, so that either all take the
-    step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues and centres as they
-    were; schedules and the target encoder's average go on. Of the first failures a dump is written, which
-    ``tools/replay_step.py`` replays.
+    step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target
+    encoder as they were; schedules (also that of the target's momentum) go on, since they count steps of the run. Of
+    the first failures a dump is written, which ``tools/replay_step.py`` replays.
 
     Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business, which skips the
     step and lowers its scale; a failure is then a loss that is not finite, or a scale that has fallen below 1.
@@ -190,8 +190,7 @@ class NonFiniteHook(Hook):
         what = f'step {step}: the loss or the gradient is not finite'
         where = ''
         if self.failures <= MOST_DUMPS:
-            path = write_dump(self._runner, batches, torch.stack(list(self._losses)).tolist(), gradients)
-            where = f'; replay it with tools/replay_step.py {path}'
+            where = self._dumped(batches, gradients)
         if self.policy == 'raise' or self._recent_failures >= self.max_failures:
             number = f' (failure {self._recent_failures} of at most {self.max_failures})'
             count = '' if self.policy == 'raise' else number
@@ -206,6 +205,13 @@ class NonFiniteHook(Hook):
             )
         else:
             logger.warning(f'{what}; it is skipped on all processes (failure {self.failures}){where}')
+
+    def _dumped(self, batches: list[BatchRecord], gradients: list[str]) -> str:
+        try:
+            path = write_dump(self._runner, batches, torch.stack(list(self._losses)).tolist(), gradients)
+        except OSError as error:  # a full disk must not end a run that can go on
+            return f'; no dump of it could be written to {self._runner.work_dir} ({error.strerror or error})'
+        return f'; replay it with tools/replay_step.py {path}'
 
     def _note_good_step(self) -> None:
         if self.policy != 'rollback':  # which counts until the next snapshot

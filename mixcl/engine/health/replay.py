@@ -2,6 +2,7 @@
 
 import copy
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def replay_step(path: str | Path, checkpoint: str | Path | None = None, device: 
         raise UserError(f'no weights were stored with {path}; give a checkpoint')
     if not all(key for batch in dump.batches for key in batch.keys):
         raise UserError(f'the samples of {path} were not made by KeyedDataset, so they cannot be made again')
-    cfg = Config.fromstring(dump.config, '.py')
+    cfg = _config_of(dump, path)
     with DefaultScope.overwrite_default_scope('mixcl'):
         model, dataset = _build_model(cfg), DATASETS.build(cfg.train_dataloader.dataset)
         state = read_state_dict(weights)
@@ -78,6 +79,16 @@ def replay_step(path: str | Path, checkpoint: str | Path | None = None, device: 
     losses = [_replay_batch(model, optim_wrapper, dataset, dump, batch) for batch in dump.batches]
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
     return Replay(losses, non_finite(gradients), len(gradients))
+
+
+def _config_of(dump: StepDump, path: str | Path) -> Config:
+    if dump.config_folder and dump.config_folder not in sys.path:
+        sys.path.insert(0, dump.config_folder)
+    try:
+        return Config.fromstring(dump.config, '.py')
+    except Exception as error:  # a config is a program, and may raise anything
+        reason = ' '.join(str(error).split())
+        raise UserError(f'the config stored in {path} cannot be read: {type(error).__name__}: {reason}') from error
 
 
 def _build_model(cfg: Config) -> nn.Module:

@@ -23,23 +23,35 @@ from mixcl.errors import UserError
 FAILING = 7
 """A step in the second of two epochs of five steps."""
 
+STEPS = 2 * STEPS_PER_EPOCH
 PLACES = ('loss', 'gradient', 'input')
 
 
 class Weights(Hook):
-    """A copy of the trained weights after every step."""
+    """A copy of the trained weights, and of the target encoder's, after every step."""
 
     priority = 'VERY_LOW'
 
     def __init__(self) -> None:
         self.after: dict[int, torch.Tensor] = {}
+        self.target_after: dict[int, torch.Tensor] = {}
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
         self.after[runner.iter] = weights(runner)
+        self.target_after[runner.iter] = weights(runner, trained=False)
 
 
-def weights(runner: Runner) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in runner.model.parameters() if p.requires_grad])
+def weights(runner: Runner, trained: bool = True) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in runner.model.parameters() if p.requires_grad == trained])
+
+
+def assert_the_target_stands(runner: Runner, failing: int = FAILING) -> None:
+    """At the step that was refused, as the weights that it follows do; and at no other."""
+    recorded = runner.recorded
+    for step in range(2, STEPS - 1):  # at first the rate of the warm-up is 0, at last the momentum 1
+        still = torch.equal(recorded.target_after[step], recorded.target_after[step - 1])
+        assert still == torch.equal(recorded.after[step], recorded.after[step - 1]) == (step == failing), step
+    assert len(runner.message_hub.get_scalar('train/ema_momentum').data[0]) == STEPS, 'its schedule goes on'
 
 
 def distance(one: Runner, other: Runner) -> float:
@@ -103,12 +115,24 @@ def test_a_skipped_step_leaves_no_trace_of_what_it_saw(tmp_path: Path, clean: Ru
         runner.train()
         assert torch.equal(runner.recorded.after[FAILING], runner.recorded.after[FAILING - 1])
         assert torch.equal(runner.recorded.after[FAILING - 1], clean.recorded.after[FAILING - 1])
+        assert_the_target_stands(runner)
         assert runner.message_hub.get_scalar('train/nonfinite_steps').current() == 1
         assert [file.name for file in finite_files(tmp_path / place)] == ['epoch_1.pth', 'epoch_2.pth', 'step_7.pth']
         ends.append(runner.model.state_dict())
     for name, tensor in ends[0].items():
         assert torch.equal(tensor, ends[1][name]) and torch.equal(tensor, ends[2][name]), name
     assert not torch.equal(weights(runner), weights(clean))
+
+
+def test_a_dump_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / 'nonfinite').touch()  # where its folder would be
+    runner = run_with(tmp_path, 'loss', **policy('skip'))
+    runner.train()
+    assert runner.iter == STEPS
+    (log,) = tmp_path.glob('*/*.log')
+    assert (
+        f'it is skipped on all processes (failure 1); no dump of it could be written to {tmp_path}' in log.read_text()
+    )
 
 
 def test_rollback_returns_to_the_last_snapshot(tmp_path: Path) -> None:
@@ -119,6 +143,9 @@ def test_rollback_returns_to_the_last_snapshot(tmp_path: Path) -> None:
     assert torch.equal(after[FAILING], after[5])
     assert not torch.equal(after[FAILING - 1], after[5])
     assert not torch.equal(after[FAILING + 1], after[FAILING])
+    target_after = runner.recorded.target_after
+    assert torch.equal(target_after[FAILING], target_after[5])
+    assert not torch.equal(target_after[FAILING - 1], target_after[5])
     finite_files(tmp_path)
 
 
@@ -142,6 +169,7 @@ def test_a_fused_optimizer_holds_back_everything_after_the_failure(tmp_path: Pat
     # Read after the step of index 3; nothing has moved since the failure.
     assert sorted(runner.recorded.after) == [0, 1, 2]
     assert torch.equal(weights(runner), clean.recorded.after[0])
+    assert torch.equal(weights(runner, trained=False), clean.recorded.target_after[0])
     assert read_dump(tmp_path / 'failing/nonfinite/step_1_rank0.json').step == 1
 
 
@@ -152,6 +180,7 @@ def test_a_fused_optimizer_skips_on_the_device(tmp_path: Path, clean: Runner, pl
     fused = run_with(tmp_path / 'fused', place, **FUSED, **policy('skip', interval=4))
     fused.train()
     assert torch.equal(fused.recorded.after[FAILING], fused.recorded.after[FAILING - 1])
+    assert_the_target_stands(fused)
     # Adam's first steps enlarge rounding; the step that was skipped matters far more.
     assert distance(fused, at_once) < 0.1 * distance(clean, at_once)
     assert fused.message_hub.get_scalar('train/nonfinite_steps').current() == 1
@@ -165,6 +194,8 @@ def test_a_fused_rollback(tmp_path: Path) -> None:
     after = runner.recorded.after
     assert torch.equal(after[4], after[2])
     assert not torch.equal(after[3], after[2]) and not torch.equal(after[5], after[4])
+    target_after = runner.recorded.target_after
+    assert torch.equal(target_after[4], target_after[2]) and not torch.equal(target_after[5], target_after[4])
 
 
 @pytest.fixture
@@ -177,12 +208,19 @@ def loss_scaling(monkeypatch: pytest.MonkeyPatch) -> dict:
 
 @pytest.mark.parametrize('fused', [False, True])
 def test_overflow_of_scaled_gradients_is_left_to_the_scaler(tmp_path: Path, loss_scaling: dict, fused: bool) -> None:
-    scale = dict(init_scale=2.0**127, growth_interval=1000)
+    """Found and lost again: after two good steps the scale doubles, which is too much."""
+    scale = dict(init_scale=2.0**120, growth_interval=2)
     runner = run_with(
         tmp_path, None, **loss_scaling, optim_wrapper__loss_scale=scale, optim_wrapper__optimizer__fused=fused
     )
     runner.train()
-    assert 1 < runner.optim_wrapper.loss_scaler.get_scale() < 2.0**127
+    assert 1 < runner.optim_wrapper.loss_scaler.get_scale() < 2.0**120
+    recorded = runner.recorded
+    moved, followed = (
+        [step for step in range(1, STEPS - 1) if not torch.equal(after[step], after[step - 1])]
+        for after in (recorded.after, recorded.target_after)
+    )
+    assert moved == followed and moved != list(range(moved[0], STEPS - 1)), 'overflow after the first good steps, too'
     assert 'train/nonfinite_steps' not in runner.message_hub.log_scalars
     finite_files(tmp_path)
 
@@ -195,6 +233,7 @@ def test_a_loss_that_is_not_finite_under_scaling(tmp_path: Path, loss_scaling: d
     runner.train()
     assert runner.message_hub.get_scalar('train/nonfinite_steps').current() == 1
     assert torch.equal(runner.recorded.after[FAILING], runner.recorded.after[FAILING - 1])
+    assert_the_target_stands(runner)
     finite_files(tmp_path)
 
 
@@ -285,6 +324,8 @@ def test_a_failure_of_one_process_is_a_failure_of_all(tmp_path: Path, place: str
         assert result.returncode == 0, result.stderr[-3000:]
         assert 'it is skipped on all processes (failure 1)' in result.stdout
         assert [file.name for file in finite_files(tmp_path / 'run')] == ['epoch_1.pth', 'step_3.pth']
+        replay = run('tools/replay_step.py', tmp_path / 'run/nonfinite/step_3_rank0.json')
+        assert (replay.returncode, 'everything was finite this time' in replay.stdout) == (1, True), replay.stderr
     else:
         assert result.returncode != 0
         assert result.stderr.count('error: step 3: the loss or the gradient is not finite') == 1

@@ -1,0 +1,110 @@
+"""Building the parts of a run for trial, so that what is wrong with them is said before data are read."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from mmengine.config import Config, ConfigDict
+from mmengine.optim import OptimWrapper
+from mmengine.registry import DefaultScope
+from torch import nn
+
+from mixcl.algorithms import ContrastiveLearner
+from mixcl.datasets import KeyedDataset
+from mixcl.errors import UserError
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import HOOKS, PARAM_SCHEDULERS
+
+IMAGE_SIDE = 64
+"""Of the synthetic image, which every pipeline crops to its own size."""
+
+STEPS_PER_EPOCH = 100
+"""Of the schedules on trial; how many there are depends on the data."""
+
+
+def try_hooks(cfg: Config) -> None:
+    """Build every hook of a config.
+
+    Raises:
+        UserError: for the first that cannot be built.
+    """
+    named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
+    named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
+    for place, hook in named.items():
+        if isinstance(hook, dict):
+            settings = {name: value for name, value in hook.items() if name != 'priority'}
+            _attempt(place, lambda settings=settings: HOOKS.build(settings), cfg)
+
+
+def try_schedules(cfg: Config) -> None:
+    """Build the schedules of a config for an optimiser of their own.
+
+    Raises:
+        UserError: for the first that cannot be built.
+    """
+    schedules = cfg.get('param_scheduler') or []
+    for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
+        _attempt(f'param_scheduler[{number}]', lambda schedule=schedule: _schedule(schedule, cfg), cfg)
+
+
+def try_views(cfg: Config, model: nn.Module) -> None:
+    """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
+
+    Nothing is done for models of other kinds, and where the images are not those of a ``KeyedDataset``.
+
+    Raises:
+        UserError: if there can be no such views, or the model cannot use them.
+    """
+    loader = cfg.get('train_dataloader')
+    if not isinstance(model, ContrastiveLearner) or loader is None:
+        return
+    if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
+        return
+    images = dict(
+        type='SyntheticImages', num_images=2, image_size=IMAGE_SIDE, pipeline=_innermost(loader.dataset).pipeline
+    )
+    with undisturbed_generators():
+        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
+    crops = sample['inputs']
+    model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size)
+
+
+@contextmanager
+def told_as_user_error(what: str) -> Iterator[None]:
+    """Let whatever a class says of its arguments become one sentence.
+
+    Raises:
+        UserError: for errors of wrong arguments.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, ArithmeticError) as error:
+        raise UserError(f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())}') from error
+
+
+def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
+    with told_as_user_error(place), DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
+        return build()
+
+
+def _schedule(schedule: ConfigDict, cfg: Config) -> None:
+    # As the Runner does, which knows the number of steps.
+    settings = dict(schedule)
+    optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
+    by_epoch, convert = settings.setdefault('by_epoch', True), settings.pop('convert_to_iter_based', False)
+    epochs = (cfg.get('train_cfg') or {}).get('max_epochs', 1)
+    settings.setdefault('end', epochs if by_epoch else epochs * STEPS_PER_EPOCH)
+    if not convert:
+        PARAM_SCHEDULERS.build(settings, default_args=dict(optimizer=optim_wrapper))
+        return
+    if not by_epoch:
+        raise UserError('a schedule with by_epoch=False counts steps already; leave out convert_to_iter_based')
+    factory = PARAM_SCHEDULERS.get(settings.pop('type'))
+    factory.build_iter_from_epoch(optimizer=optim_wrapper, **settings, epoch_length=STEPS_PER_EPOCH)
+
+
+def _innermost(dataset: ConfigDict) -> ConfigDict:
+    return _innermost(dataset.dataset) if 'dataset' in dataset else dataset
