@@ -10,7 +10,7 @@ import argparse
 from mmengine.config import Config, DictAction
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import check_data_roots, check_files, schedule_notes
+from mixcl.configuration import check_data_roots, check_files, check_metric_files, schedule_notes
 from mixcl.configuration.difference import base_of, difference
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError, reported_to_user
@@ -86,6 +86,7 @@ def main() -> None:
     check_files(cfg)
     if not args.no_data:
         check_data_roots(cfg)
+        check_metric_files(cfg, 'val_evaluator')
     check_model(cfg, args.processes)
     print('\n'.join(['what it changes in its base:', *difference(base, cfg.to_dict())]))
     print('\n'.join(batch_lines(cfg, args.processes)))

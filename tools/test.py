@@ -11,6 +11,7 @@ import os
 from mmengine.config import Config, DictAction
 from mmengine.fileio import dump
 
+from mixcl.configuration import check_metric_files
 from mixcl.engine.launch import (
     be_patient,
     build_runner,
@@ -91,6 +92,7 @@ def main() -> None:
     if args.allow_pickle:
         allow_pickle()
     be_patient(cfg)
+    check_metric_files(cfg, 'test_evaluator')
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     metrics = runner.test()
