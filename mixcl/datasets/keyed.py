@@ -89,8 +89,9 @@ class KeyedDataset(Dataset):
 
     The key lies in the pipeline's results as ``sample_key``, for :class:`KeyedMultiView`. In the place of an image that
     raises :class:`UnreadableImage`, or of which the pipeline leaves nothing (it returns None, as where a crop has no
-    object), other images are tried, in an order that is a function of the key. The packed ``data_samples`` has a meta field ``sample_key``, and where there is something to tell ``unreadable`` (the files
-    that were replaced) and ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
+    object), other images are tried, in an order that is a function of the key. The packed ``data_samples`` has a meta
+    field ``sample_key``, and where there is something to tell ``unreadable`` (the files that were replaced) and
+    ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
 
     Args:
         dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of such, or its config.
@@ -178,8 +179,8 @@ class KeyedDataset(Dataset):
     def _explain(self, failures: list[ImageNote]) -> str:
         if not failures:
             return (
-                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {self._parts[0].data_root}; check '
-                'the annotations, or transforms that drop objects'
+                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {self._parts[0].data_root}; '
+                'check the annotations, or transforms that drop objects'
             )
         path, _, reason = failures[0]
         folder = self._parts[0].data_root or os.path.dirname(path)

@@ -105,6 +105,7 @@ def test_the_old_goes_only_when_the_new_is_there(tmp_path: Path, monkeypatch: py
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let one file find no room."""
+
     @contextmanager
     def full(path: Path, **options: object) -> Iterator[BinaryIO]:
         with written_whole(path, **options) as file:

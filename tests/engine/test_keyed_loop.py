@@ -142,7 +142,7 @@ def test_a_resumed_run_by_steps_ends_where_the_uninterrupted_one_does(
 
 
 def test_a_run_by_steps_stops_in_time(tmp_path: Path) -> None:
-    with pytest.raises(RunStopped, match='stopped by the time limit after step 0 of 12: everything is saved in .*iter_0'):
+    with pytest.raises(RunStopped, match=r'the time limit after step 0 of 12: everything is saved in .*iter_0'):
         trained(by_steps(tmp_path, train_cfg=dict(max_seconds=0)))
 
 
