@@ -1,26 +1,48 @@
 """Files that appear whole or not at all."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+UNFINISHED = '.part'
+"""Ending of a file that is being written; what a kill leaves behind."""
+
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+def written_whole(path: str | Path, before_replacing: Callable[[], object] = lambda: None) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes its name, and the place of an earlier one, once it is complete on the disk.
 
-    After an error the earlier file is as it was. Folders are made where they are missing.
+    So at every moment either the old content or all of the new one is there, also after a kill or a power cut. After
+    an error the earlier file is as it was. Folders are made where they are missing.
+
+    Args:
+        path: of the file.
+        before_replacing: called when the new content is on the disk, and the earlier file still in its place.
+
+    Raises:
+        OSError: if there is no room or no permission.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f'{path.name}.part')
+    unfinished = path.with_name(path.name + UNFINISHED)
     try:
-        with open(part, 'wb') as file:
+        with open(unfinished, 'wb') as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        before_replacing()
+        os.replace(unfinished, path)
     finally:
-        part.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

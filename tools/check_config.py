@@ -11,7 +11,13 @@ from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import OverrideAction, check_data_roots, check_files, schedule_notes
+from mixcl.configuration import (
+    OverrideAction,
+    check_data_roots,
+    check_files,
+    check_metric_files,
+    schedule_notes,
+)
 from mixcl.configuration.difference import base_of, difference
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.engine.activation_checkpointing import checkpoint_activations
@@ -101,6 +107,7 @@ def main() -> None:
     check_files(cfg)
     if not args.no_data:
         check_data_roots(cfg)
+        check_metric_files(cfg, 'val_evaluator')
     try_hooks(cfg)
     try_schedules(cfg)
     check_model(cfg, args.processes)

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 import torch
-from mmengine.config import DictAction
 from mmengine.dist import get_world_size, is_main_process
 from mmengine.logging import print_log
 
 import mixcl
+from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import RANDOM, be_patient, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
@@ -49,7 +49,7 @@ def parse_arguments() -> argparse.Namespace:
                         help='folder of the data set, or of another one by its name: voc07=DIR')  # fmt: skip
     parser.add_argument('--rerun', action='store_true', help='evaluate again what is finished')
     parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast; features stay in float32')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
                         help='override values, of every config or of one protocol')  # fmt: skip
     parser.add_argument(
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'

@@ -11,7 +11,7 @@ import os
 from mmengine.config import Config
 from mmengine.fileio import dump
 
-from mixcl.configuration import OverrideAction
+from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.launch import (
     be_patient,
     build_runner,
@@ -109,6 +109,7 @@ def main() -> None:
         allow_pickle()
     use_weights(cfg, args)
     be_patient(cfg)
+    check_metric_files(cfg, 'test_evaluator')
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     metrics = runner.test()

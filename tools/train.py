@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from mixcl.configuration import OverrideAction
+from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.launch import (
     build_runner,
     default_work_dir,
@@ -104,6 +104,7 @@ def main() -> None:
         raise UserError(
             f'--encoder {args.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
         )
+    check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, args.launcher)
     runner = build_runner(cfg)
     if args.smoke and runner.rank == 0 and cfg.model.get('streams'):

@@ -2,6 +2,6 @@
 
 from mixcl.configuration.check import check_config
 from mixcl.configuration.data_roots import check_data_roots, set_data_root
-from mixcl.configuration.files import check_files
+from mixcl.configuration.files import check_files, check_metric_files
 from mixcl.configuration.overrides import OverrideAction, check_overrides
 from mixcl.configuration.schedule_lengths import schedule_notes

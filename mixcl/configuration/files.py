@@ -22,6 +22,22 @@ def check_files(cfg: Config) -> None:
         _check(str(cfg.load_from), 'load_from')
 
 
-def _check(file: str, place: str) -> None:
+def check_metric_files(cfg: Config, section: str) -> None:
+    """Check that the annotation files which metrics read exist; the Runner would open them only after the images.
+
+    Args:
+        cfg: the whole config.
+        section: whose metrics, ``'val_evaluator'`` or ``'test_evaluator'``.
+
+    Raises:
+        UserError: names the first file that is missing, and its place in the config.
+    """
+    for path, node in walk(cfg.get(section), (section,)):
+        if isinstance(node, Mapping) and node.get('ann_file'):
+            advice = 'put it there or pass --data-root DIR'
+            _check(str(node['ann_file']), f'{readable(path)}.ann_file', 'annotation file', advice)
+
+
+def _check(file: str, place: str, kind: str = 'checkpoint file', advice: str = 'correct the path') -> None:
     if '://' not in file and not Path(file).expanduser().is_file():
-        raise UserError(f'there is no checkpoint file {file} ({place}); correct the path')
+        raise UserError(f'there is no {kind} {file} ({place}); {advice}')

@@ -5,11 +5,12 @@ a sample looks like depends neither on the number of workers or processes, nor o
 """
 
 import os
-from collections.abc import Iterator, Sized
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Sized
 from typing import NamedTuple
 
 import torch
-from mmengine.dataset import BaseDataset
+from mmengine.dataset import BaseDataset, ConcatDataset
 from mmengine.dist import get_dist_info, sync_random_seed
 from torch.utils.data import Dataset, Sampler
 
@@ -42,6 +43,7 @@ class KeyedSampler(Sampler[SampleKey]):
         shuffle: a new order every epoch; else ascending.
 
     Attributes:
+        dataset: as given, for batch samplers that look at its annotations.
         seed: may be overwritten before an epoch, for example by a resumed run.
         start: how many keys of this process's share to leave out, where a run continues within an epoch.
 
@@ -50,6 +52,7 @@ class KeyedSampler(Sampler[SampleKey]):
     """
 
     def __init__(self, dataset: Sized, seed: int | None = None, shuffle: bool = True) -> None:
+        self.dataset = dataset
         self.num_images = len(dataset)
         self.rank, self.world_size = get_dist_info()
         self.seed = sync_random_seed() if seed is None else seed
@@ -85,12 +88,13 @@ class KeyedDataset(Dataset):
     """Runs a data set's pipeline with all global generators started from the sample's key.
 
     The key lies in the pipeline's results as ``sample_key``, for :class:`KeyedMultiView`. In the place of an image that
-    raises :class:`UnreadableImage`, other images are tried, in an order that is a function of the key. The packed
-    ``data_samples`` has a meta field ``sample_key``, and where there is something to tell ``unreadable`` (the files
-    that were replaced) and ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
+    raises :class:`UnreadableImage`, or of which the pipeline leaves nothing (it returns None, as where a crop has no
+    object), other images are tried, in an order that is a function of the key. The packed ``data_samples`` has a meta
+    field ``sample_key``, and where there is something to tell ``unreadable`` (the files that were replaced) and
+    ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
 
     Args:
-        dataset: a data set of mmpretrain's or mmengine's kind, or its config.
+        dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of such, or its config.
 
     Raises:
         UserError: if the data set cannot be loaded or is empty.
@@ -100,7 +104,7 @@ class KeyedDataset(Dataset):
         # Lazily, so that full_init can tell what went wrong while loading.
         lazily = {'lazy_init': True}
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
-        if not isinstance(self.dataset, BaseDataset):
+        if not all(isinstance(part, BaseDataset) for part in self._parts):
             raise UserError(
                 f'KeyedDataset was given a {type(self.dataset).__name__}, which has no pipeline of its own: '
                 'give it a data set derived from mmengine.dataset.BaseDataset'
@@ -109,7 +113,7 @@ class KeyedDataset(Dataset):
 
     def full_init(self) -> None:
         """Load the annotations, if that was not done yet; what stops other libraries becomes one sentence."""
-        name, folder = type(self.dataset).__name__, self.dataset.data_root
+        name, folder = type(self.dataset).__name__, self._parts[0].data_root
         try:
             self.dataset.full_init()
         except UserError:
@@ -126,8 +130,16 @@ class KeyedDataset(Dataset):
         """The wrapped data set's, for example the class names."""
         return self.dataset.metainfo
 
+    @property
+    def _parts(self) -> Sequence[Dataset]:
+        return self.dataset.datasets if isinstance(self.dataset, ConcatDataset) else [self.dataset]
+
     def __len__(self) -> int:
         return len(self.dataset)
+
+    def get_data_info(self, key: SampleKey | int) -> dict:
+        """The annotation of the image that a key names."""
+        return self.dataset.get_data_info(key.index if isinstance(key, SampleKey) else key)
 
     def __getitem__(self, key: SampleKey | int) -> dict:
         """The packed sample of a key; an integer stands for ``SampleKey(0, 0, integer)``.
@@ -144,6 +156,8 @@ class KeyedDataset(Dataset):
             except UnreadableImage as error:
                 failures.append(error.note)
                 continue
+            if packed is None:
+                continue
             notes = dict(sample_key=key, unreadable=failures, converted=conversions)
             if 'data_samples' in packed:
                 packed['data_samples'].set_metainfo({name: value for name, value in notes.items() if value})
@@ -156,14 +170,20 @@ class KeyedDataset(Dataset):
         others = torch.randperm(len(self), generator=generator(*key, 'substitute'))[:MAX_ATTEMPTS].tolist()
         yield from [index for index in others if index != key.index][: MAX_ATTEMPTS - 1]
 
-    def _sample(self, key: SampleKey, index: int, conversions: list[ImageNote]) -> dict:
+    def _sample(self, key: SampleKey, index: int, conversions: list[ImageNote]) -> dict | None:
         seed_global_generators(*key, 'sample')
         info = self.dataset.get_data_info(index)
-        return self.dataset.pipeline({**info, 'sample_key': key, 'conversions': conversions})
+        part = bisect_right(self.dataset.cumulative_sizes, index) if len(self._parts) > 1 else 0
+        return self._parts[part].pipeline({**info, 'sample_key': key, 'conversions': conversions})
 
     def _explain(self, failures: list[ImageNote]) -> str:
+        if not failures:
+            return (
+                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {self._parts[0].data_root}; '
+                'check the annotations, or transforms that drop objects'
+            )
         path, _, reason = failures[0]
-        folder = self.dataset.data_root or os.path.dirname(path)
+        folder = self._parts[0].data_root or os.path.dirname(path)
         return (
             f'none of {len(failures)} images tried in {folder} could be read; the first: {path} ({reason}); '
             'check the files or give another folder'

@@ -33,6 +33,6 @@ class RepeatedKeyedSampler(KeyedSampler):
 
     def __iter__(self) -> Iterator[SampleKey]:
         order = self._order()
-        for place in range(self.rank, len(self) * self.world_size, self.world_size):
+        for place in range(self.rank, len(self) * self.world_size, self.world_size)[self.start :]:
             epoch = self.epoch * self.repeats + place % self.repeats
             yield SampleKey(self.seed, epoch, order[place // self.repeats])

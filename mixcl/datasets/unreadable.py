@@ -47,7 +47,7 @@ class UnreadableImage(Exception):
 
 
 class NoReadableImage(UserError):
-    """Every image that was tried in the place of an unreadable one is unreadable as well.
+    """An image that cannot be read, and none takes its place: all that were tried are unreadable, or none may.
 
     A loader worker hands an error on as its class, called with the text of the worker's traceback. The sentence at
     the end of that text is the whole message, so that the user reads the same whatever the number of workers.

@@ -5,9 +5,11 @@ installs what is missing. Nothing else in mixcl imports mmdet or the compiled op
 """
 
 import mixcl.detection.requirements
+from mixcl.detection.batches import KeyedAspectRatioBatchSampler
 from mixcl.detection.datasets import CocoDetection, VOCDetection
 from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
 from mixcl.detection.layer_decay import DetectorLayerDecayConstructor
+from mixcl.detection.nonfinite import DetectorNonFiniteHook
 from mixcl.detection.precise_batch_norm import PreciseBatchNormHook
 from mixcl.detection.rpn_head import FullPrecisionRPNHead
 from mixcl.detection.shared_head import PretrainedSharedHeadHook

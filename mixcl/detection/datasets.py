@@ -7,6 +7,7 @@ from pathlib import Path
 from mmdet.datasets import CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
 
+from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -38,8 +39,21 @@ class _CompleteCOCO(COCO):
         return ids
 
 
+class _EveryImage:
+    """A data set that is tested on as it is; :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images."""
+
+    def prepare_data(self, index: int) -> dict | None:
+        try:
+            return super().prepare_data(index)
+        except UnreadableImage as error:
+            raise NoReadableImage(
+                f'the image {error} cannot be read, and a test needs every image; repair the file, or take it out of '
+                f'{self.ann_file}'
+            ) from error
+
+
 @DATASETS.register_module()
-class CocoDetection(CocoDataset):
+class CocoDetection(_EveryImage, CocoDataset):
     """``mmdet.CocoDataset`` that refuses incomplete data.
 
     mmdet skips classes that an annotation file lacks, and numbers classes by their order in that file, whatever the
@@ -48,7 +62,7 @@ class CocoDetection(CocoDataset):
     Raises:
         UserError: if the annotation file is missing or no COCO file, lacks a class of ``metainfo['classes']`` or has
             them in another order, names an image that is not there, or has no masks where the pipeline loads them; or
-            if no image is left.
+            if no image is left. Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
     """
 
     COCOAPI = _CompleteCOCO
@@ -72,11 +86,12 @@ class CocoDetection(CocoDataset):
 
 
 @DATASETS.register_module()
-class VOCDetection(VOCDataset):
+class VOCDetection(_EveryImage, VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data.
 
     Raises:
         UserError: if the list of images is missing, an image or its annotation is not there, or no image is left.
+            Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
     """
 
     def load_data_list(self) -> list[dict]:

@@ -1,7 +1,9 @@
 """Batch-norm statistics averaged over many batches of the finished weights, before a detector is tested."""
 
+import copy
 from collections.abc import Iterator
 
+from mmengine.dist import get_rank
 from mmengine.hooks import Hook
 from mmengine.model import is_model_wrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
@@ -10,11 +12,15 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
+from mixcl.randomness import seed_global_generators
 from mixcl.registry import HOOKS
 
 
 class _Batches:
-    """A data loader that knows its batch size also when a batch sampler makes its batches."""
+    """The first batches of a data loader's epoch, from workers of their own: those of the loader may be training.
+
+    Their number is known also when a batch sampler makes them.
+    """
 
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
@@ -24,7 +30,14 @@ class _Batches:
         return len(self.loader)
 
     def __iter__(self) -> Iterator[dict]:
-        return iter(self.loader)
+        batches = copy.copy(self.loader.batch_sampler)
+        batches.sampler = copy.copy(batches.sampler)
+        for part in (batches, batches.sampler):
+            if hasattr(part, 'start'):  # which a resumed run has moved
+                part.start = 0
+        names = ('num_workers', 'collate_fn', 'worker_init_fn', 'pin_memory')
+        options = {name: getattr(self.loader, name) for name in names}
+        return iter(DataLoader(self.loader.dataset, batch_sampler=batches, **options))
 
 
 class _InTraining(nn.Module):
@@ -87,4 +100,6 @@ class PreciseBatchNormHook(Hook):
     def _update(self, runner: Runner) -> None:
         detector = runner.model.module if is_model_wrapper(runner.model) else runner.model
         batches = _Batches(runner.train_dataloader)
+        # Which boxes are sampled must not depend on the run's history.
+        seed_global_generators(runner.seed, runner.iter, get_rank(), 'precise batch norm')
         update_bn_stats(_InTraining(detector), batches, self.num_samples, logger=runner.logger)

@@ -7,7 +7,7 @@ from mixcl.engine.chunk_loop import ChunkedPretrainLoop
 from mixcl.engine.environment import EnvironmentHook
 from mixcl.engine.frozen_prototypes import FrozenPrototypesHook
 from mixcl.engine.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
-from mixcl.engine.keyed_loop import KeyedTrainLoop
+from mixcl.engine.keyed_loop import KeyedIterTrainLoop, KeyedTrainLoop
 from mixcl.engine.lars import MoCoLARS
 from mixcl.engine.layer_decay import LayerDecayConstructor, TimmLayerDecayConstructor
 from mixcl.engine.optimizers import BFloat16OptimWrapper, FewGroupsConstructor

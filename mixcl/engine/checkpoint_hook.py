@@ -14,8 +14,9 @@ from mmengine.runner import Runner
 
 from mixcl.engine.late_removal import LateRemoval
 from mixcl.errors import UserError
+from mixcl.files import UNFINISHED
 from mixcl.registry import HOOKS
-from mixcl.weights import UNFINISHED, WHOLE_FILES, make_plain, non_finite, restore_history, training_state
+from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, training_state
 
 
 @HOOKS.register_module()

@@ -1,70 +1,20 @@
-"""The train loop underneath pretraining and fine-tuning: every step is a function of its key, and can be the last."""
+"""The train loops underneath pretraining, fine-tuning and detection: by epochs, and by steps."""
 
-import time
+from collections.abc import Callable, Iterator
 
-from mmengine.dist import barrier, get_rank
-from mmengine.model import is_model_wrapper
-from mmengine.runner import EpochBasedTrainLoop, Runner
-from torch import nn
-from torch.utils.data import DataLoader
+from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
 
-from mixcl.algorithms import StepKey
-from mixcl.datasets import KeyedSampler
-from mixcl.engine.agreement import AnyProcess
-from mixcl.engine.checkpoint_hook import CheckpointHook
-from mixcl.engine.stop_signals import StopSignals, shield_workers
-from mixcl.errors import RunStopped, UserError
-from mixcl.randomness import seed_global_generators
+from mixcl.engine.keyed_steps import KeyedSteps
 from mixcl.registry import LOOPS
 
 
 @LOOPS.register_module()
-class KeyedTrainLoop(EpochBasedTrainLoop):
-    """Epoch-based training of any model, such as a classifier, that resumes exactly.
+class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
+    """Epoch-based training of any model, such as a classifier, that resumes exactly, also within an epoch.
 
-    Beyond mmengine's loop it
-
-    - checks the sampler and the number of images when it is built;
-    - starts the global generators of every step from (seed, step, rank), so that mixup, drop path and the like do not
-      depend on the run's history;
-    - continues a resumed run exactly where it was, also within an epoch;
-    - on SIGTERM, SIGINT, SIGUSR1, or when its time is over, ends after the next optimiser step of all processes, with a
-      checkpoint.
-
-    Args:
-        runner, dataloader, max_epochs and others: as of mmengine's ``EpochBasedTrainLoop``.
-        max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
-
-    Raises:
-        UserError: if the sampler is no ``KeyedSampler``, or the training set is smaller than a batch.
+    Arguments as of mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see
+    :class:`~mixcl.engine.keyed_steps.KeyedSteps`.
     """
-
-    def __init__(
-        self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs
-    ) -> None:
-        self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
-        super().__init__(runner, dataloader, **kwargs)
-        self._signals = StopSignals()
-        # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
-        self._check_data()
-        shield_workers(self.dataloader)
-
-    def run(self) -> nn.Module:
-        """Train, from where the checkpoint left off to the end.
-
-        Raises:
-            RunStopped: if it was asked to end earlier; everything is then saved.
-        """
-        # A run that was started without a seed continues with that of its checkpoint.
-        self.dataloader.sampler.seed = self.runner.seed
-        for name in ('dataloader', 'bank_dataloader'):
-            if hasattr(self.runner.val_loop, name):
-                shield_workers(getattr(self.runner.val_loop, name))
-        self._any_process, self._stopping = AnyProcess(), False
-        with self._signals:
-            model = super().run()
-        self._any_process.finish()
-        return model
 
     def run_epoch(self) -> None:
         """Train on what is left of the epoch."""
@@ -80,65 +30,53 @@ class KeyedTrainLoop(EpochBasedTrainLoop):
         self._epoch += 1
 
     def run_iter(self, idx: int, data_batch: dict) -> None:
-        key = StepKey(self.runner.seed, self.iter, get_rank())
-        seed_global_generators(*key)
-        self._begin_step(key)
-        self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
-        outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
-        self._end_step()
-        self._log(dict(weight_decay=max(group['weight_decay'] for group in self._param_groups)))
-        self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)
-        self._iter += 1
+        """Train on one batch."""
+        self._train_step(idx, data_batch)
 
-    def _begin_step(self, key: StepKey) -> None:
-        """Called before every batch."""
 
-    def _end_step(self) -> None:
-        """Called after every batch, before any hook looks at the weights."""
+@LOOPS.register_module()
+class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
+    """Training of any model, such as a detector, for a number of steps, that resumes exactly.
 
-    def _skip(self, steps: int) -> None:
-        """Let the next epoch begin after so many of its steps."""
-        self.dataloader.sampler.start = steps * self.dataloader.batch_size
+    It passes over the data again and again, in a new order each time; a batch never reaches into the next pass.
 
-    def _stop_if_asked(self) -> None:
-        over = time.monotonic() > self._end
-        # Also asked while stopping, since all processes must ask equally often.
-        self._stopping |= self._any_process(over or self._signals.received is not None)
-        # Gradients in the making are in no checkpoint.
-        if not self._stopping or not self.runner.optim_wrapper.should_update():
-            return
-        reason = self._signals.received or ('the time limit' if over else 'a signal to another process')
-        saved = [hook.save_now(self.runner) for hook in self.runner.hooks if isinstance(hook, CheckpointHook)]
-        self._any_process.finish()
-        barrier()  # a process that ends earlier would take the others with it
-        self.runner.call_hook('after_train')
-        self.runner.call_hook('after_run')
-        where = 'nothing is saved'
-        if saved:
-            where = f'everything is saved in {saved[0]}, and the same command with --resume continues'
-        raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
+    Arguments as of mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see
+    :class:`~mixcl.engine.keyed_steps.KeyedSteps`.
+    """
 
-    @property
-    def _model(self) -> nn.Module:
-        model = self.runner.model
-        return model.module if is_model_wrapper(model) else model
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.dataloader_iterator = _Batches(self._from)
 
-    @property
-    def _param_groups(self) -> list[dict]:
-        return self.runner.optim_wrapper.param_groups
+    def run_iter(self, data_batch: dict) -> None:
+        """Train on one batch, unless the run is asked to end."""
+        # Here and not after the step, so that a validation that is due comes first.
+        self._stop_if_asked()
+        self._train_step(self._iter, data_batch)
 
-    def _log(self, values: dict[str, float]) -> None:
-        for name, value in values.items():
-            self.runner.message_hub.update_scalar(f'train/{name}', value)
+    def _from(self, step: int) -> Iterator[dict]:
+        """What is left of the pass that the step is in, then pass after pass."""
+        passes, done = divmod(step, len(self.dataloader))
+        while True:
+            self._sampler.set_epoch(passes)
+            self._skip(done)
+            yield from self.dataloader
+            passes, done = passes + 1, 0
 
-    def _check_data(self) -> None:
-        if not isinstance(self.dataloader.sampler, KeyedSampler):
-            raise UserError(
-                f'train_dataloader.sampler is a {type(self.dataloader.sampler).__name__}, with which every epoch would '
-                "see the same views; use sampler=dict(type='KeyedSampler')"
-            )
-        if len(self.dataloader) == 0:
-            raise UserError(
-                f'the training set has {len(self.dataloader.dataset)} images, fewer than one batch of '
-                f'{self.dataloader.batch_size} per process; lower train_dataloader.batch_size'
-            )
+
+class _Batches:
+    """In the place of mmengine's iterator, which may load again all that the run was trained on.
+
+    Args:
+        begin: makes the batches from a step on.
+    """
+
+    def __init__(self, begin: Callable[[int], Iterator[dict]]) -> None:
+        self._begin = begin
+        self._batches = begin(0)
+
+    def skip_iter(self, steps: int) -> None:
+        self._batches = self._begin(steps)
+
+    def __next__(self) -> dict:
+        return next(self._batches)

@@ -148,7 +148,12 @@ def limit_time(cfg: Config, duration: str) -> None:
         UserError: if it is no duration, or the config's train loop cannot end within an epoch.
     """
     kind = str(cfg.train_cfg.get('type'))
-    if kind.removeprefix('mixcl.') not in ('PretrainLoop', 'ChunkedPretrainLoop', 'KeyedTrainLoop'):
+    if kind.removeprefix('mixcl.') not in (
+        'PretrainLoop',
+        'ChunkedPretrainLoop',
+        'KeyedTrainLoop',
+        'KeyedIterTrainLoop',
+    ):
         raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
     cfg.train_cfg.max_seconds = seconds_of(duration, '--max-time')
 

@@ -5,7 +5,7 @@ from mixcl.weights.digest import sha256_of
 from mixcl.weights.finite import non_finite, training_state
 from mixcl.weights.loading import LoadReport, check_heads, load_backbone
 from mixcl.weights.newest import newest_checkpoint
-from mixcl.weights.plain_state import PlainCheckpointHook, make_plain, restore_history
+from mixcl.weights.plain_state import make_plain, restore_history
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,
@@ -14,4 +14,4 @@ from mixcl.weights.pretrained import (
     stored_config,
 )
 from mixcl.weights.safe_loading import allow_pickle, load_checkpoints_as_data, load_plain
-from mixcl.weights.whole_files import UNFINISHED, WHOLE_FILES, write_whole
+from mixcl.weights.whole_files import WHOLE_FILES, write_whole

@@ -4,11 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from mmengine.hooks import Hook
 from mmengine.logging import HistoryBuffer
-from mmengine.runner import Runner
-
-from mixcl.registry import HOOKS
 
 
 def make_plain(checkpoint: dict) -> None:
@@ -27,19 +23,6 @@ def restore_history(checkpoint: dict) -> None:
     for name, stored in scalars.items():
         if isinstance(stored, dict):
             scalars[name] = HistoryBuffer(stored['values'].tolist(), stored['counts'].tolist(), stored['max_length'])
-
-
-@HOOKS.register_module()
-class PlainCheckpointHook(Hook):
-    """Makes the checkpoints of mmengine's own hook plain, in runs of other libraries."""
-
-    priority = 'VERY_LOW'
-
-    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        make_plain(checkpoint)
-
-    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        restore_history(checkpoint)
 
 
 def _plain(value: Any) -> Any:

@@ -1,43 +1,34 @@
-"""Files that appear whole or not at all, each with its checksum beside it."""
+"""Checkpoint files, whole and each with its checksum beside it."""
 
 import hashlib
-import os
 import re
 import zipfile
 from pathlib import Path
 
 from mmengine.fileio import LocalBackend, register_backend
 
+from mixcl.files import written_whole
 from mixcl.weights.digest import sha256_of
 
 WHOLE_FILES = 'whole_files'
 """Name under which mmengine finds :class:`WholeFileBackend`, for ``backend_args=dict(backend=...)``."""
 
-UNFINISHED = '.unfinished'
-"""Ending of a file that is being written; what a kill leaves behind."""
-
 
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file so that at every moment either its old content or all of the new one is there.
 
-    The content goes to a temporary file beside it, to the disk, and only then takes the place of the old file. Then
-    its SHA-256 is written to ``<name>.sha256``, in the format of ``sha256sum``.
+    Then its SHA-256 is written to ``<name>.sha256``, in the format of ``sha256sum``.
 
     Raises:
         OSError: if there is no room or no permission; the old file is then still there.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + UNFINISHED)
-    try:
-        _write_to_disk(unfinished, content)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
-    # Gone before the file changes: beside a new file, the old checksum would call it damaged.
-    checksum_path(path).unlink(missing_ok=True)
-    os.replace(unfinished, path)
-    _replace(checksum_path(path), f'{hashlib.sha256(content).hexdigest()}  {path.name}\n'.encode())
+    checksum = checksum_path(path)
+    # The old checksum goes before the file changes: beside a new file it would call it damaged.
+    with written_whole(path, before_replacing=lambda: checksum.unlink(missing_ok=True)) as file:
+        file.write(content)
+    with written_whole(checksum) as file:
+        file.write(f'{hashlib.sha256(content).hexdigest()}  {path.name}\n'.encode())
 
 
 def checksum_path(path: Path) -> Path:
@@ -79,26 +70,3 @@ class WholeFileBackend(LocalBackend):
 
 
 register_backend(WHOLE_FILES, WholeFileBackend, force=True)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(path.name + UNFINISHED)
-    _write_to_disk(unfinished, content)
-    os.replace(unfinished, path)
-    _sync_folder(path.parent)
-
-
-def _write_to_disk(path: Path, content: bytes) -> None:
-    with open(path, 'wb') as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,7 +7,7 @@ from typing import Literal, Optional, Union
 import pytest
 from mmengine.config import Config
 
-from mixcl.configuration import check_config, check_files, schedule_notes
+from mixcl.configuration import check_config, check_files, check_metric_files, schedule_notes
 from mixcl.configuration.annotations import annotations_of, expected_type
 from mixcl.configuration.difference import base_of, difference
 from mixcl.configuration.ranges import expected_range
@@ -104,6 +104,18 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'b\.pth \(load_from\)'):
         check_files(Config(dict(load_from=str(tmp_path / 'b.pth'))))
     check_files(Config(dict(load_from='https://example.org/b.pth')))
+
+
+def test_annotation_files_of_metrics_that_are_missing(tmp_path: Path) -> None:
+    metric, other = (dict(type='CocoMetric', ann_file=str(tmp_path / name)) for name in ('a.json', 'b.json'))
+    cfg = Config(dict(val_evaluator=[dict(type='X'), metric], test_evaluator=other))
+    with pytest.raises(UserError, match=r'annotation file \S+/a\.json \(val_evaluator\[1\]\.ann_file\); put it there'):
+        check_metric_files(cfg, 'val_evaluator')
+    (tmp_path / 'a.json').touch()
+    check_metric_files(cfg, 'val_evaluator')
+    check_metric_files(Config(), 'val_evaluator')
+    with pytest.raises(UserError, match=r'b\.json \(test_evaluator\.ann_file\)'):
+        check_metric_files(cfg, 'test_evaluator')
 
 
 def test_schedules_that_do_not_fit() -> None:

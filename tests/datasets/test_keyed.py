@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from mmcv.transforms import BaseTransform
 from mmengine.dataset import default_collate
 from torch.utils.data import DataLoader
 
 from mixcl.datasets import ImageFolder, KeyedDataset, KeyedSampler, SampleKey, SyntheticImages
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
+from mixcl.registry import TRANSFORMS
 
 VIEW = [
     dict(type='mmpretrain.RandomResizedCrop', scale=8, backend='pillow', interpolation='bicubic'),
@@ -228,3 +230,47 @@ def test_what_the_wrapped_data_set_knows_passes_through(tmp_path: Path, write_im
 
 def test_unreadable_image_names_path_and_reason() -> None:
     assert str(UnreadableImage('a.png', 'the file is empty')) == 'a.png (the file is empty)'
+
+
+@TRANSFORMS.register_module(force=True)
+class DarkImagesOnly(BaseTransform):
+    """Leaves nothing of an image whose mean is not below a level."""
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+
+    def transform(self, results: dict) -> dict | None:
+        return results if results['img'].mean() < self.level else None
+
+
+def selective(level: float) -> KeyedDataset:
+    pipeline = [dict(type='DarkImagesOnly', level=level), dict(type='mmpretrain.PackInputs')]
+    return KeyedDataset(SyntheticImages(num_images=24, image_size=16, pipeline=pipeline))
+
+
+def test_another_image_takes_the_place_of_one_of_which_the_pipeline_leaves_nothing() -> None:
+    means = [sample['inputs'].float().mean().item() for sample in selective(256)]
+    level = sum(sorted(means)[11:13]) / 2
+    dataset = selective(level)
+    shown = [dataset[SampleKey(0, 3, index)]['data_samples'] for index in range(24)]
+    indices = [sample.sample_idx for sample in shown]
+    dark = {index for index, mean in enumerate(means) if mean < level}
+    assert set(indices) <= dark and all(indices[index] == index for index in dark)
+    assert indices == [dataset[SampleKey(0, 3, index)]['data_samples'].sample_idx for index in range(24)]
+    assert not any('unreadable' in sample for sample in shown)
+
+
+def test_a_pipeline_that_leaves_nothing_at_all() -> None:
+    with pytest.raises(UserError, match='the pipeline leaves nothing of any of 20 images tried'):
+        selective(0)[0]
+
+
+def test_a_concatenation_is_one_data_set_with_a_pipeline_for_each_part() -> None:
+    def part(num_images: int, size: int) -> dict:
+        resize = dict(type='Resize', scale=(size, size))
+        pipeline = [resize, dict(type='mmpretrain.PackInputs')]
+        return dict(type='SyntheticImages', num_images=num_images, image_size=16, pipeline=pipeline)
+
+    dataset = KeyedDataset(dict(type='ConcatDataset', datasets=[part(2, 4), part(3, 6)]))
+    assert [sample['inputs'].shape[-1] for sample in map(dataset.__getitem__, range(5))] == [4, 4, 6, 6, 6]
+    assert dataset.get_data_info(SampleKey(0, 1, 3))['sample_idx'] == dataset.get_data_info(3)['sample_idx'] == 1

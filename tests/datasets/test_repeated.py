@@ -47,6 +47,13 @@ def test_one_repeat_is_the_plain_sampler() -> None:
         assert list(RepeatedKeyedSampler(range(10), repeats=1, seed=7, shuffle=shuffle)) == plain
 
 
+def test_a_resumed_epoch_begins_where_it_was_left() -> None:
+    sampler = RepeatedKeyedSampler(range(10), repeats=3, seed=7)
+    shares = [keys_of(sampler, rank, 2) for rank in range(2)]
+    sampler.start = 2
+    assert [keys_of(sampler, rank, 2) for rank in range(2)] == [share[2:] for share in shares]
+
+
 def test_no_repeat() -> None:
     with pytest.raises(UserError, match='repeats must be at least 1, not 0'):
         RepeatedKeyedSampler(range(10), repeats=0)

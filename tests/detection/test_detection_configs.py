@@ -49,9 +49,23 @@ def test_nothing_is_loaded_from_elsewhere(name):
 @pytest.mark.parametrize('name', CONFIGS)
 def test_training_and_test_read_the_sets_that_check_themselves(name):
     cfg = read(name)
-    for loader in (cfg.train_dataloader, cfg.val_dataloader, cfg.test_dataloader):
-        for dataset in loader.dataset.get('datasets', [loader.dataset]):
-            assert dataset.type in ('mixcl.CocoDetection', 'mixcl.VOCDetection')
+    assert cfg.train_dataloader.dataset.type == 'mixcl.KeyedDataset'
+    images = cfg.train_dataloader.dataset.dataset
+    for dataset in (*images.get('datasets', [images]), cfg.val_dataloader.dataset, cfg.test_dataloader.dataset):
+        assert dataset.type in ('mixcl.CocoDetection', 'mixcl.VOCDetection')
+        assert dataset.pipeline[0].type == 'mixcl.LoadImage'
+
+
+@pytest.mark.parametrize('name', CONFIGS)
+def test_runs_resume_exactly_and_stop_when_asked_to(name):
+    cfg = read(name)
+    assert cfg.train_cfg.type in ('mixcl.KeyedTrainLoop', 'mixcl.KeyedIterTrainLoop')
+    assert cfg.train_dataloader.sampler.type == 'mixcl.KeyedSampler'
+    assert cfg.train_dataloader.get('batch_sampler', {}).get('type') in (None, 'mixcl.KeyedAspectRatioBatchSampler')
+    hooks = cfg.default_hooks
+    assert hooks.checkpoint.type == 'mixcl.CheckpointHook' and hooks.checkpoint.max_keep_ckpts == 2
+    assert hooks.checkpoint.get('by_epoch', True) == ('max_epochs' in cfg.train_cfg)
+    assert hooks.nonfinite == dict(type='mixcl.DetectorNonFiniteHook', policy='raise')
 
 
 @pytest.mark.parametrize('name', RESNETS)
@@ -82,7 +96,7 @@ def test_schedules_of_coco(name, epochs, milestones):
     assert cfg.train_cfg.max_epochs == cfg.param_scheduler[1].end == epochs
     assert cfg.param_scheduler[1].milestones == milestones
     assert cfg.optim_wrapper.optimizer.lr == 0.02 and cfg.auto_scale_lr.base_batch_size == 16
-    (sizes,) = (step.scales for step in cfg.train_dataloader.dataset.pipeline if 'scales' in step)
+    (sizes,) = (step.scales for step in cfg.train_dataloader.dataset.dataset.pipeline if 'scales' in step)
     assert [side for _, side in sizes] == [640, 672, 704, 736, 768, 800]
 
 
@@ -90,7 +104,7 @@ def test_protocol_of_voc():
     cfg = read('voc/faster-rcnn_r50-c4_24k.py')
     assert cfg.train_cfg.max_iters == 24000 and cfg.param_scheduler[1].milestones == [18000, 22000]
     assert cfg.param_scheduler[0].end == 100 and cfg.optim_wrapper.optimizer.lr == 0.02
-    datasets = cfg.train_dataloader.dataset.datasets
+    datasets = cfg.train_dataloader.dataset.dataset.datasets
     assert [dataset.ann_file[:7] for dataset in datasets] == ['VOC2007', 'VOC2012']
     assert cfg.test_dataloader.dataset.ann_file == 'VOC2007/ImageSets/Main/test.txt'
     assert cfg.test_evaluator.eval_mode == '11points'
@@ -111,7 +125,7 @@ def test_recipe_of_vitdet(name):
     steps = 184375 if '100e' in name else 22125
     assert cfg.train_cfg.max_iters == cfg.param_scheduler[1].end == steps
     assert [round(step / steps, 3) for step in cfg.param_scheduler[1].milestones] == [0.889, 0.963]
-    pipeline = {step.type: step for step in cfg.train_dataloader.dataset.pipeline}
+    pipeline = {step.type: step for step in cfg.train_dataloader.dataset.dataset.pipeline}
     assert pipeline['RandomResize'].ratio_range == (0.1, 2.0) and pipeline['RandomResize'].scale == (1024, 1024)
     assert pipeline['RandomCrop'].crop_size == (1024, 1024) and pipeline['RandomCrop'].recompute_bbox
 

@@ -1,11 +1,13 @@
 """COCO and VOC data sets: what is read, and what is refused."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from detection.voc_shapes import write_voc
 from pycocotools.coco import COCO
+from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
@@ -30,7 +32,7 @@ def coco_set(folder, **changes):
         data_prefix=dict(img='images/'),
         metainfo=dict(classes=CLASSES),
         pipeline=[
-            dict(type='mmdet.LoadImageFromFile'),
+            dict(type='mixcl.LoadImage'),
             dict(type='mmdet.LoadAnnotations', with_bbox=True, with_mask=True, _scope_='mmdet'),
         ],
     )
@@ -127,6 +129,16 @@ def test_a_missing_folder_of_images_is_as_many_missing_images(shapes):
 def test_a_missing_annotation_file_is_named(shapes):
     with pytest.raises(UserError, match=r'there is no annotation file .*other.json'):
         coco_set(shapes, ann_file='other.json')
+
+
+def test_an_unreadable_image_ends_a_test_in_a_sentence(shapes):
+    """Also where a data worker meets it."""
+    path = shapes / 'images/002.png'
+    path.write_bytes(path.read_bytes()[:100])
+    loader = DataLoader(coco_set(shapes, test_mode=True), batch_size=None, num_workers=1)
+    with pytest.raises(UserError) as error:
+        list(loader)
+    assert re.match(r'the image \S+/002.png \(.*\) cannot be read, and a test needs every image', str(error.value))
 
 
 @pytest.mark.parametrize('text', ['{', '[]', '{"categories": [{"id": 1}]}', '{"images": [{"width": 1}]}'])

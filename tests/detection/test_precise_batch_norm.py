@@ -35,7 +35,7 @@ def runner_at(loop, **progress):
     loader = DataLoader(VALUES, batch_sampler=BatchSampler(SequentialSampler(VALUES), 4, drop_last=True))
     assert loader.batch_size is None
     return SimpleNamespace(
-        model=Model(), train_dataloader=loader, train_loop=loop, world_size=1, logger='silent', **progress
+        model=Model(), train_dataloader=loader, train_loop=loop, world_size=1, seed=0, logger='silent', **progress
     )
 
 
@@ -53,6 +53,30 @@ def test_running_statistics_become_the_mean_of_the_batches():
     assert norm.momentum == 0.1
 
 
+class Start:
+    """Begins where a resumed run was."""
+
+    def __init__(self, start):
+        self.start = start
+
+    def __iter__(self):
+        return iter(range(self.start, 12))
+
+    def __len__(self):
+        return 12
+
+
+def test_a_resumed_run_averages_over_the_same_batches():
+    """And leaves the loader alone, whose workers may hold batches to train on."""
+    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
+    sampler = Start(8)
+    runner.train_dataloader = DataLoader(VALUES, batch_sampler=BatchSampler(sampler, 4, drop_last=True))
+    remaining = iter(runner.train_dataloader)
+    hook().after_train_iter(runner)
+    torch.testing.assert_close(runner.model.norm.running_mean, VALUES[:8].reshape(2, 4, 2).mean(1).mean(0))
+    assert sampler.start == 8 and torch.equal(next(remaining), VALUES[8:])
+
+
 def updated(runner):
     return bool(runner.model.norm.running_mean.any())
 
@@ -67,7 +91,7 @@ def test_they_are_taken_before_each_validation_and_at_the_end():
     assert steps == [3, 6, 7]
     epochs = []
     for epoch in range(5):
-        runner = runner_at(Mock(spec=EpochBasedTrainLoop, val_interval=2), epoch=epoch, max_epochs=5)
+        runner = runner_at(Mock(spec=EpochBasedTrainLoop, val_interval=2), epoch=epoch, max_epochs=5, iter=9)
         hook().after_train_iter(runner)
         hook().after_train_epoch(runner)
         epochs += [epoch + 1] * updated(runner)

@@ -4,7 +4,10 @@ import errno
 import hashlib
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import torch
@@ -15,7 +18,8 @@ from mmengine.runner import Runner
 from mixcl.engine import CheckpointHook
 from mixcl.engine.launch import build_runner
 from mixcl.errors import UserError
-from mixcl.weights import UNFINISHED, whole_files
+from mixcl.files import UNFINISHED, written_whole
+from mixcl.weights import whole_files
 from mixcl.weights.whole_files import WholeFileBackend, is_whole
 
 
@@ -101,15 +105,15 @@ def test_the_old_goes_only_when_the_new_is_there(tmp_path: Path, monkeypatch: py
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let one file find no room."""
-    write = whole_files._write_to_disk
 
-    def full(path: Path, content: bytes) -> None:
-        write(path, content[:100])
-        if path.name.startswith(name):
-            raise OSError(errno.ENOSPC, 'No space left on device')
-        write(path, content)
+    @contextmanager
+    def full(path: Path, **options: object) -> Iterator[BinaryIO]:
+        with written_whole(path, **options) as file:
+            yield file
+            if Path(path).name.startswith(name):
+                raise OSError(errno.ENOSPC, 'No space left on device')
 
-    monkeypatch.setattr(whole_files, '_write_to_disk', full)
+    monkeypatch.setattr(whole_files, 'written_whole', full)
 
 
 def test_a_full_disk_leaves_the_old_files_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

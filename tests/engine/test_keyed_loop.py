@@ -6,10 +6,12 @@ import pytest
 import torch
 from engine.tiny_runs import trained
 from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
 from torch import Tensor
 
 from mixcl.engine.launch import build_runner, read_config
-from mixcl.errors import UserError
+from mixcl.errors import RunStopped, UserError
 
 RESNET = dict(
     _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=8, base_channels=8, norm_cfg=dict(type='BN')
@@ -89,6 +91,59 @@ def test_a_frozen_encoder_stays_as_it_was(tmp_path: Path) -> None:
     assert any('running_var' in name for name in before)
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed == {'head.fc.weight', 'head.fc.bias'}
+
+
+def by_steps(work_dir: Path, **overrides: object) -> Config:
+    """Twelve steps over data of five batches, a checkpoint after each; an evaluation after the seventh."""
+    cfg = random_everywhere(digits('finetune', work_dir, **overrides))
+    cfg.train_cfg = dict(type='KeyedIterTrainLoop', max_iters=12, val_interval=7, **overrides.get('train_cfg', {}))
+    cfg.param_scheduler = [dict(type='LinearLR', by_epoch=False, start_factor=0.1, begin=0, end=12)]
+    cfg.default_hooks.checkpoint.update(by_epoch=False, max_keep_ckpts=-1)
+    cfg.custom_hooks.append(dict(type=SeenImages))
+    cfg.log_processor = dict(by_epoch=False)
+    return cfg
+
+
+class SeenImages(Hook):
+    """Notes the images of every step."""
+
+    def before_train(self, runner: Runner) -> None:
+        runner.seen = []
+
+    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
+        runner.seen.append([tuple(sample.sample_key) for sample in data_batch['data_samples']])
+
+
+@pytest.fixture(scope='module')
+def twelve_steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runner]:
+    work_dir = tmp_path_factory.mktemp('steps')
+    return work_dir, trained(by_steps(work_dir))
+
+
+def test_a_run_by_steps_passes_over_the_data(twelve_steps: tuple[Path, Runner]) -> None:
+    _, runner = twelve_steps
+    passes = [[key for batch in runner.seen[start : start + 5] for key in batch] for start in (0, 5, 10)]
+    for number, keys in enumerate(passes[:2]):
+        assert {epoch for _, epoch, _ in keys} == {number}
+        assert sorted(index for *_, index in keys) == list(range(40))
+    assert len(passes[2]) == 16 and len({key for keys in passes for key in keys}) == 96
+    assert len(runner.message_hub.get_scalar('val/accuracy/top1').data[0]) == 2
+
+
+@pytest.mark.parametrize('step', [3, 5, 7])
+def test_a_resumed_run_by_steps_ends_where_the_uninterrupted_one_does(
+    tmp_path: Path, twelve_steps: tuple[Path, Runner], step: int
+) -> None:
+    work_dir, straight = twelve_steps
+    torch.rand(3)
+    runner = trained(by_steps(tmp_path, resume=True, load_from=str(work_dir / f'iter_{step}.pth')))
+    assert runner.seen == straight.seen[step:]
+    assert equal(runner.model.state_dict(), straight.model.state_dict())
+
+
+def test_a_run_by_steps_stops_in_time(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r'the time limit after step 0 of 12: everything is saved in .*iter_0'):
+        trained(by_steps(tmp_path, train_cfg=dict(max_seconds=0)))
 
 
 def test_other_samplers_are_refused(tmp_path: Path) -> None:

@@ -1,11 +1,7 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
-import itertools
 import os
 import re
-import runpy
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 from tools.command import error_lines, run
+from tools.in_process import run_here
 
 from mixcl.engine.launch import read_config
 from mixcl.registry import MODELS
@@ -23,18 +20,6 @@ TINY = (
     'model.backbone.arch.num_layers=1', 'train_dataloader.batch_size=4',
     'train_cfg.max_epochs=1', 'default_hooks.logger.interval=1',
 )  # fmt: skip
-_numbers = itertools.count()
-
-
-def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: object, options: Sequence[str] = ()) -> int:
-    """Run a tool in this process, which saves the imports; returns its exit status."""
-    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
-    options = ('--cfg-options', f'experiment_name=error_{next(_numbers)}', *options)
-    monkeypatch.setattr(sys, 'argv', list(map(str, (*arguments, *options))))
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: False)
-    with pytest.raises(SystemExit) as exit_:
-        runpy.run_path(str(arguments[0]), run_name='__main__')
-    return exit_.value.code
 
 
 @pytest.mark.parametrize(
@@ -55,14 +40,13 @@ def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: object, options: Seque
     ],
 )
 def test_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture,
     tmp_path: Path,
     arguments: list,
     options: list,
     message: str,
 ) -> None:
-    assert run_here(monkeypatch, 'tools/train.py', *arguments, '--work-dir', tmp_path, options=options) == 2
+    assert run_here('tools/train.py', *arguments, '--work-dir', tmp_path, options=options) == 2
     captured = capfd.readouterr()
     (line,) = error_lines(captured.err)
     assert re.search(message, line)
@@ -70,25 +54,23 @@ def test_one_sentence(
     assert not list(tmp_path.glob('*.pth'))
 
 
-def test_an_empty_folder(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+def test_an_empty_folder(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
     (tmp_path / 'images').mkdir()
     arguments = ('tools/train.py', FOLDER, '--work-dir', tmp_path / 'run', '--data-root', tmp_path / 'images')
-    assert run_here(monkeypatch, *arguments) == 2
+    assert run_here(*arguments) == 2
     assert 'is empty' in error_lines(capfd.readouterr().err)[0]
     (tmp_path / 'images/notes.txt').write_text('no image')
-    assert run_here(monkeypatch, *arguments) == 2
+    assert run_here(*arguments) == 2
     assert 'no images in the folder' in error_lines(capfd.readouterr().err)[0]
 
 
 @pytest.mark.parametrize('tool', ['train', 'test'])
-def test_a_checkpoint_of_another_architecture(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path, tool: str
-) -> None:
+def test_a_checkpoint_of_another_architecture(capfd: pytest.CaptureFixture, tmp_path: Path, tool: str) -> None:
     checkpoint = tmp_path / 'epoch_1.pth'
     torch.save(MODELS.build(read_config(DIGITS).model).state_dict(), checkpoint)
     place = ('--resume', checkpoint) if tool == 'train' else (checkpoint,)
     arguments = (f'tools/{tool}.py', DIGITS, *place, '--work-dir', tmp_path / 'run')
-    assert run_here(monkeypatch, *arguments, options=['model.neck.hidden_channels=256']) == 2
+    assert run_here(*arguments, options=['model.neck.hidden_channels=256']) == 2
     (line,) = error_lines(capfd.readouterr().err)
     assert 'another architecture' in line and 'neck.fc0.weight is (512, 96) in the file and (256, 96)' in line
 
@@ -104,9 +86,7 @@ class Payload:
 
 
 @pytest.mark.parametrize('way', ['resume', 'newest', 'load_from', 'init_cfg', 'test'])
-def test_a_malicious_pickle(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path, way: str
-) -> None:
+def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path, way: str) -> None:
     path, marker = tmp_path / 'epoch_1.pth', tmp_path / 'ran'
     torch.save(dict(state_dict=dict(weight=torch.zeros(2)), meta=dict(iter=1), extra=Payload(marker)), path)
     init = ('model.backbone.init_cfg.type=Pretrained', f'model.backbone.init_cfg.checkpoint={path}')
@@ -117,7 +97,7 @@ def test_a_malicious_pickle(
         init_cfg=(('tools/train.py', DIGITS), init),
         test=(('tools/test.py', DIGITS, path), ()),
     )[way]
-    assert run_here(monkeypatch, *arguments, '--work-dir', tmp_path, options=options) == 2
+    assert run_here(*arguments, '--work-dir', tmp_path, options=options) == 2
     captured = capfd.readouterr()
     (line,) = error_lines(captured.err)
     assert 'holds more than tensors and plain values (posix.mkdir)' in (captured.out if way == 'newest' else line)
@@ -125,12 +105,10 @@ def test_a_malicious_pickle(
     assert not marker.exists()
 
 
-def test_evaluating_what_cannot_be_evaluated(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path
-) -> None:
-    assert run_here(monkeypatch, 'tools/test.py', FOLDER, 'some.pth', '--work-dir', tmp_path) == 2
+def test_evaluating_what_cannot_be_evaluated(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    assert run_here('tools/test.py', FOLDER, 'some.pth', '--work-dir', tmp_path) == 2
     assert 'no test_cfg' in error_lines(capfd.readouterr().err)[0]
-    assert run_here(monkeypatch, 'tools/test.py', DIGITS, 'some.pth', '--work-dir', tmp_path, '--out', 'a.pkl') == 2
+    assert run_here('tools/test.py', DIGITS, 'some.pth', '--work-dir', tmp_path, '--out', 'a.pkl') == 2
     assert "takes a .json file, not 'a.pkl'" in error_lines(capfd.readouterr().err)[0]
 
 

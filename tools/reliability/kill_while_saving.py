@@ -14,7 +14,8 @@ from pathlib import Path
 
 from killing import quiet_config, run_and_kill
 
-from mixcl.weights import UNFINISHED, newest_checkpoint, read_checkpoint
+from mixcl.files import UNFINISHED
+from mixcl.weights import newest_checkpoint, read_checkpoint
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-xs4_digits.py'
 LARGE_FILES = {

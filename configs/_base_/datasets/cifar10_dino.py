@@ -1,20 +1,8 @@
 # CIFAR-10 with two global crops of 32 pixels and eight local ones of 14 (DINO).
 _base_ = './cifar10.py'
 
-global_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=32,
-    crop_ratio_range=(0.4, 1.0),
-    backend='pillow',
-    interpolation='bicubic',
-)
-local_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=14,
-    crop_ratio_range=(0.05, 0.4),
-    backend='pillow',
-    interpolation='bicubic',
-)
+global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
+local_crop = dict(_base_.crop, scale=14, crop_ratio_range=(0.05, 0.4))
 training_pipeline = [
     dict(type='RGBToBGR'),
     dict(

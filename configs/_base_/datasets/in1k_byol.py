@@ -1,13 +1,7 @@
 # ImageNet-1K with the views of BYOL.
 _base_ = './in1k.py'
 
-crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=224,
-    crop_ratio_range=(0.08, 1.0),
-    backend='pillow',
-    interpolation='bicubic',
-)
+crop = dict(_base_.crop, crop_ratio_range=(0.08, 1.0))
 training_pipeline = [
     dict(type='LoadImage'),
     dict(

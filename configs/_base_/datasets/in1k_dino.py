@@ -1,20 +1,8 @@
 # ImageNet-1K with two global crops of 224 pixels and eight local ones of 96 (DINO).
 _base_ = './in1k.py'
 
-global_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=224,
-    crop_ratio_range=(0.4, 1.0),
-    backend='pillow',
-    interpolation='bicubic',
-)
-local_crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=96,
-    crop_ratio_range=(0.05, 0.4),
-    backend='pillow',
-    interpolation='bicubic',
-)
+global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
+local_crop = dict(_base_.crop, scale=96, crop_ratio_range=(0.05, 0.4))
 training_pipeline = [
     dict(type='LoadImage'),
     dict(

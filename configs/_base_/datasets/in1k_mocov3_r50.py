@@ -1,13 +1,7 @@
 # ImageNet-1K as MoCo v3 crops it for ResNets: 20 % of the image and more.
 _base_ = './in1k.py'
 
-crop = dict(
-    type='mmpretrain.RandomResizedCrop',
-    scale=224,
-    crop_ratio_range=(0.2, 1.0),
-    backend='pillow',
-    interpolation='bilinear',
-)
+crop = dict(_base_.crop, crop_ratio_range=(0.2, 1.0), interpolation='bilinear')
 training_pipeline = [
     dict(type='LoadImage'),
     dict(

@@ -1,6 +1,11 @@
 # Mask R-CNN with a plain ViT-B/16 on COCO with large-scale jitter at 1024 pixels, batch 64: ViTDet's recipe but for the
 # length of the schedule.
-_base_ = ['./detection.py', 'mmdet::_base_/models/mask-rcnn_r50_fpn.py', 'mmdet::common/lsj-100e_coco-instance.py']
+_base_ = [
+    './detection.py',
+    './coco.py',
+    'mmdet::_base_/models/mask-rcnn_r50_fpn.py',
+    'mmdet::common/lsj-100e_coco-instance.py',
+]
 layer_norm = dict(type='mmpretrain.LN2d', eps=1e-6)
 # For bfloat16 (--amp), which mmcv's operators do not know; the functions are the same.
 roi_align = dict(roi_layer=dict(use_torchvision=True))
@@ -26,19 +31,16 @@ model = dict(
 train_dataloader = dict(
     batch_size=8,  # per process: 64 on 8 GPUs
     num_workers=8,
-    sampler=dict(type='InfiniteSampler'),
+    sampler=dict(type='mixcl.KeyedSampler'),
+    drop_last=True,
     dataset=dict(
         _delete_=True,
-        type='mixcl.CocoDetection',
-        data_root='data/coco/',
-        ann_file='annotations/instances_train2017.json',
-        data_prefix=dict(img='train2017/'),
-        filter_cfg=dict(filter_empty_gt=True, min_size=32),
-        pipeline=_base_.train_pipeline,
+        type='mixcl.KeyedDataset',
+        dataset=dict(**_base_.coco_images, pipeline=[_base_.load_image, *_base_.train_pipeline[1:]]),
     ),
 )
 test_pipeline = [
-    dict(type='LoadImageFromFile'),
+    _base_.load_image,
     dict(type='Resize', scale=(1024, 1024), keep_ratio=True),
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),
     dict(type='PackDetInputs', meta_keys=('img_id', 'img_path', 'ori_shape', 'img_shape', 'scale_factor')),
@@ -51,4 +53,7 @@ optim_wrapper = dict(
     paramwise_cfg=dict(layer_decay_rate=0.7, norm_decay_mult=0.0, custom_keys=dict(pos_embed=dict(decay_mult=0.0))),
 )
 log_processor = dict(by_epoch=False)
-default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', by_epoch=False, interval=2000))
+default_hooks = dict(
+    checkpoint=dict(**_base_.checkpoint_hook, by_epoch=False, interval=2000),
+    nonfinite=_base_.nonfinite_hook,
+)

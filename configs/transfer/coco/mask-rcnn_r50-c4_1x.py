@@ -11,12 +11,14 @@ model = dict(
     rpn_head=_base_.c4_rpn_head,
     roi_head=_base_.c4_roi_head,
 )
-train_dataloader = dict(dataset=dict(type='mixcl.CocoDetection', pipeline=_base_.multi_scale_pipeline))
-val_dataloader = dict(dataset=dict(type='mixcl.CocoDetection'))
+train_dataloader = _base_.multi_scale_loader
+test_pipeline = [_base_.load_image, *_base_.test_pipeline[1:]]
+val_dataloader = dict(dataset=dict(type='mixcl.CocoDetection', pipeline=test_pipeline))
 test_dataloader = val_dataloader
 custom_hooks = [
     *_base_.custom_hooks,
     dict(type='mixcl.PretrainedSharedHeadHook'),
     dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
-default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', max_keep_ckpts=2))
+default_hooks = dict(checkpoint=_base_.checkpoint_hook, nonfinite=_base_.nonfinite_hook)
+train_cfg = dict(type='mixcl.KeyedTrainLoop')

@@ -28,24 +28,24 @@ shapes = dict(
 )
 resize = dict(type='Resize', scale=(192, 192), keep_ratio=True)
 train_pipeline = [
-    dict(type='LoadImageFromFile'),
+    dict(type='mixcl.LoadImage'),
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),
     resize,
     dict(type='RandomFlip', prob=0.5),
     dict(type='PackDetInputs'),
 ]
 test_pipeline = [
-    dict(type='LoadImageFromFile'),
+    dict(type='mixcl.LoadImage'),
     resize,
     dict(type='LoadAnnotations', with_bbox=True, with_mask=True),
     dict(type='PackDetInputs', meta_keys=('img_id', 'img_path', 'ori_shape', 'img_shape', 'scale_factor')),
 ]
-train_dataloader = dict(batch_size=4, num_workers=1, dataset=dict(**shapes, pipeline=train_pipeline))
+train_dataloader = dict(batch_size=4, num_workers=1, dataset=dict(dataset=dict(**shapes, pipeline=train_pipeline)))
 val_dataloader = dict(num_workers=1, dataset=dict(**shapes, pipeline=test_pipeline))
 test_dataloader = val_dataloader
 val_evaluator = dict(ann_file='data/shapes/annotations.json')
 test_evaluator = val_evaluator
-train_cfg = dict(_delete_=True, type='IterBasedTrainLoop', max_iters=400, val_interval=400)
+train_cfg = dict(_delete_=True, type='mixcl.KeyedIterTrainLoop', max_iters=400, val_interval=400)
 optim_wrapper = dict(optimizer=dict(lr=1e-3))
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=40),

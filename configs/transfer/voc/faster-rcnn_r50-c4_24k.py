@@ -12,35 +12,40 @@ model = dict(
     roi_head=_base_.c4_roi_head,
 )
 train_pipeline = [
-    dict(type='LoadImageFromFile'),
+    dict(type='mixcl.LoadImage'),
     dict(type='LoadAnnotations', with_bbox=True),
     dict(type='RandomChoiceResize', scales=[(1333, side) for side in range(480, 801, 32)], keep_ratio=True),
     dict(type='RandomFlip', prob=0.5),
     dict(type='PackDetInputs'),
 ]
-train_dataloader = dict(
-    dataset=dict(
-        ignore_keys=['dataset_type'],  # VOC2007 or VOC2012
-        datasets=[
-            dict(
-                type='mixcl.VOCDetection',
-                data_root='data/VOCdevkit/',
-                ann_file=f'VOC{year}/ImageSets/Main/trainval.txt',
-                data_prefix=dict(sub_data_root=f'VOC{year}/'),
-                filter_cfg=dict(filter_empty_gt=True, min_size=32),
-                pipeline=train_pipeline,
-            )
-            for year in (2007, 2012)
-        ],
-    )
+images = dict(
+    type='ConcatDataset',
+    ignore_keys=['dataset_type'],  # VOC2007 or VOC2012
+    datasets=[
+        dict(
+            type='mixcl.VOCDetection',
+            data_root='data/VOCdevkit/',
+            ann_file=f'VOC{year}/ImageSets/Main/trainval.txt',
+            data_prefix=dict(sub_data_root=f'VOC{year}/'),
+            filter_cfg=dict(filter_empty_gt=True, min_size=32),
+            pipeline=train_pipeline,
+        )
+        for year in (2007, 2012)
+    ],
 )
-val_dataloader = dict(dataset=dict(type='mixcl.VOCDetection'))
+train_dataloader = dict(
+    sampler=dict(type='mixcl.KeyedSampler'),
+    batch_sampler=dict(type='mixcl.KeyedAspectRatioBatchSampler', drop_last=True),
+    dataset=dict(_delete_=True, type='mixcl.KeyedDataset', dataset=images),
+)
+test_pipeline = [dict(type='mixcl.LoadImage'), *_base_.test_pipeline[1:]]
+val_dataloader = dict(dataset=dict(type='mixcl.VOCDetection', pipeline=test_pipeline))
 test_dataloader = val_dataloader
 # AP is the mean over these, with VOC 2007's eleven points of the precision-recall curve.
 val_evaluator = dict(iou_thrs=[percent / 100 for percent in range(50, 100, 5)])
 test_evaluator = val_evaluator
 
-train_cfg = dict(max_iters=24000, val_interval=24000)
+train_cfg = dict(type='mixcl.KeyedIterTrainLoop', max_iters=24000, val_interval=24000)
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=100),
     dict(type='MultiStepLR', begin=0, end=24000, by_epoch=False, milestones=[18000, 22000], gamma=0.1),
@@ -50,4 +55,7 @@ custom_hooks = [
     dict(type='mixcl.PretrainedSharedHeadHook'),
     dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
-default_hooks = dict(checkpoint=dict(type='mixcl.CheckpointHook', interval=2000, max_keep_ckpts=2))
+default_hooks = dict(
+    checkpoint=dict(**_base_.checkpoint_hook, interval=2000),
+    nonfinite=_base_.nonfinite_hook,
+)

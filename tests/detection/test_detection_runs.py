@@ -1,0 +1,98 @@
+"""Detection runs that are interrupted, fed broken images, or diverge."""
+
+import os
+import re
+import shutil
+import signal
+import time
+
+import pytest
+import torch
+from detection.shapes_runs import SHAPES, SMALL, log_of, shapes_config, trained
+from mmengine.runner import Runner
+from tools.command import start, stop
+
+from mixcl.engine.health.nonfinite import NonFiniteStep
+from mixcl.weights import newest_checkpoint
+from tools.examples.shapes import write_shapes
+
+
+@pytest.fixture(scope='module')
+def shapes(tmp_path_factory):
+    """Six images: three steps are a pass over them."""
+    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
+
+
+@pytest.fixture(scope='module')
+def straight(shapes, tmp_path_factory):
+    work_dir = tmp_path_factory.mktemp('straight')
+    every = dict(default_hooks__checkpoint__interval=1, default_hooks__checkpoint__max_keep_ckpts=-1)
+    return work_dir, trained(shapes_config(shapes, work_dir, **every))
+
+
+def assert_same(left: Runner, right: Runner):
+    losses = [runner.message_hub.get_scalar('train/loss').data[0].tolist() for runner in (left, right)]
+    assert losses[0] == losses[1] and len(losses[0]) == 5
+    torch.testing.assert_close(left.model.state_dict(), right.model.state_dict(), rtol=0, atol=0)
+    states = [runner.optim_wrapper.state_dict()['state'] for runner in (left, right)]
+    torch.testing.assert_close(*states, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(('step', 'workers'), [(2, 2), (3, 0)])
+def test_a_resumed_run_equals_the_undisturbed_one(shapes, straight, tmp_path, step, workers):
+    work_dir, runner = straight
+    torch.rand(3)  # the global generators are somewhere else when a run is resumed
+    checkpoint = str(work_dir / f'iter_{step}.pth')
+    cfg = shapes_config(
+        shapes, tmp_path, resume=True, load_from=checkpoint, train_dataloader__num_workers=workers,
+        train_dataloader__persistent_workers=bool(workers),
+    )  # fmt: skip
+    assert_same(runner, trained(cfg))
+
+
+def test_sigterm_to_all_processes_of_a_run_with_workers(shapes, tmp_path):
+    stopped, options = tmp_path / 'stopped', {**SMALL, 'train_dataloader.num_workers': 2, 'train_cfg.max_iters': 300}
+    process = start(
+        'tools/train.py', SHAPES, '--no-validate', '--data-root', shapes, '--work-dir', stopped,
+        '--cfg-options', *(f'{name}={value}'.replace(' ', '') for name, value in options.items()),
+    )  # fmt: skip
+    deadline = time.monotonic() + 90
+    while (
+        not re.search(r'Iter\(train\) +\[ *2/300', log_of(stopped))
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        _, errors = process.communicate(timeout=90)
+    finally:
+        stop(process)
+    assert process.returncode == 85, errors[-3000:]
+    path = newest_checkpoint(stopped)
+    step = torch.load(path, weights_only=True)['meta']['iter']
+    assert errors.splitlines()[-1].startswith(
+        f'stopped by SIGTERM after step {step} of 300: everything is saved in {path}'
+    )
+    further = dict(train_cfg__max_iters=step + 2)
+    again = trained(shapes_config(shapes, stopped, resume=True, **further))
+    undisturbed = trained(shapes_config(shapes, tmp_path / 'undisturbed', **further))
+    torch.testing.assert_close(again.model.state_dict(), undisturbed.model.state_dict(), rtol=0, atol=0)
+
+
+def test_an_unreadable_image_is_replaced_and_named(shapes, tmp_path):
+    data = shutil.copytree(shapes, tmp_path / 'data')
+    broken = data / 'images/004.png'
+    broken.write_bytes(broken.read_bytes()[:100])
+    runner = trained(shapes_config(data, tmp_path / 'run', train_cfg__max_iters=3, train_dataloader__num_workers=1))
+    assert runner.message_hub.get_scalar('train/unreadable_images').current() == 1
+    assert log_of(tmp_path / 'run').count(f'unreadable image, another one takes its place: {broken} (') == 1
+
+
+# The losses of the first are a list, one of each level of the pyramid.
+@pytest.mark.parametrize('loss', ['rpn_head.loss_cls', 'roi_head.bbox_head.loss_cls'])
+def test_an_infinite_loss_ends_the_run_before_the_weights_change(shapes, tmp_path, loss):
+    cfg = shapes_config(shapes, tmp_path, **{f'model.{loss}.loss_weight': float('inf')})
+    with pytest.raises(NonFiniteStep, match='step 0: the loss or the gradient is not finite'):
+        trained(cfg)
+    assert not list(tmp_path.glob('*.pth'))

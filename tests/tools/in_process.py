@@ -1,0 +1,28 @@
+"""The command-line tools, run in the process of the test, which saves the imports."""
+
+import itertools
+import runpy
+import signal
+import sys
+from collections.abc import Sequence
+from unittest.mock import patch
+
+import torch
+
+_numbers = itertools.count()
+
+
+def run_here(*arguments: object, options: Sequence[str] = ()) -> int:
+    """Run ``python ARGUMENTS --cfg-options OPTIONS`` on the CPU; its exit status."""
+    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    words = [*map(str, arguments), '--cfg-options', f'experiment_name=here_{next(_numbers)}', *options]
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+    with patch.object(sys, 'argv', words), patch.object(torch.cuda, 'is_available', lambda: False):
+        try:
+            runpy.run_path(words[0], run_name='__main__')
+        except SystemExit as exit_:
+            return exit_.code
+        finally:
+            # A run that was stopped ignores it from then on, and so would all processes that later tests start.
+            signal.signal(signal.SIGTERM, on_sigterm)
+    return 0
