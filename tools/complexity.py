@@ -13,8 +13,9 @@ from pathlib import Path
 
 from mixcl.configuration import OverrideAction
 from mixcl.engine.complexity import Complexity, SyntheticIteration, measure
-from mixcl.engine.launch import read_config, use_mixed_precision
+from mixcl.engine.launch import read_config
 from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import reported_to_user
 
 CPU_BATCH = 4

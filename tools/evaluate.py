@@ -19,7 +19,8 @@ from mmengine.logging import print_log
 
 import mixcl
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import RANDOM, be_patient, use_launcher
+from mixcl.engine.launch import use_launcher
+from mixcl.engine.switches import RANDOM, be_patient
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
 from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe

@@ -13,13 +13,12 @@ from mmengine.fileio import dump
 
 from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.launch import (
-    be_patient,
     build_runner,
     default_work_dir,
     read_config,
     use_launcher,
-    use_pretrained,
 )
+from mixcl.engine.switches import be_patient, use_pretrained
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.classifier import take_classifier
 from mixcl.evaluation.subject import is_classifier

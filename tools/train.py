@@ -11,14 +11,12 @@ from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.launch import (
     build_runner,
     default_work_dir,
-    limit_time,
     read_config,
     use_launcher,
-    use_mixed_precision,
-    use_pretrained,
 )
 from mixcl.engine.smoke import shrink_to_smoke
 from mixcl.engine.stop_signals import stop_outside_of_training
+from mixcl.engine.switches import limit_time, use_mixed_precision, use_pretrained
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
 from mixcl.weights import ENCODERS, allow_pickle

@@ -9,7 +9,8 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration import check_data_roots
-from mixcl.engine.launch import read_config, use_mixed_precision
+from mixcl.engine.launch import read_config
+from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt
 from mixcl.evaluation.classifier import choose_classifier

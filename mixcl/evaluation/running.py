@@ -7,7 +7,8 @@ from pathlib import Path
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner, newest_checkpoint, use_pretrained
+from mixcl.engine.launch import build_runner, newest_checkpoint
+from mixcl.engine.switches import use_pretrained
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation
 from mixcl.evaluation.subject import Subject

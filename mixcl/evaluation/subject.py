@@ -7,7 +7,8 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.engine.launch import RANDOM, read_config
+from mixcl.engine.launch import read_config
+from mixcl.engine.switches import RANDOM
 from mixcl.errors import UserError
 from mixcl.weights import pretrained, read_checkpoint, weights_of
 from mixcl.weights.digest import sha256_of

@@ -7,7 +7,13 @@ import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 
-from mixcl.engine.launch import build_runner, default_work_dir, read_config, use_launcher, use_mixed_precision
+from mixcl.engine.launch import (
+    build_runner,
+    default_work_dir,
+    read_config,
+    use_launcher,
+)
+from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import UserError
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'

@@ -10,7 +10,8 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 from torch import Tensor
 
-from mixcl.engine.launch import build_runner, config_name, read_config, use_pretrained
+from mixcl.engine.launch import build_runner, config_name, read_config
+from mixcl.engine.switches import use_pretrained
 from mixcl.errors import UserError
 from mixcl.weights import read_pretrained
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from mmengine.config import Config
 
-from mixcl.engine.launch import build_runner, read_config, use_mixed_precision
+from mixcl.engine.launch import build_runner, read_config
+from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
