@@ -11,18 +11,21 @@ def schedule_notes(cfg: Config) -> list[str]:
 
     Short trial runs of a long recipe are legitimate, so these are no errors.
     """
-    length = (cfg.get('train_cfg') or {}).get('max_epochs')
-    if not length:
-        return []
     schedules = cfg.get('param_scheduler') or []
     schedules = [schedules] if isinstance(schedules, Mapping) else schedules
-    return [
-        f'param_scheduler[{number}] ({schedule.get("type")}) {problem}, but the run has {length} epochs '
-        '(train_cfg.max_epochs)'
-        for number, schedule in enumerate(schedules)
-        if schedule.get('by_epoch', True)
-        for problem in _problems(schedule, length)
-    ]
+    train = cfg.get('train_cfg') or {}
+    notes = []
+    for number, schedule in enumerate(schedules):
+        unit = 'epochs' if schedule.get('by_epoch', True) else 'iters'
+        length = train.get(f'max_{unit}')
+        if not length:  # the steps of a run that counts epochs depend on the data
+            continue
+        notes += [
+            f'param_scheduler[{number}] ({schedule.get("type")}) {problem}, but the run has {length} {unit} '
+            f'(train_cfg.max_{unit})'
+            for problem in _problems(schedule, length)
+        ]
+    return notes
 
 
 def _problems(schedule: Mapping[str, Any], length: int) -> Iterator[str]:

@@ -136,6 +136,18 @@ def test_schedules_that_do_not_fit() -> None:
     assert schedule_notes(read_config(DIGITS)) == []
 
 
+def test_schedules_in_steps_are_compared_with_runs_in_steps() -> None:
+    schedules = [
+        dict(type='LinearLR', end=100, by_epoch=False),
+        dict(type='MultiStepLR', milestones=[18, 24], by_epoch=False),
+        dict(type='CosineAnnealingLR', end=300),
+    ]
+    assert schedule_notes(Config(dict(train_cfg=dict(max_iters=20), param_scheduler=schedules))) == [
+        'param_scheduler[0] (LinearLR) has end=100, but the run has 20 iters (train_cfg.max_iters)',
+        'param_scheduler[1] (MultiStepLR) has milestones=[24], but the run has 20 iters (train_cfg.max_iters)',
+    ]
+
+
 def test_the_difference_to_the_base() -> None:
     assert difference(dict(a=1, b=[1, 2], c=dict(d=3)), dict(a=1, b=[1, 5], e=dict(f=None))) == [
         '  b[1]: 2 -> 5',

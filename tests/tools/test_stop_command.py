@@ -197,3 +197,32 @@ def test_a_failed_job_is_not_requeued(cluster: Cluster, status: int) -> None:
 def test_outside_of_a_batch_job_nothing_is_requeued(cluster: Cluster) -> None:
     assert cluster.submit(85) == 85
     assert cluster.calls('scontrol') == []
+
+
+def children(process: int) -> list[int]:
+    return [int(word) for word in Path(f'/proc/{process}/task/{process}/children').read_text().split()]
+
+
+def is_running(process: int) -> bool:
+    """Whether a process exists, and is not only waiting to be buried."""
+    try:
+        return Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='looks for processes in /proc')
+def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
+    process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
+    try:
+        wait_for_steps(process, tmp_path)
+        workers = children(process.pid)
+        assert len(workers) >= 2 and all(map(is_running, workers))
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 30  # 2 s on an idle machine; orphans would wait for ever
+        while any(map(is_running, workers)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not any(map(is_running, workers))
+    finally:
+        stop(process)
