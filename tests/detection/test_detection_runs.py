@@ -1,16 +1,12 @@
 """Detection runs that are interrupted, fed broken images, or diverge."""
 
-import os
-import re
 import shutil
-import signal
-import time
 
 import pytest
 import torch
 from detection.shapes_runs import SHAPES, SMALL, log_of, shapes_config, trained
 from mmengine.runner import Runner
-from tools.command import start, stop
+from tools.command import ROOT, run
 
 from mixcl.engine.health.nonfinite import NonFiniteStep
 from mixcl.weights import newest_checkpoint
@@ -50,34 +46,37 @@ def test_a_resumed_run_equals_the_undisturbed_one(shapes, straight, tmp_path, st
     assert_same(runner, trained(cfg))
 
 
-def test_sigterm_to_all_processes_of_a_run_with_workers(shapes, tmp_path):
-    stopped, options = tmp_path / 'stopped', {**SMALL, 'train_dataloader.num_workers': 2, 'train_cfg.max_iters': 300}
-    process = start(
-        'tools/train.py', SHAPES, '--no-validate', '--data-root', shapes, '--work-dir', stopped,
-        '--cfg-options', *(f'{name}={value}'.replace(' ', '') for name, value in options.items()),
-    )  # fmt: skip
-    deadline = time.monotonic() + 90
-    while (
-        not re.search(r'Iter\(train\) +\[ *2/300', log_of(stopped))
-        and process.poll() is None
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        _, errors = process.communicate(timeout=90)
-    finally:
-        stop(process)
-    assert process.returncode == 85, errors[-3000:]
-    path = newest_checkpoint(stopped)
-    step = torch.load(path, weights_only=True)['meta']['iter']
-    assert errors.splitlines()[-1].startswith(
-        f'stopped by SIGTERM after step {step} of 300: everything is saved in {path}'
+STOP_AFTER_TWO = """
+import os, subprocess
+from mmengine.hooks import Hook
+from mixcl.registry import HOOKS
+
+@HOOKS.register_module()
+class StopAfterTwo(Hook):
+    def after_train_iter(self, runner, batch_idx, data_batch=None, outputs=None):
+        if runner.iter == 1:
+            # Not by itself: data workers do end when the training process tells them to.
+            subprocess.call(['kill', '-TERM', '--', f'-{os.getpgrp()}'])
+"""
+
+
+def test_sigterm_to_all_processes_of_a_run_with_workers(shapes, straight, tmp_path):
+    (tmp_path / 'stop_after_two.py').write_text(STOP_AFTER_TWO)
+    (tmp_path / 'shapes.py').write_text(
+        f"_base_ = '{ROOT}/{SHAPES}'\n"
+        "custom_imports = dict(imports=['mixcl.detection', 'stop_after_two'], allow_failed_imports=False)\n"
+        "custom_hooks = [*_base_.custom_hooks, dict(type='mixcl.StopAfterTwo')]\n"
     )
-    further = dict(train_cfg__max_iters=step + 2)
-    again = trained(shapes_config(shapes, stopped, resume=True, **further))
-    undisturbed = trained(shapes_config(shapes, tmp_path / 'undisturbed', **further))
-    torch.testing.assert_close(again.model.state_dict(), undisturbed.model.state_dict(), rtol=0, atol=0)
+    options = [
+        f'{name}={value}'.replace(' ', '') for name, value in {**SMALL, 'train_dataloader.num_workers': 2}.items()
+    ]
+    command = ('tools/train.py', tmp_path / 'shapes.py', '--no-validate', '--data-root', shapes)
+    result = run(*command, '--work-dir', tmp_path / 'run', '--cfg-options', *options)
+    assert result.returncode == 85, result.stderr[-3000:]
+    path = tmp_path / 'run/iter_2.pth'
+    said = f'stopped by SIGTERM after step 2 of 5: everything is saved in {path}'
+    assert result.stderr.splitlines()[-1].startswith(said) and newest_checkpoint(path.parent) == str(path)
+    assert_same(straight[1], trained(shapes_config(shapes, tmp_path / 'run', resume=True)))
 
 
 def test_an_unreadable_image_is_replaced_and_named(shapes, tmp_path):
