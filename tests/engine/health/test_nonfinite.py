@@ -1,83 +1,30 @@
 """Losses, gradients and images that are not finite: what every policy does, and what is left behind."""
 
 import json
-from functools import partial
 from pathlib import Path
 
-import mmengine.optim.optimizer.amp_optimizer_wrapper as amp
 import pytest
 import torch
-from engine.health.faults import InjectFault
+from engine.health.failing_runs import (
+    FAILING,
+    PLACES,
+    STEPS,
+    assert_the_target_stands,
+    distance,
+    finite_files,
+    policy,
+    run_with,
+    weights,
+)
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.config import Config
-from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from tools.command import run
 
 from mixcl.engine import NonFiniteHook
 from mixcl.engine.health.dump import read_dump
 from mixcl.engine.health.replay import replay_step
-from mixcl.engine.launch import build_runner
 from mixcl.errors import UserError
-
-FAILING = 7
-"""A step in the second of two epochs of five steps."""
-
-STEPS = 2 * STEPS_PER_EPOCH
-PLACES = ('loss', 'gradient', 'input')
-
-
-class Weights(Hook):
-    """A copy of the trained weights, and of the target encoder's, after every step."""
-
-    priority = 'VERY_LOW'
-
-    def __init__(self) -> None:
-        self.after: dict[int, torch.Tensor] = {}
-        self.target_after: dict[int, torch.Tensor] = {}
-
-    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
-        self.after[runner.iter] = weights(runner)
-        self.target_after[runner.iter] = weights(runner, trained=False)
-
-
-def weights(runner: Runner, trained: bool = True) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in runner.model.parameters() if p.requires_grad == trained])
-
-
-def assert_the_target_stands(runner: Runner, failing: int = FAILING) -> None:
-    """At the step that was refused, as the weights that it follows do; and at no other."""
-    recorded = runner.recorded
-    for step in range(2, STEPS - 1):  # at first the rate of the warm-up is 0, at last the momentum 1
-        still = torch.equal(recorded.target_after[step], recorded.target_after[step - 1])
-        assert still == torch.equal(recorded.after[step], recorded.after[step - 1]) == (step == failing), step
-    assert len(runner.message_hub.get_scalar('train/ema_momentum').data[0]) == STEPS, 'its schedule goes on'
-
-
-def distance(one: Runner, other: Runner) -> float:
-    return (weights(one) - weights(other)).abs().mean().item()
-
-
-def run_with(work_dir: Path, place: str | None, steps: tuple[int, ...] = (FAILING,), **overrides: object) -> Runner:
-    runner = build_runner(run_config(work_dir, **overrides))
-    if place is not None:
-        runner.register_hook(InjectFault(place, steps))
-    runner.recorded = Weights()
-    runner.register_hook(runner.recorded)
-    return runner
-
-
-def policy(name: str, **arguments: object) -> dict:
-    return dict(default_hooks__nonfinite=dict(type='NonFiniteHook', policy=name, **arguments))
-
-
-def finite_files(folder: Path) -> list[Path]:
-    """All weight files below a folder, which must be finite."""
-    files = sorted(folder.rglob('*.pth'))
-    for file in files:
-        state = torch.load(file, map_location='cpu', weights_only=True)['state_dict']
-        assert all(tensor.isfinite().all() for tensor in state.values() if tensor.is_floating_point()), file
-    return files
 
 
 @pytest.fixture(scope='module')
@@ -196,54 +143,6 @@ def test_a_fused_rollback(tmp_path: Path) -> None:
     assert not torch.equal(after[3], after[2]) and not torch.equal(after[5], after[4])
     target_after = runner.recorded.target_after
     assert torch.equal(target_after[4], target_after[2]) and not torch.equal(target_after[5], target_after[4])
-
-
-@pytest.fixture
-def loss_scaling(monkeypatch: pytest.MonkeyPatch) -> dict:
-    """AmpOptimWrapper with a scaler for the CPU, which it refuses otherwise."""
-    monkeypatch.setattr(amp, 'is_cuda_available', lambda: True)
-    monkeypatch.setattr(amp, 'GradScaler', partial(torch.amp.GradScaler, 'cpu'))
-    return dict(optim_wrapper__type='AmpOptimWrapper', optim_wrapper__dtype='bfloat16')
-
-
-@pytest.mark.parametrize('fused', [False, True])
-def test_overflow_of_scaled_gradients_is_left_to_the_scaler(tmp_path: Path, loss_scaling: dict, fused: bool) -> None:
-    """Found and lost again: after two good steps the scale doubles, which is too much."""
-    scale = dict(init_scale=2.0**120, growth_interval=2)
-    runner = run_with(
-        tmp_path, None, **loss_scaling, optim_wrapper__loss_scale=scale, optim_wrapper__optimizer__fused=fused
-    )
-    runner.train()
-    assert 1 < runner.optim_wrapper.loss_scaler.get_scale() < 2.0**120
-    recorded = runner.recorded
-    moved, followed = (
-        [step for step in range(1, STEPS - 1) if not torch.equal(after[step], after[step - 1])]
-        for after in (recorded.after, recorded.target_after)
-    )
-    assert moved == followed and moved != list(range(moved[0], STEPS - 1)), 'overflow after the first good steps, too'
-    assert 'train/nonfinite_steps' not in runner.message_hub.log_scalars
-    finite_files(tmp_path)
-
-
-@pytest.mark.parametrize('fused', [False, True])
-@pytest.mark.parametrize('place', ['loss', 'input'])
-def test_a_loss_that_is_not_finite_under_scaling(tmp_path: Path, loss_scaling: dict, place: str, fused: bool) -> None:
-    fused = dict(optim_wrapper__optimizer__fused=fused)
-    runner = run_with(tmp_path, place, **loss_scaling, **fused, **policy('skip'))
-    runner.train()
-    assert runner.message_hub.get_scalar('train/nonfinite_steps').current() == 1
-    assert torch.equal(runner.recorded.after[FAILING], runner.recorded.after[FAILING - 1])
-    assert_the_target_stands(runner)
-    finite_files(tmp_path)
-
-
-def test_gradients_that_never_fit_the_scaler(tmp_path: Path, loss_scaling: dict) -> None:
-    """The scale falls by half at every failure; below 1 it is no longer the scale's fault."""
-    steps = tuple(range(10))
-    scale = dict(init_scale=4.0)
-    runner = run_with(tmp_path, 'gradient', steps, **loss_scaling, optim_wrapper__loss_scale=scale)
-    with pytest.raises(UserError, match='step 2: '):
-        runner.train()
 
 
 def test_accumulated_gradients_are_judged_together(tmp_path: Path) -> None:
