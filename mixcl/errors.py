@@ -3,9 +3,13 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+PATIENCE = 10.0
+"""Seconds for which the other processes let the first one tell what all of them met."""
 
 
 class UserError(ValueError):
@@ -49,6 +53,10 @@ def reported_to_user() -> Iterator[None]:
         sys.stdout.flush()
         if error.of_one_process or _first_process():
             print(f'error: {error}', file=sys.stderr)
+        else:
+            # torchrun kills all processes when one has failed, also the one that is about to say why.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            time.sleep(PATIENCE)
         sys.exit(2)
     except RunStopped as stop:
         # A launcher that sees the first process end may tell the others to.

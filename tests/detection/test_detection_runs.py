@@ -9,6 +9,8 @@ from mmengine.runner import Runner
 from tools.command import ROOT, run
 
 from mixcl.engine.health.nonfinite import NonFiniteStep
+from mixcl.engine.health.replay import replay_step
+from mixcl.errors import UserError
 from mixcl.weights import newest_checkpoint
 from tools.examples.shapes import write_shapes
 
@@ -92,6 +94,11 @@ def test_an_unreadable_image_is_replaced_and_named(shapes, tmp_path):
 @pytest.mark.parametrize('loss', ['rpn_head.loss_cls', 'roi_head.bbox_head.loss_cls'])
 def test_an_infinite_loss_ends_the_run_before_the_weights_change(shapes, tmp_path, loss):
     cfg = shapes_config(shapes, tmp_path, **{f'model.{loss}.loss_weight': float('inf')})
-    with pytest.raises(NonFiniteStep, match='step 0: the loss or the gradient is not finite'):
+    with pytest.raises(NonFiniteStep, match='step 0: the loss or the gradient is not finite') as raised:
         trained(cfg)
     assert not list(tmp_path.glob('*.pth'))
+    assert 'replay' not in str(raised.value), 'which is for pretraining'
+    dump = tmp_path / 'nonfinite/step_0_rank0.json'
+    assert str(dump) in str(raised.value)
+    with pytest.raises(UserError, match='only steps of pretraining can be replayed'):
+        replay_step(dump)

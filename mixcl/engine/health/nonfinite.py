@@ -10,6 +10,7 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from mixcl.algorithms import ContrastiveLearner
 from mixcl.engine.health.dump import BatchRecord, record_batch, write_dump
 from mixcl.engine.health.gradients import total_norm
 from mixcl.engine.health.snapshot import BufferCopy, Snapshot
@@ -33,7 +34,7 @@ class NonFiniteHook(Hook):
     The decision is made before the optimiser step, on the sum of what all processes found, so that either all take the
     step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target
     encoder as they were; schedules (also that of the target's momentum) go on, since they count steps of the run. Of
-    the first failures a dump is written, which ``tools/replay_step.py`` replays.
+    the first failures a dump is written; ``tools/replay_step.py`` replays those of pretraining.
 
     Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business, which skips the
     step and lowers its scale; a failure is then a loss that is not finite, or a scale that has fallen below 1.
@@ -211,6 +212,8 @@ class NonFiniteHook(Hook):
             path = write_dump(self._runner, batches, torch.stack(list(self._losses)).tolist(), gradients)
         except OSError as error:  # a full disk must not end a run that can go on
             return f'; no dump of it could be written to {self._runner.work_dir} ({error.strerror or error})'
+        if not isinstance(self._model, ContrastiveLearner):
+            return f'; what it was made of is written to {path}'
         return f'; replay it with tools/replay_step.py {path}'
 
     def _note_good_step(self) -> None:

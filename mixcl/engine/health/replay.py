@@ -11,15 +11,17 @@ from mmengine.dataset import default_collate
 from mmengine.dist import get_rank, get_world_size
 from mmengine.optim import OptimWrapper, build_optim_wrapper
 from mmengine.registry import DefaultScope
+from mmengine.utils import import_modules_from_strings
 from torch import nn
 
-from mixcl.algorithms import StepKey
+from mixcl.algorithms import ContrastiveLearner, StepKey
 from mixcl.datasets import SampleKey
 from mixcl.engine.health.dump import BatchRecord, StepDump, read_dump
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import DATASETS, MODELS
 from mixcl.weights import check_fits, non_finite, read_state_dict
+from mixcl.weights.stored_config import parse_config
 
 
 @dataclass
@@ -69,7 +71,10 @@ def replay_step(path: str | Path, checkpoint: str | Path | None = None, device: 
         raise UserError(f'the samples of {path} were not made by KeyedDataset, so they cannot be made again')
     cfg = _config_of(dump, path)
     with DefaultScope.overwrite_default_scope('mixcl'):
-        model, dataset = _build_model(cfg), DATASETS.build(cfg.train_dataloader.dataset)
+        model = _build_model(cfg)
+        if not isinstance(model, ContrastiveLearner):
+            raise UserError(f'{path} is of a {type(model).__name__}; only steps of pretraining can be replayed')
+        dataset = DATASETS.build(cfg.train_dataloader.dataset)
         state = read_state_dict(weights)
         check_fits(model, state, weights)
         model.load_state_dict(state)
@@ -82,13 +87,15 @@ def replay_step(path: str | Path, checkpoint: str | Path | None = None, device: 
 
 
 def _config_of(dump: StepDump, path: str | Path) -> Config:
+    """The config in a dump, read as data; of modules that it imports (custom_imports) some may lie beside its file."""
+    cfg = parse_config(dump.config, str(path))
     if dump.config_folder and dump.config_folder not in sys.path:
         sys.path.insert(0, dump.config_folder)
     try:
-        return Config.fromstring(dump.config, '.py')
-    except Exception as error:  # a config is a program, and may raise anything
-        reason = ' '.join(str(error).split())
-        raise UserError(f'the config stored in {path} cannot be read: {type(error).__name__}: {reason}') from error
+        import_modules_from_strings(**cfg.get('custom_imports', dict(imports=None)))
+    except ImportError as error:
+        raise UserError(f'a module of the config stored in {path} cannot be imported: {error}') from error
+    return cfg
 
 
 def _build_model(cfg: Config) -> nn.Module:
