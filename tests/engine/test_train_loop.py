@@ -180,8 +180,8 @@ def test_a_batch_larger_than_the_data_set_is_refused(tmp_path: Path) -> None:
         (dict(model__views=dict(view1=1, view2=2)), 'delivers 2 views per image'),
     ],
 )
-def test_what_cannot_be_mixed_is_refused_before_the_first_step(tmp_path: Path, overrides: dict, message: str) -> None:
-    runner = build_runner(run_config(tmp_path, **overrides))
-    runner.model.loss = None  # a step would end in a TypeError
+def test_what_cannot_be_mixed_is_refused_before_data_are_read(tmp_path: Path, overrides: dict, message: str) -> None:
+    cfg = run_config(tmp_path, **overrides)
+    cfg.train_dataloader.dataset.dataset.type = 'ImageFolder'  # which would want a folder
     with pytest.raises(UserError, match=message):
-        runner.train()
+        build_runner(cfg)

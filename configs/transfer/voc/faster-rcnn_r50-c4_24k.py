@@ -55,7 +55,4 @@ custom_hooks = [
     dict(type='mixcl.PretrainedSharedHeadHook'),
     dict(type='mixcl.PreciseBatchNormHook', num_samples=3200),
 ]
-default_hooks = dict(
-    checkpoint=dict(**_base_.checkpoint_hook, interval=2000),
-    nonfinite=_base_.nonfinite_hook,
-)
+default_hooks = dict(checkpoint=dict(**_base_.checkpoint_hook, interval=2000), nonfinite=_base_.nonfinite_hook)
