@@ -56,11 +56,14 @@ def _candidates(queries: Tensor, bank: Tensor, count: int, query_chunk: int, ban
     # Scaling by a power of two is exact, so the products come out in units of the grid.
     queries = F.normalize(queries.float(), dim=1) * GRID
     best = [_nothing_yet(rows) for rows in queries.split(query_chunk)]
+    # One buffer for all products: fresh memory of this size would cost as much time as half the product.
+    products = queries.new_empty(min(query_chunk, len(queries)), min(bank_chunk, len(bank)))
     with torch.autocast(queries.device.type, enabled=False):
         for start in range(0, len(bank), bank_chunk):
             block = F.normalize(bank[start : start + bank_chunk].to(queries.device, torch.float32), dim=1)
             for number, rows in enumerate(queries.split(query_chunk)):
-                best[number] = _merge(best[number], (rows @ block.T).round_(), start, count)
+                similarities = torch.mm(rows, block.T, out=products[: len(rows), : len(block)]).round_()
+                best[number] = _merge(best[number], similarities, start, count)
     return torch.cat([indices for _, indices in best])
 
 
@@ -89,18 +92,30 @@ def _better(similarities: Tensor, worst: Tensor, count: int) -> tuple[Tensor, Te
     best so far loses to it, for its index is higher. Rows are filled up with minus infinity.
     """
     better = similarities > worst
-    rows, columns = better.nonzero(as_tuple=True)
+    rows, columns = _sparse_nonzero(better)
     counts = rows.bincount(minlength=len(similarities))
     crowded = counts > count
     if crowded.any():
         kept = _largest(similarities[crowded], count)
         better[crowded] = torch.zeros_like(better[crowded]).scatter_(1, kept, True)
-        rows, columns = better.nonzero(as_tuple=True)
+        rows, columns = _sparse_nonzero(better)
         counts = counts.clamp_max(count)
     places = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[rows]
     values = similarities.new_full((len(similarities), int(counts.max())), -torch.inf)
     values[rows, places] = similarities[rows, columns]
     return values, torch.zeros_like(values, dtype=torch.int64).index_put_((rows, places), columns)
+
+
+def _sparse_nonzero(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """What ``mask.nonzero(as_tuple=True)`` gives for a matrix, in a tenth of its time where few are set.
+
+    It looks at eight values at once, as one integer.
+    """
+    values = F.pad(mask.flatten(), (0, -mask.numel() % 8)).view(torch.uint8)
+    words = values.view(torch.int64).nonzero().squeeze(1)
+    found, bytes_ = values.view(-1, 8)[words].nonzero(as_tuple=True)
+    places = words[found] * 8 + bytes_
+    return places // mask.shape[1], places % mask.shape[1]
 
 
 def _largest(values: Tensor, count: int) -> Tensor:

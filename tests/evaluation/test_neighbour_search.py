@@ -134,3 +134,13 @@ def test_rows_in_which_more_is_better_than_can_be_kept(order: str) -> None:
     _, indices = nearest_neighbours(queries, bank, 30, bank_chunk=100)
     assert indices[:2].tolist() == [expected.tolist()] * 2
     assert indices[2].tolist() == np.argsort(cosines.float().numpy(), kind='stable')[:30].tolist()
+
+
+@pytest.mark.parametrize('shape', [(1, 1), (3, 7), (8, 8), (5, 333), (16, 1024), (2, 0)])
+@pytest.mark.parametrize('share', [0.0, 0.01, 1.0])
+def test_the_places_of_few_true_values(shape: tuple[int, int], share: float) -> None:
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < share
+    for found, expected in zip(
+        neighbour_search._sparse_nonzero(mask), mask.nonzero(as_tuple=True), strict=True
+    ):
+        assert torch.equal(found, expected)
