@@ -4,6 +4,7 @@ import mixcl.quiet_imports
 from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder
+from mixcl.datasets.imagenet import ImageNet1K
 from mixcl.datasets.imagenet_c import ImageNetC
 from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetR
 from mixcl.datasets.imagenet_subsets import ImageNet100, TinyImageNet

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
+from mixcl.engine.launch import read_config
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -68,7 +69,8 @@ def find_config(
     With ``config_name='sdmp/vit-s16_in1k_mocov3'`` (the config of pretraining) and ``data='cifar10'`` the first that
     exists of ``vit-s16_cifar10_sdmp``, ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10``, ``<family>_cifar10`` and
     ``any_cifar10``; with a recipe only ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and
-    ``any_cifar10_<recipe>``.
+    ``any_cifar10_<recipe>``. What bears the backbone's name is passed over if it is for a residual network with another
+    stem, for that decides the size of the images.
 
     Args:
         configs: the folder of the configs.
@@ -83,8 +85,9 @@ def find_config(
     """
     folder = configs / 'evaluation' / protocol
     for name in _candidates(data, config_name, recipe, families):
-        if (folder / f'{name}.py').is_file():
-            return folder / f'{name}.py'
+        path = folder / f'{name}.py'
+        if path.is_file() and _same_stem(path, families):
+            return path
     existing = sorted(path.stem for path in folder.glob('*.py'))
     wanted = f'{data}{f" with --recipe {recipe}" if recipe else ""}'
     raise UserError(
@@ -92,6 +95,15 @@ def find_config(
         f'{", ".join(existing) or "none"}; choose another --data{" or --recipe" if recipe else ""}, or pass your own '
         'config by --config'
     )
+
+
+def _same_stem(path: Path, families: Sequence[str]) -> bool:
+    """Whether a config that bears the name of one backbone is for the stem that this one has."""
+    if not families or path.stem.partition('_')[0] in (*families, 'any'):
+        return True
+    backbone = read_config(path).model.backbone
+    meant = families_of(backbone.get('backbone', backbone))
+    return not meant or meant == tuple(families)
 
 
 def _candidates(data: str, config_name: str | None, recipe: str | None, families: Sequence[str]) -> Sequence[str]:

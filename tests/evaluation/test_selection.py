@@ -69,6 +69,19 @@ def test_residual_networks_get_recipes_of_their_own(
             assert image_size(cfg) == (224 if backbone is RESNET else 32)
 
 
+@pytest.mark.parametrize(
+    ('config_name', 'backbone', 'expected'),
+    [
+        ('mine/r18_cifar10', CIFAR, 'resnet-cifar_cifar10'),  # r18_cifar10 enlarges the images
+        ('mine/r18_cifar10', RESNET, 'r18_cifar10'),
+        ('mocov3/r50_cifar10', CIFAR, 'r50_cifar10_mocov3'),
+        ('mocov3/r50_in1k', RESNET, 'r50_cifar10'),  # r50_cifar10_mocov3 does not
+    ],
+)
+def test_a_recipe_for_another_stem_is_passed_over(config_name: str, backbone: dict, expected: str) -> None:
+    assert find_config(CONFIGS, 'linear', 'cifar10', config_name, None, families_of(backbone)).stem == expected
+
+
 @pytest.mark.parametrize(('data', 'recipe'), [('cifar10', None), ('in1k', 'x')])
 def test_without_a_config_it_lists_those_that_exist(folder: Path, data: str, recipe: str | None) -> None:
     with pytest.raises(UserError, match=f'no config for the protocol linear on {data}.*any_in1k, any_in1k_long'):

@@ -23,7 +23,7 @@ evaluation_pipeline = [
     dict(type='mmpretrain.CenterCrop', crop_size=224),
     dict(type='mmpretrain.PackInputs'),
 ]
-images = dict(type='mmpretrain.ImageNet', data_root='data/imagenet')
+images = dict(type='ImageNet1K', data_root='data/imagenet')
 
 train_dataloader = dict(
     batch_size=128,  # per process: 1024 on 8 GPUs

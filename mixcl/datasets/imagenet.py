@@ -1,0 +1,43 @@
+"""ImageNet-1K as mmpretrain reads it, and a look at its folders before anything expensive starts."""
+
+from pathlib import Path
+
+from mmpretrain.datasets import ImageNet
+
+from mixcl.datasets.imagenet_robustness import folders_in
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS
+
+CLASSES = 1000
+
+
+@DATASETS.register_module()
+class ImageNet1K(ImageNet):
+    """``train/<wnid>/*.JPEG`` and ``val/<wnid>/*.JPEG``, or images listed with labels in ``meta/<split>.txt``.
+
+    Arguments are those of mmpretrain's ``ImageNet``.
+    """
+
+    def check_layout(self) -> None:
+        """Refuse a folder without the split or of other classes, without looking for images.
+
+        Addresses (``s3://...``) are left to the loading.
+
+        Raises:
+            UserError: what is missing.
+        """
+        if '://' in self.img_prefix or self.ann_file:
+            return
+        folder = Path(self.img_prefix)
+        if not folder.is_dir():
+            raise UserError(
+                f'ImageNet1K: {folder} is missing; expected under {self.data_root}: train/<wnid>/*.JPEG and '
+                'val/<wnid>/*.JPEG; give the right folder with --data-root'
+            )
+        found = len(folders_in(folder))
+        if found != CLASSES:
+            raise UserError(
+                f'ImageNet1K: {folder} holds the folders of {found} classes, not {CLASSES}; sort its images into one '
+                f'folder per class (or list them with labels in meta/{folder.name}.txt), or give the right folder with '
+                '--data-root'
+            )

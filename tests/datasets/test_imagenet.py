@@ -1,0 +1,45 @@
+"""ImageNet-1K's folders are looked at before a run."""
+
+from pathlib import Path
+
+import pytest
+
+from mixcl.datasets import ImageNet1K
+from mixcl.errors import UserError
+
+
+def dataset(root: Path, split: str = 'val') -> ImageNet1K:
+    return ImageNet1K(data_root=str(root), split=split, lazy_init=True)
+
+
+def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
+    names = [f'n{number:08}' for number in range(1000)]
+    for split in ('train', 'val'):
+        for name in names:
+            (tmp_path / split / name).mkdir(parents=True)
+    write_images(tmp_path, [f'val/{names[7]}/1.png'])
+    (tmp_path / 'val/.hidden').mkdir()
+    for split in ('train', 'val'):
+        dataset(tmp_path, split).check_layout()
+    (tmp_path / 'val/.hidden').rmdir()
+    assert [image['gt_label'] for image in ImageNet1K(data_root=str(tmp_path), split='val')] == [7]
+
+    (tmp_path / 'val/extra').mkdir()
+    with pytest.raises(UserError, match='val holds the folders of 1001 classes, not 1000'):
+        dataset(tmp_path).check_layout()
+
+
+def test_unsorted_images_and_missing_folders(tmp_path: Path, write_images) -> None:
+    write_images(tmp_path, ['val/ILSVRC2012_val_00000001.JPEG'])
+    with pytest.raises(UserError, match=r'val holds the folders of 0 classes.*one folder per class.*meta/val\.txt'):
+        dataset(tmp_path).check_layout()
+    with pytest.raises(UserError, match=r'train is missing; expected under .*train/<wnid>.*--data-root'):
+        dataset(tmp_path, 'train').check_layout()
+
+
+def test_listed_images_need_no_folders(tmp_path: Path, write_images) -> None:
+    write_images(tmp_path, ['val/1.JPEG', 'val/2.JPEG'])
+    (tmp_path / 'meta').mkdir()
+    (tmp_path / 'meta/val.txt').write_text('1.JPEG 65\n2.JPEG 970\n')
+    dataset(tmp_path).check_layout()
+    assert [image['gt_label'] for image in ImageNet1K(data_root=str(tmp_path), split='val')] == [65, 970]
