@@ -140,7 +140,5 @@ def test_rows_in_which_more_is_better_than_can_be_kept(order: str) -> None:
 @pytest.mark.parametrize('share', [0.0, 0.01, 1.0])
 def test_the_places_of_few_true_values(shape: tuple[int, int], share: float) -> None:
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < share
-    for found, expected in zip(
-        neighbour_search._sparse_nonzero(mask), mask.nonzero(as_tuple=True), strict=True
-    ):
+    for found, expected in zip(neighbour_search._sparse_nonzero(mask), mask.nonzero(as_tuple=True), strict=True):
         assert torch.equal(found, expected)
