@@ -1,5 +1,7 @@
 """Faults to put into a run: losses, gradients and images that are not finite."""
 
+import hashlib
+
 import torch
 from mmengine.dist import get_rank
 from mmengine.hooks import Hook
@@ -48,6 +50,16 @@ class InjectFault(Hook):
 
     def _due(self) -> bool:
         return self.runner.iter in self.steps and get_rank() == self.rank
+
+
+@HOOKS.register_module()
+class TellWeights(Hook):
+    """Writes a digest of the weights to ``weights_<rank>.txt`` in the run's folder after every step."""
+
+    def after_train_iter(self, runner: Runner, *_: object, **__: object) -> None:
+        values = torch.cat([parameter.detach().flatten() for parameter in runner.model.parameters()])
+        with open(f'{runner.work_dir}/weights_{get_rank()}.txt', 'a') as file:
+            file.write(hashlib.sha256(values.numpy().tobytes()).hexdigest() + '\n')
 
 
 @TRANSFORMS.register_module()

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 import torch
@@ -200,7 +201,7 @@ def test_the_commands(tmp_path: Path) -> None:
 CONFIG = """
 _base_ = '{root}/configs/patchmix/vit-xs4_digits.py'
 custom_imports = dict(imports=['faults'])
-custom_hooks = [dict(type='InjectFault', place='{place}', steps=(3,), rank=1)]
+custom_hooks = [dict(type='InjectFault', place='{place}', steps=(3,), rank=1), dict(type='TellWeights')]
 default_hooks = dict(nonfinite=dict(policy='{policy}'), logger=dict(interval=1))
 train_dataloader = dict(batch_size=16, num_workers=0, dataset=dict(dataset=dict(indices=160)))
 train_cfg = dict(max_epochs=1)
@@ -208,27 +209,47 @@ val_cfg = val_dataloader = val_evaluator = None
 """
 
 
-@pytest.mark.parametrize(('place', 'name'), [('loss', 'skip'), ('input', 'raise')])
-def test_a_failure_of_one_process_is_a_failure_of_all(tmp_path: Path, place: str, name: str) -> None:
+def run_on_two_processes(work_dir: Path, place: str, name: str) -> CompletedProcess:
+    """The second of them fails at step 3; both have written dumps and the same weights."""
     root = Path(__file__).parents[3]
-    (tmp_path / 'faults.py').write_text((root / 'tests/engine/health/faults.py').read_text())
-    (tmp_path / 'config.py').write_text(CONFIG.format(root=root, place=place, policy=name))
+    (work_dir / 'faults.py').write_text((root / 'tests/engine/health/faults.py').read_text())
+    (work_dir / 'config.py').write_text(CONFIG.format(root=root, place=place, policy=name))
     result = run(
         *('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2),
-        *('tools/train.py', tmp_path / 'config.py', '--launcher', 'pytorch', '--work-dir', tmp_path / 'run'),
+        *('tools/train.py', work_dir / 'config.py', '--launcher', 'pytorch', '--work-dir', work_dir / 'run'),
     )
-    dumps = sorted(path.name for path in (tmp_path / 'run/nonfinite').glob('*.json'))
+    dumps = sorted(path.name for path in (work_dir / 'run/nonfinite').glob('*.json'))
     assert dumps == ['step_3_rank0.json', 'step_3_rank1.json'], result.stderr[-3000:]
-    if name == 'skip':
-        assert result.returncode == 0, result.stderr[-3000:]
-        assert 'it is skipped on all processes (failure 1)' in result.stdout
-        assert [file.name for file in finite_files(tmp_path / 'run')] == ['epoch_1.pth', 'step_3.pth']
-        replay = run('tools/replay_step.py', tmp_path / 'run/nonfinite/step_3_rank0.json')
-        assert (replay.returncode, 'everything was finite this time' in replay.stdout) == (1, True), replay.stderr
-    else:
-        assert result.returncode != 0
-        assert result.stderr.count('error: step 3: the loss or the gradient is not finite') == 1
-        assert [file.name for file in finite_files(tmp_path / 'run')] == ['step_3.pth']
+    first, second = (work_dir / f'run/weights_{rank}.txt' for rank in (0, 1))
+    assert first.read_text() == second.read_text()
+    return result
+
+
+@pytest.mark.parametrize(
+    ('place', 'name', 'message', 'like_step'),
+    [
+        ('loss', 'skip', 'it is skipped on all processes (failure 1)', 2),
+        ('gradient', 'rollback', 'back to the weights of step 0 (failure 1)', 0),  # the rate of the first step is 0
+    ],
+)
+def test_all_processes_go_on_alike_after_a_failure_of_one(
+    tmp_path: Path, place: str, name: str, message: str, like_step: int
+) -> None:
+    result = run_on_two_processes(tmp_path, place, name)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert message in result.stdout
+    weights = (tmp_path / 'run/weights_0.txt').read_text().split()
+    assert weights[3] == weights[like_step] and len(set(weights)) == 4
+    assert [file.name for file in finite_files(tmp_path / 'run')] == ['epoch_1.pth', 'step_3.pth']
+    replay = run('tools/replay_step.py', tmp_path / 'run/nonfinite/step_3_rank0.json')
+    assert (replay.returncode, 'everything was finite this time' in replay.stdout) == (1, True), replay.stderr
+
+
+def test_a_failure_of_one_process_stops_all(tmp_path: Path) -> None:
+    result = run_on_two_processes(tmp_path, 'input', 'raise')
+    assert result.returncode != 0
+    assert result.stderr.count('error: step 3: the loss or the gradient is not finite') == 1
+    assert [file.name for file in finite_files(tmp_path / 'run')] == ['step_3.pth']
 
 
 @pytest.mark.parametrize(
