@@ -111,7 +111,9 @@ def _sparse_nonzero(mask: Tensor) -> tuple[Tensor, Tensor]:
 
     It looks at eight values at once, as one integer.
     """
-    values = F.pad(mask.flatten(), (0, -mask.numel() % 8)).view(torch.uint8)
+    if mask.numel() % 8:
+        return mask.nonzero(as_tuple=True)
+    values = mask.flatten()
     words = values.view(torch.int64).nonzero().squeeze(1)
     found, bytes_ = values.view(-1, 8)[words].nonzero(as_tuple=True)
     places = words[found] * 8 + bytes_
