@@ -44,7 +44,7 @@ def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: Pre
         features = _features(cfg)
     if pretrained is not None:
         load_backbone(features, pretrained)
-    _set_head(cfg, features.channels(image_size(cfg)))
+    _set_head(cfg, _channels(features, image_size(cfg)))
 
 
 def image_size(cfg: Config) -> int:
@@ -109,6 +109,17 @@ def _features(cfg: Config) -> FrozenFeatures:
     """The features that the evaluation takes, or the output of a backbone that it trains."""
     holder = _holder(cfg)
     return FrozenFeatures(holder['backbone'], holder.get('feature'))
+
+
+def _channels(features: FrozenFeatures, size: int) -> tuple[int, ...]:
+    try:
+        return features.channels(size)
+    except (AssertionError, RuntimeError) as error:
+        raise UserError(
+            f'a {type(features.backbone).__name__} cannot encode images of {size} pixels, which this evaluation has '
+            f'({" ".join(str(error).split())}): choose data of its own size, or for a model of timm set '
+            'dynamic_img_size=True in a --backbone-config'
+        ) from error
 
 
 def _set_head(cfg: Config, channels: tuple[int, ...]) -> None:

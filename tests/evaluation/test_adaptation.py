@@ -78,6 +78,13 @@ def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
     assert expected['mean'] == [123.675, 116.28, 103.53]
 
 
+def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
+    backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
+    with pytest.raises(UserError, match=r'a TIMMViT cannot encode images of 32 pixels'):
+        adapted('knn/any_cifar10', backbone)
+    assert adapted('knn/any_cifar10', dict(backbone, dynamic_img_size=True)).model.backbone.type == 'TIMMViT'
+
+
 def test_features_of_several_blocks_widen_the_head() -> None:
     cfg = read_config(EVALUATION / 'linear/any_digits.py')
     cfg.model.backbone.feature = dict(type='LastClassTokens', blocks=2)
