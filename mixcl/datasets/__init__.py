@@ -14,5 +14,5 @@ from mixcl.datasets.patch_sampling import SampledPatchPair
 from mixcl.datasets.recorded_crop import RecordedResizedCrop
 from mixcl.datasets.repeated import RepeatedKeyedSampler
 from mixcl.datasets.synthetic import SyntheticImages
-from mixcl.datasets.transforms import KeyedMultiView, LoadImage, RGBToBGR
+from mixcl.datasets.transforms import ColourNoise, KeyedMultiView, LoadImage, RGBToBGR
 from mixcl.datasets.voc07 import VOC07

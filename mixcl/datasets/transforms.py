@@ -1,4 +1,4 @@
-"""Transforms that mmcv and mmpretrain lack. All images are uint8 arrays (height, width, 3) in BGR order."""
+"""Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
 
 import warnings
 
@@ -10,6 +10,10 @@ from mixcl.datasets.decoding import decode, read_file
 from mixcl.datasets.unreadable import ImageNote
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
+
+# Of the colours of ImageNet, in RGB order: principal components in columns, and their deviations for values to 255.
+COLOUR_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
+COLOUR_DEVIATIONS = (55.4625, 4.7940, 1.1475)
 
 
 def ignore_colour_warning() -> None:
@@ -84,3 +88,26 @@ class RGBToBGR(BaseTransform):
     def transform(self, results: dict) -> dict:
         """Reverse the last axis of ``img``."""
         return {**results, 'img': np.ascontiguousarray(results['img'][..., ::-1])}
+
+
+@TRANSFORMS.register_module()
+class ColourNoise(BaseTransform):
+    """Add one random colour to the whole image, drawn as the colours of ImageNet vary (AlexNet's "lighting").
+
+    mmpretrain's ``Lighting`` turns the image to RGB order or takes the colour for BGR, and wraps around at 0 and 255.
+    Here the order stays BGR, and ``img`` becomes float32, which may leave [0, 255]: nothing is clipped.
+
+    Args:
+        deviation: of the share of each principal component.
+
+    Source: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012, section 4.1.
+    """
+
+    def __init__(self, deviation: float = 0.1) -> None:
+        self.deviation = deviation
+
+    def transform(self, results: dict) -> dict:
+        """Change ``img``."""
+        shares = np.random.normal(0, self.deviation, 3)
+        colour = np.array(COLOUR_COMPONENTS) @ (shares * COLOUR_DEVIATIONS)
+        return {**results, 'img': results['img'].astype(np.float32) + colour[::-1].astype(np.float32)}

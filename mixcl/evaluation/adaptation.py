@@ -5,6 +5,7 @@ from typing import Any
 
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
+from mmpretrain.models import ResNet
 
 from mixcl.backbones import FrozenFeatures
 from mixcl.configuration.paths import walk
@@ -17,11 +18,15 @@ from mixcl.weights.pretrained import PretrainedBackbone
 OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})
 """Settings of a backbone that belong to how it is trained: those of the evaluation count, not those of pretraining."""
 
+BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
+"""Kinds of batch normalisation: one function of images and weights, trained with statistics of one or all processes."""
+
 
 def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: PretrainedBackbone | None) -> None:
     """Make an evaluation's config evaluate another backbone, in place, and check that the weights fit.
 
-    Replaced are the backbone, what the images are normalised by, and the number of channels that the head expects.
+    Replaced are the backbone, what the images are normalised by (unless the protocol has a ``normalisation`` of its
+    own), and the number of channels that the head expects. Batch normalisation stays of the evaluation's kind.
 
     Args:
         cfg: of a classifier or a ``FrozenEncoder``.
@@ -33,13 +38,13 @@ def adapt(cfg: Config, backbone: Mapping, source: Config | None, pretrained: Pre
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
     """
     _set_backbone(cfg, backbone)
-    if source is not None:
+    if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
         _set_normalisation(cfg, source)
     with DefaultScope.overwrite_default_scope('mixcl'):
         features = _features(cfg)
     if pretrained is not None:
         load_backbone(features, pretrained)
-    _set_head(cfg, features.channels(image_size(cfg)))
+    _set_head(cfg, _channels(features, image_size(cfg)))
 
 
 def image_size(cfg: Config) -> int:
@@ -62,12 +67,22 @@ def _last_size(loader: Mapping | None) -> int | None:
 def _set_backbone(cfg: Config, backbone: Mapping) -> None:
     holder = _holder(cfg)
     own, size = holder['backbone'], image_size(cfg)
-    accepted = accepted_keywords(MODELS.get(backbone['type']))
+    kind = MODELS.get(backbone['type'])
+    accepted = accepted_keywords(kind)
     new = {key: value for key, value in backbone.items() if key not in OF_THE_RUN}
     new |= {key: own[key] for key in OF_THE_RUN & own.keys() & accepted.names}
     if 'img_size' in new:
         new['img_size'] = size
+    if isinstance(kind, type) and issubclass(kind, ResNet):
+        _set_batch_norm(new, own)
     holder['backbone'] = ConfigDict(new)
+
+
+def _set_batch_norm(new: dict, own: Mapping) -> None:
+    """Let a residual network have the evaluation's kind of batch normalisation, with settings of its own."""
+    norm, kind = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')
+    if norm['type'] in BATCH_NORMS and kind in BATCH_NORMS:
+        new['norm_cfg'] = {**norm, 'type': kind}
 
 
 def _holder(cfg: Config) -> ConfigDict:
@@ -94,6 +109,17 @@ def _features(cfg: Config) -> FrozenFeatures:
     """The features that the evaluation takes, or the output of a backbone that it trains."""
     holder = _holder(cfg)
     return FrozenFeatures(holder['backbone'], holder.get('feature'))
+
+
+def _channels(features: FrozenFeatures, size: int) -> tuple[int, ...]:
+    try:
+        return features.channels(size)
+    except (AssertionError, RuntimeError) as error:
+        raise UserError(
+            f'a {type(features.backbone).__name__} cannot encode images of {size} pixels, which this evaluation has '
+            f'({" ".join(str(error).split())}): choose data of its own size, or for a model of timm set '
+            'dynamic_img_size=True in a --backbone-config'
+        ) from error
 
 
 def _set_head(cfg: Config, channels: tuple[int, ...]) -> None:

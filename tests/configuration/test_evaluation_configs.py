@@ -195,7 +195,23 @@ def test_pipelines_of_the_data_sets(path: Path, tmp_path: Path) -> None:
                 if images.pipeline[0].type != 'LoadImage':
                     results['img'] = cv2.imread(results['img_path'])
                 packed = pipeline(results)
-                assert packed['inputs'].shape == (3, size, size) and packed['inputs'].dtype == torch.uint8
+                noisy = 'jitter' in path.stem and images is not held_out
+                expected = torch.float32 if noisy else torch.uint8
+                assert packed['inputs'].shape == (3, size, size) and packed['inputs'].dtype == expected
                 assert packed['data_samples'].gt_label.item() == 1
     assert cfg.data_preprocessor.num_classes == CLASSES[path.stem.split('_')[0]]
     assert held_out.split != cfg.train_dataloader.dataset.dataset.split
+
+
+@pytest.mark.parametrize('name', ['in1k', 'in1k_bilinear', 'in1k_dino', 'in1k_jitter', 'tinyimagenet'])
+def test_training_images_stay_in_the_order_that_the_preprocessor_turns(name: str, tmp_path: Path) -> None:
+    cfg = Config.fromfile(FOLDER.parent / f'_base_/evaluation/datasets/{name}.py')
+    cv2.imwrite(str(tmp_path / 'image.png'), np.full((40, 40, 3), (220, 120, 20), dtype=np.uint8))
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        inputs = Compose(cfg.train_dataloader.dataset.dataset.pipeline)(
+            dict(img_path=str(tmp_path / 'image.png'), gt_label=1)
+        )['inputs']
+        preprocessor = MODELS.build(cfg.data_preprocessor)
+    assert inputs[0].float().mean() > inputs[1].float().mean() > inputs[2].float().mean()
+    red, _, blue = preprocessor(dict(inputs=inputs[None]))['inputs'][0]
+    assert red.mean() < blue.mean()

@@ -12,7 +12,7 @@ from mmcv.transforms import Compose
 from mmpretrain.datasets import MultiView
 from PIL import Image
 
-from mixcl.datasets import KeyedMultiView, LoadImage, RGBToBGR, SampleKey
+from mixcl.datasets import ColourNoise, KeyedMultiView, LoadImage, RGBToBGR, SampleKey
 from mixcl.datasets.transforms import ignore_colour_warning
 from mixcl.datasets.unreadable import UnreadableImage
 
@@ -217,3 +217,18 @@ def test_rgb_to_bgr() -> None:
     flipped = Compose([RGBToBGR()])({'img': noise_image()})['img']
     assert np.array_equal(flipped, np.stack([noise_image()[..., channel] for channel in (2, 1, 0)], axis=-1))
     assert flipped.flags.c_contiguous
+
+
+def test_colour_noise_keeps_the_order_of_colours_and_never_wraps_around() -> None:
+    image = np.zeros((2, 2, 3), dtype=np.uint8)
+    image[...] = (255, 100, 0)
+    np.random.seed(0)
+    outputs = np.stack([ColourNoise()({'img': image})['img'][0, 0] for _ in range(2000)])
+    noise = outputs - (255, 100, 0)
+    assert np.abs(noise).max() < 30
+    assert outputs[:, 0].max() > 255 and outputs[:, 2].min() < 0
+    # Red varies with the first and the second component, and blue with the opposite of the second.
+    rgb = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
+    rgb = rgb * 0.1 * np.array([55.4625, 4.7940, 1.1475])
+    assert np.cov(noise[:, ::-1].T) == pytest.approx(rgb @ rgb.T, rel=0.1)
+    assert noise.mean(axis=0) == pytest.approx([0, 0, 0], abs=0.3)

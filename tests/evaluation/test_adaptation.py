@@ -56,6 +56,35 @@ def test_a_resnet_for_a_vision_transformer() -> None:
     assert 'img_size' not in cfg.model.backbone.backbone
 
 
+@pytest.mark.parametrize('norm', [dict(norm_cfg=dict(type='BN', eps=1e-3)), {}])
+@pytest.mark.parametrize(('name', 'kind'), [('semi/resnet_in1k', 'mixcl.SyncBatchNorm'), ('linear/r50_in1k', 'BN')])
+def test_batch_normalisation_is_of_the_evaluations_kind(name: str, kind: str, norm: dict) -> None:
+    backbone = adapted(name, dict(type='mmpretrain.ResNet', depth=50, **norm)).model.backbone
+    assert backbone.get('backbone', backbone).norm_cfg == {**norm.get('norm_cfg', {}), 'type': kind}
+
+
+def test_other_normalisation_stays() -> None:
+    groups = dict(type='GN', num_groups=8)
+    backbone = adapted('semi/resnet_in1k', dict(type='mmpretrain.ResNet', depth=50, norm_cfg=groups)).model.backbone
+    assert backbone.norm_cfg == groups
+
+
+def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
+    source = read_config(EVALUATION.parent / 'aps/vit-t2_cifar10.py')
+    cfg = read_config(EVALUATION / 'finetune/vit-t2_cifar10_aps.py')
+    expected = dict(cfg.data_preprocessor)
+    adapt(cfg, source.model.backbone, source, None)
+    assert dict(cfg.data_preprocessor) == expected != dict(source.data_preprocessor)
+    assert expected['mean'] == [123.675, 116.28, 103.53]
+
+
+def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
+    backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
+    with pytest.raises(UserError, match=r'a TIMMViT cannot encode images of 32 pixels'):
+        adapted('knn/any_cifar10', backbone)
+    assert adapted('knn/any_cifar10', dict(backbone, dynamic_img_size=True)).model.backbone.type == 'TIMMViT'
+
+
 def test_features_of_several_blocks_widen_the_head() -> None:
     cfg = read_config(EVALUATION / 'linear/any_digits.py')
     cfg.model.backbone.feature = dict(type='LastClassTokens', blocks=2)
