@@ -8,6 +8,7 @@ from evaluation.archive_layouts import class_folders, imagenet_c
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, overrides_for, planned
@@ -138,12 +139,14 @@ def test_what_cannot_work(protocols: tuple[str, ...], settings: dict, message: s
 
 @pytest.fixture(scope='module')
 def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Folders as the archives have them; of ImageNet-1K only one that exists."""
+    """Folders as the archives have them; of ImageNet-1K the folders of the classes."""
     root = tmp_path_factory.mktemp('archives')
+    for folder in (root / f'in1k/{split}/{wnid}' for split in ('train', 'val') for wnid in imagenet_classes()):
+        folder.mkdir(parents=True)
     for letter in 'ar':
         class_folders(root / f'imagenet-{letter}', f'imagenet_{letter}')
     imagenet_c(root / 'imagenet-c', classes=1)
-    return {name: str(root / name) for name in ('imagenet-a', 'imagenet-r', 'imagenet-c')} | dict(in1k=str(root))
+    return {name: str(root / name) for name in ('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c')}
 
 
 def robustness(subject: Subject, archives: dict[str, str], *before: str, **settings: object) -> list[Evaluation]:
@@ -239,7 +242,14 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
         ('svm', 'voc07', r'no ImageSets/Main/test\.txt in'),
         ('semi', 'in1k', r'10percent\.txt cannot be read'),
         ('knn', 'in100', r'imagenet100\.txt is missing'),
-        ('knn', 'tinyimagenet', 'train is missing'),
+        ('knn', 'tinyimagenet', 'val/images is missing'),
     ):
         with pytest.raises(UserError, match=message):
             plan(protocol, data=data, roots={data: archives['in1k']})
+    for split in ('train', 'val'):
+        (tmp_path / 'other' / split).mkdir(parents=True)
+    for protocol in ('knn', 'linear', 'finetune'):
+        with pytest.raises(UserError, match=r'(train|val) is missing; expected under .*val/<wnid>'):
+            plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path)))
+        with pytest.raises(UserError, match='holds the folders of 0 classes, not 1000'):
+            plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path / 'other')))
