@@ -1,9 +1,13 @@
 """Exact nearest neighbours by cosine similarity, in bounded memory.
 
 A matrix product in fp32 rounds differently for blocks of different shapes, so that two copies of an image may not tie.
-Therefore fp32 only finds candidates, a few more than asked for; float64 then decides their order. The answer is the
-same whatever the block sizes, the number of processes and the device.
+Therefore fp32 only finds candidates, a few more than asked for; float64 then decides their order. Where fp32 cannot tell
+the candidates from the rest, as among features that have nearly collapsed, float64 searches. The answer is the same
+whatever the block sizes, the number of processes and the device.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +20,22 @@ SPARE_CANDIDATES = 16
 # Cosines are compared on a grid of 2**-20 (1e-6) while searching, which absorbs the rounding of fp32 products.
 GRID = 2.0**20
 REFINED_VALUES = 2**21
+# Cosines on the grid are off by half a cell, and by about as much again through fp32; so are those compared with them.
+UNSURE = 4 / GRID
+
+
+@dataclass(frozen=True)
+class _Precision:
+    """How candidates are compared: by products of unit vectors times ``scale``, rounded so that copies tie."""
+
+    dtype: torch.dtype
+    scale: float
+    rounded: Callable[[Tensor], Tensor]
+
+
+# Scaling by a power of two is exact, so the products come out in units of the grid.
+FAST = _Precision(torch.float32, GRID, Tensor.round_)
+EXACT = _Precision(torch.float64, 1.0, Tensor.float)
 
 
 @torch.no_grad()
@@ -24,9 +44,9 @@ def nearest_neighbours(
 ) -> tuple[Tensor, Tensor]:
     """Find the k rows of the bank with the largest cosine to each query, ties going to the lowest index.
 
-    Exhaustive. Beyond the features it needs about ``8 * query_chunk * bank_chunk`` bytes, a normalised copy of the
-    queries, and ``12 * (k + 16)`` bytes per query. The bank may lie on another device than the queries: it is
-    visited block by block on the device of the queries.
+    Exhaustive; cosines are those in float64, rounded to float32. Beyond the features it needs about ``16 * query_chunk
+    * bank_chunk`` bytes, a normalised copy of the queries, and ``24 * (k + 16)`` bytes per query. The bank may lie on
+    another device than the queries: it is visited block by block on the device of the queries.
 
     Args:
         queries: (Nq, D) features, any floating dtype; need not be normalised. A zero vector has cosine 0 to all.
@@ -47,28 +67,36 @@ def nearest_neighbours(
     check_features('query', queries)
     check_features('bank', bank)
     check_same_dimensions('query', queries, 'bank', bank)
-    candidates = _candidates(queries, bank, min(k + SPARE_CANDIDATES, len(bank)), query_chunk, bank_chunk)
-    return _refine(queries.to(bank.device), bank, candidates.to(bank.device), min(k, len(bank)))
+    k, count = min(k, len(bank)), min(k + SPARE_CANDIDATES, len(bank))
+    chunks = (query_chunk, bank_chunk)
+    similarities, indices = _refine(queries, bank, _candidates(queries, bank, count, *chunks, FAST))
+    unsure = (similarities[:, k - 1] - similarities[:, -1] <= UNSURE) & (count < len(bank))
+    if unsure.any():
+        again = queries[unsure.to(queries.device)]
+        similarities[unsure], indices[unsure] = _refine(again, bank, _candidates(again, bank, count, *chunks, EXACT))
+    return similarities[:, :k], indices[:, :k]
 
 
-def _candidates(queries: Tensor, bank: Tensor, count: int, query_chunk: int, bank_chunk: int) -> Tensor:
-    """Indices (Nq, count) of the largest cosines as fp32 sees them; the lowest index where they tie on the grid."""
-    # Scaling by a power of two is exact, so the products come out in units of the grid.
-    queries = F.normalize(queries.float(), dim=1) * GRID
+def _candidates(
+    queries: Tensor, bank: Tensor, count: int, query_chunk: int, bank_chunk: int, precision: _Precision
+) -> Tensor:
+    """Indices (Nq, count) of the largest cosines in this precision, the lowest where they tie; on the bank's device."""
+    device, dtype = queries.device, precision.dtype
+    queries = F.normalize(queries.to(dtype), dim=1) * precision.scale
     best = [_nothing_yet(rows) for rows in queries.split(query_chunk)]
     # One buffer for all products: fresh memory of this size would cost as much time as half the product.
     products = queries.new_empty(min(query_chunk, len(queries)), min(bank_chunk, len(bank)))
-    with torch.autocast(queries.device.type, enabled=False):
+    with torch.autocast(device.type, enabled=False):
         for start in range(0, len(bank), bank_chunk):
-            block = F.normalize(bank[start : start + bank_chunk].to(queries.device, torch.float32), dim=1)
+            block = F.normalize(bank[start : start + bank_chunk].to(device, dtype), dim=1)
             for number, rows in enumerate(queries.split(query_chunk)):
-                similarities = torch.mm(rows, block.T, out=products[: len(rows), : len(block)]).round_()
-                best[number] = _merge(best[number], similarities, start, count)
-    return torch.cat([indices for _, indices in best])
+                found = torch.mm(rows, block.T, out=products[: len(rows), : len(block)])
+                best[number] = _merge(best[number], precision.rounded(found), start, count)
+    return torch.cat([indices for _, indices in best]).to(bank.device)
 
 
 def _nothing_yet(rows: Tensor) -> tuple[Tensor, Tensor]:
-    return rows.new_empty(len(rows), 0), rows.new_empty(len(rows), 0, dtype=torch.int64)
+    return rows.new_empty(len(rows), 0, dtype=torch.float32), rows.new_empty(len(rows), 0, dtype=torch.int64)
 
 
 def _merge(best: tuple[Tensor, Tensor], similarities: Tensor, start: int, count: int) -> tuple[Tensor, Tensor]:
@@ -133,8 +161,9 @@ def _largest(values: Tensor, count: int) -> Tensor:
     return indices.sort(dim=1).values
 
 
-def _refine(queries: Tensor, bank: Tensor, candidates: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k best candidates by float64 cosines rounded to float32, in descending order."""
+def _refine(queries: Tensor, bank: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+    """The candidates by float64 cosines rounded to float32, in descending order, and these; on the bank's device."""
+    queries = queries.to(bank.device)
     candidates = candidates.sort(dim=1).values
     rows = max(1, REFINED_VALUES // (candidates.shape[1] * bank.shape[1]))
     # Filled in place: small results that stay between large temporaries would fragment the heap by gigabytes.
@@ -142,7 +171,7 @@ def _refine(queries: Tensor, bank: Tensor, candidates: Tensor, k: int) -> tuple[
     for part, near, result in zip(*(t.split(rows) for t in (queries, candidates, similarities)), strict=True):
         result.copy_(_exact_cosines(part, near, bank))
     similarities, order = similarities.sort(dim=1, descending=True, stable=True)
-    return similarities[:, :k], candidates.gather(1, order[:, :k])
+    return similarities, candidates.gather(1, order)
 
 
 def _exact_cosines(queries: Tensor, candidates: Tensor, bank: Tensor) -> Tensor:

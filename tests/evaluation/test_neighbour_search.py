@@ -68,6 +68,18 @@ def test_collapsed_features_all_tie() -> None:
         assert (similarities == 1).all()
 
 
+@pytest.mark.parametrize('spread', [1e-1, 1e-2, 3e-3, 1e-3, 3e-4])
+def test_nearly_collapsed_features(spread: float) -> None:
+    """Many more rows than the spare candidates share a cell of the grid of the search."""
+    centre = random_features(1, 64)
+    queries, bank = (centre + spread * random_features(rows, 64, rows) for rows in (40, 5000))
+    exact = torch.nn.functional.normalize(queries.double()) @ torch.nn.functional.normalize(bank.double()).T
+    expected, places = exact.float().sort(dim=1, descending=True, stable=True)
+    for chunks in CHUNKS[2:]:
+        similarities, indices = nearest_neighbours(queries, bank, 20, *chunks)
+        assert torch.equal(similarities, expected[:, :20]) and torch.equal(indices, places[:, :20])
+
+
 def test_near_ties_are_decided_below_the_grid_of_the_search() -> None:
     angles = torch.tensor([8e-4, 4e-4, 6e-4], dtype=torch.float64)
     bank = torch.stack([angles.cos(), angles.sin()], dim=1)
