@@ -11,12 +11,16 @@ from mixcl.backbones import FrozenFeatures
 from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
 from mixcl.errors import UserError
+from mixcl.evaluation.frozen_encoder import FrozenEncoder
 from mixcl.registry import MODELS
 from mixcl.weights.loading import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})
 """Settings of a backbone that belong to how it is trained: those of the evaluation count, not those of pretraining."""
+
+OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position'})
+"""Those that also decide its first weights, which are what counts where it is not trained."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 """Kinds of batch normalisation: one function of images and weights, trained with statistics of one or all processes."""
@@ -69,8 +73,9 @@ def _set_backbone(cfg: Config, backbone: Mapping) -> None:
     own, size = holder['backbone'], image_size(cfg)
     kind = MODELS.get(backbone['type'])
     accepted = accepted_keywords(kind)
-    new = {key: value for key, value in backbone.items() if key not in OF_THE_RUN}
-    new |= {key: own[key] for key in OF_THE_RUN & own.keys() & accepted.names}
+    of_the_run = OF_THE_RUN - OF_THE_START if _is_frozen(holder) else OF_THE_RUN
+    new = {key: value for key, value in backbone.items() if key not in of_the_run}
+    new |= {key: own[key] for key in of_the_run & own.keys() & accepted.names}
     if 'img_size' in new:
         new['img_size'] = size
     if isinstance(kind, type) and issubclass(kind, ResNet):
@@ -91,6 +96,11 @@ def _holder(cfg: Config) -> ConfigDict:
     while 'backbone' in holder['backbone']:
         holder = holder['backbone']
     return holder
+
+
+def _is_frozen(holder: Mapping) -> bool:
+    kind = MODELS.get(holder['type'])
+    return isinstance(kind, type) and issubclass(kind, FrozenFeatures | FrozenEncoder)
 
 
 def _set_normalisation(cfg: Config, source: Config) -> None:

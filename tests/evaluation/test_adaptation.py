@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+import torch
 from mmengine.config import Config
+from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
 from mixcl.engine.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt, image_size
+from mixcl.registry import MODELS
 
 EVALUATION = Path(__file__).parents[2] / 'configs/evaluation'
 SMALL = dict(
@@ -33,7 +36,20 @@ def test_knn_takes_the_backbone_at_its_own_image_size() -> None:
     assert cfg.model.backbone.arch.embed_dims == 48
     assert cfg.model.backbone.img_size == 32
     assert cfg.data_preprocessor.mean == [1, 2, 3] and cfg.data_preprocessor.std == [4, 5, 6]
-    assert not {'fixed_position', 'frozen_patch_embed', 'drop_path_rate'} & set(cfg.model.backbone)
+    assert 'drop_path_rate' not in cfg.model.backbone
+
+
+@pytest.mark.parametrize('name', ['knn/any_cifar10', 'quality/any_cifar10', 'linear/any_cifar10'])
+def test_an_untrained_backbone_starts_as_in_its_own_config(name: str) -> None:
+    """MoCo v3's position embedding is that of sines and cosines."""
+    model = adapted(name, SMALL).model
+    backbone = model.backbone.get('backbone', model.backbone)
+    of_its_own, random = (MODELS.build(config) for config in (backbone, dict(backbone, fixed_position=False)))
+    for model in (of_its_own, random):
+        model.init_weights()
+    expected = build_2d_sincos_position_embedding((8, 8), 48, cls_token=True)
+    assert torch.equal(of_its_own.pos_embed, expected) and not torch.equal(random.pos_embed, expected)
+    assert backbone.frozen_patch_embed
 
 
 def test_a_probe_takes_it_under_its_frozen_features_and_fits_the_head() -> None:
