@@ -19,7 +19,7 @@ from mmengine.logging import print_log
 
 import mixcl
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import use_launcher
+from mixcl.engine.launch import process_count, use_launcher
 from mixcl.engine.switches import RANDOM, be_patient
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
@@ -71,6 +71,7 @@ def request_of(args: argparse.Namespace) -> Request:
         roots=data_roots(args.data_root, args.data),
         overrides=args.cfg_options,
         amp=args.amp,
+        processes=process_count(args.launcher),
     )
 
 

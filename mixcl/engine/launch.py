@@ -91,6 +91,12 @@ def default_work_dir(cfg: Config, config_path: str | Path, suffix: str = '') -> 
     return cfg.get('work_dir') or str(Path('work_dirs') / f'{Path(config_path).stem}{suffix}')
 
 
+def process_count(launcher: str) -> int:
+    """How many processes a launcher has started, before they have joined."""
+    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
+    return int(os.environ.get(variable, 1))
+
+
 def use_launcher(cfg: Config, launcher: str) -> None:
     """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
 

@@ -13,6 +13,7 @@ from mixcl.engine.launch import read_config
 from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt
+from mixcl.evaluation.batches import keep_batch
 from mixcl.evaluation.classifier import choose_classifier
 from mixcl.evaluation.layouts import check_layouts
 from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
@@ -34,6 +35,7 @@ class Request:
         roots: folders of data by the data set's name.
         overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
         amp: train under bfloat16 autocast.
+        processes: how many evaluate together.
     """
 
     configs: Path
@@ -45,6 +47,7 @@ class Request:
     roots: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
     amp: bool = False
+    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ def _of_one_config(
             adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
         if cfg.get('train_cfg'):
             check_trainable(cfg)
+            keep_batch(cfg, request.processes)
         check_layouts(cfg)
         digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
         yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
