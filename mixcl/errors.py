@@ -38,12 +38,17 @@ class RunStopped(BaseException):
 
 
 @contextmanager
-def reported_to_user() -> Iterator[None]:
+def reported_to_user(
+    afterwards: str = 'the same command with --resume continues from the last checkpoint',
+) -> Iterator[None]:
     """End a command-line tool: a :class:`UserError` as one sentence and status 2, a :class:`RunStopped` with 85.
 
     Ctrl-C where there is no run to save exits with 130. The status of a stopped run is also written to a file named by
     ``MIXCL_STATUS_FILE``, for launchers that do not pass on the status of their processes. With ``MIXCL_TRACEBACK=1``
     in the environment errors are raised instead, for those who write their own parts.
+
+    Args:
+        afterwards: what is to be done after Ctrl-C.
     """
     try:
         yield
@@ -67,7 +72,7 @@ def reported_to_user() -> Iterator[None]:
             Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
-        print('\ninterrupted: the same command with --resume continues from the last checkpoint', file=sys.stderr)
+        print(f'\ninterrupted: {afterwards}', file=sys.stderr)
         sys.exit(130)
 
 

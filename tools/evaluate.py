@@ -148,8 +148,8 @@ def evaluate_all(
         started = time.perf_counter()
         try:
             outcome = outcome_of(evaluation, subject, folder, rows, resume=not rerun)
-        except RunStopped:
-            raise  # the same command continues
+        except RunStopped as stop:
+            raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
             if os.environ.get('MIXCL_TRACEBACK'):
                 raise
@@ -193,6 +193,8 @@ def main() -> None:
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
+    if is_main_process():
+        results.check_writable()
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
@@ -200,5 +202,5 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    with reported_to_user():
+    with reported_to_user('the same command continues with what is not finished'):
         main()

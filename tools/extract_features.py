@@ -24,6 +24,7 @@ from mmengine.registry import DefaultScope
 from mixcl import __version__
 from mixcl.configuration import OverrideAction
 from mixcl.engine.launch import read_config
+from mixcl.engine.trial import told_as_user_error
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.extraction import extract_to_files
 from mixcl.evaluation.feature_files import FeatureFiles, check_packed
@@ -43,7 +44,9 @@ from mixcl.weights import (
     PretrainedBackbone,
     allow_pickle,
     backbone_config,
+    check_known,
     load_backbone,
+    local_file,
     read_pretrained,
     sha256_of,
 )
@@ -110,6 +113,7 @@ def pretraining_config(pretrained: PretrainedBackbone, path: str | None) -> Conf
     if config is None or backbone_config(config) is None:
         place = path or f'the checkpoint {pretrained.source}'
         raise UserError(f'{place} says nothing about a backbone; name the config it belongs to by --backbone-config')
+    check_known(backbone_config(config), path or pretrained.source)
     return config
 
 
@@ -121,14 +125,14 @@ def preprocessor_of(config: Config) -> dict[str, Any]:
 
 
 def build_model(pretrained: PretrainedBackbone, config: Config, args: argparse.Namespace) -> BaseModel:
-    model = MODELS.build(
-        dict(
-            type='FrozenEncoder',
-            backbone=backbone_config(config),
-            feature=dict(type=args.feature, **args.feature_options),
-            data_preprocessor=preprocessor_of(config),
-        )
+    settings = dict(
+        type='FrozenEncoder',
+        backbone=backbone_config(config),
+        feature=dict(type=args.feature, **args.feature_options),
+        data_preprocessor=preprocessor_of(config),
     )
+    with told_as_user_error('the backbone of the config'):
+        model = MODELS.build(settings)
     load_backbone(model.backbone, pretrained)
     return model.to(args.device)
 
@@ -145,7 +149,8 @@ def identity_of(
 ) -> dict[str, Any]:
     """Everything that decides the features."""
     return dict(
-        checkpoint=sha256_of(args.checkpoint),
+        checkpoint=sha256_of(local_file(args.checkpoint)),
+        backbone=backbone_config(config),
         encoder=args.encoder,
         feature=dict(type=args.feature, **args.feature_options),
         preprocessing=dict(pipeline=pipeline, data_preprocessor=preprocessor_of(config)),

@@ -117,5 +117,5 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    with reported_to_user():
+    with reported_to_user('nothing is kept, the same command starts again'):
         main()

@@ -10,6 +10,7 @@ from mmpretrain.models import ResNet
 from mixcl.backbones import FrozenFeatures
 from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
+from mixcl.engine.trial import told_as_user_error
 from mixcl.errors import UserError
 from mixcl.evaluation.frozen_encoder import FrozenEncoder
 from mixcl.registry import MODELS
@@ -118,7 +119,8 @@ def _preprocessors(cfg: Config) -> Iterator[Any]:
 def _features(cfg: Config) -> FrozenFeatures:
     """The features that the evaluation takes, or the output of a backbone that it trains."""
     holder = _holder(cfg)
-    return FrozenFeatures(holder['backbone'], holder.get('feature'))
+    with told_as_user_error(f'the backbone {holder["backbone"]["type"]}'):
+        return FrozenFeatures(holder['backbone'], holder.get('feature'))
 
 
 def _channels(features: FrozenFeatures, size: int) -> tuple[int, ...]:

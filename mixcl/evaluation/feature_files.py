@@ -56,7 +56,7 @@ class FeatureFiles:
         elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise UserError(f'--out {self.folder} is a folder of other files; give a new or an empty one')
         else:
-            self._write_meta()
+            self._begin()
 
     @property
     def complete(self) -> bool:
@@ -115,6 +115,12 @@ class FeatureFiles:
         if not self.complete and self.done and not self._part.is_file():
             raise UserError(f'--out {self.folder} has lost its {self._part.name}; remove the folder to start again')
 
+    def _begin(self) -> None:
+        try:
+            self._write_meta()
+        except OSError as error:
+            raise UserError(f'--out {self.folder} cannot be written ({error.strerror}); give another place') from error
+
     def _write_meta(self) -> None:
         meta = dict(
             identity=self.identity, **self.details, images=len(self.names), done=self.done, unreadable=self.unreadable
@@ -143,7 +149,7 @@ def check_packed(path: str | Path, identity: dict[str, Any]) -> None:
     try:
         with np.load(path) as arrays:
             stored = json.loads(str(arrays['meta']))['identity']
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'--out {path} exists and is no file of features; give another name') from error
     check_same(json.loads(json.dumps(identity)), stored, path)
 

@@ -91,7 +91,7 @@ def names_of(dataset: BaseDataset) -> list[str]:
     for index in range(len(dataset)):
         path = dataset.get_data_info(index).get('img_path')
         names.append(str(index) if path is None else os.path.relpath(path, dataset.data_root or '.'))
-        if '\n' in names[-1]:
+        if '\n' in names[-1] or '\r' in names[-1]:
             raise UserError(f'the name of the image {names[-1]!r} holds a line break; rename it')
     return names
 

@@ -9,6 +9,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration import check_data_roots
+from mixcl.configuration.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
 from mixcl.engine.launch import read_config
 from mixcl.engine.switches import use_mixed_precision
 from mixcl.errors import UserError
@@ -19,6 +20,9 @@ from mixcl.evaluation.layouts import check_layouts
 from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
 from mixcl.evaluation.subject import Subject
 from mixcl.evaluation.trainable import check_trainable
+
+SECTIONS = frozenset((*DATA_SECTIONS, *EVALUATOR_SECTIONS, 'optim_wrapper'))
+"""Parts of configs that only some protocols have."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,9 @@ def _of_one_config(
     path = _config_path(request, subject, protocol, data)
     overrides = overrides_for(request.overrides, protocol)
     finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
-    of_protocol = (read_config(path).get('protocol') or {}).get('encoder', 'online')
+    own = read_config(path)
+    _check_sections(path, own, overrides)
+    of_protocol = (own.get('protocol') or {}).get('encoder', 'online')
     encoders = subject.encoders_for(request.encoder, of_protocol)
     if protocol == 'robustness' and not subject.is_classifier:
         encoders = list(finetuned) or encoders  # those that there are classifiers of
@@ -168,6 +174,17 @@ def _of_one_config(
         check_layouts(cfg)
         digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
         yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
+
+
+def _check_sections(path: Path, cfg: Config, overrides: Iterable[str]) -> None:
+    """A protocol that does not train has no ``train_cfg`` that an override could change."""
+    for name in overrides:
+        section, dot, _ = name.partition('.')
+        if dot and section in SECTIONS and section not in cfg:
+            raise UserError(
+                f'--cfg-options {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
+                f'linear.train_cfg.max_epochs'
+            )
 
 
 def _config_path(request: Request, subject: Subject, protocol: str, data: str) -> Path:

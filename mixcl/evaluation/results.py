@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from mixcl.errors import UserError
@@ -37,14 +38,33 @@ class Results:
             )
         self.rows: list[Row] = self._read()
 
+    def check_writable(self) -> None:
+        """Make the folder and see that files can be written there, before results are worth something.
+
+        Raises:
+            UserError: if they cannot.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise UserError(
+                f'results cannot be written to {self.folder} ({error.strerror}); give another folder by --out or '
+                '--work-dir'
+            ) from error
+
     def finished(self, row: Mapping[str, Any]) -> Row | None:
         """The stored result of the same evaluation, if there is one."""
         wanted = _identity(row)
         return next((stored for stored in self.rows if _identity(stored) == wanted), None)
 
     def add(self, row: Row) -> None:
-        """Store a result at once, in the place of an earlier one of the same evaluation."""
-        self.rows = [stored for stored in self.rows if _identity(stored) != _identity(row)]
+        """Store a result at once, in the place of an earlier one of the same evaluation.
+
+        What another command has stored there in the meantime is kept.
+        """
+        self.rows = [stored for stored in self._read() if _identity(stored) != _identity(row)]
         self.rows.append(json.loads(json.dumps(row)))
         texts = {'results.json': json.dumps(self.rows, indent=2), 'results.md': table(self.rows)}
         for name, text in texts.items():
@@ -53,13 +73,13 @@ class Results:
 
     def _read(self) -> list[Row]:
         path = self.folder / 'results.json'
-        if not path.is_file():
+        if not path.exists():
             return []
         try:
             rows = json.loads(path.read_text(encoding='utf-8'))
             for row in rows:
                 _identity(row)
-        except (ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise UserError(
                 f'{path} holds no results of tools/evaluate.py; move it away or pass another --out'
             ) from error

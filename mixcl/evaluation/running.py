@@ -63,7 +63,7 @@ def run_evaluation(
     """
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name
-    cfg.work_dir = str(folder / evaluation.name)
+    cfg.work_dir = str(folder / _folder_name(evaluation, subject))
     if evaluation.needs_classifier:
         cfg.load_from = classifier
     else:
@@ -104,6 +104,11 @@ def classifier_for(evaluation: Evaluation, subject: Subject, trained: Sequence[t
         f'{evaluation.protocol} on {evaluation.data} needs the classifier that finetune trains, but there is none: '
         'finetune failed, or its checkpoint is gone and --rerun must make it again'
     )
+
+
+def _folder_name(evaluation: Evaluation, subject: Subject) -> str:
+    """Another one for other weights: a training must not go on from what became of those."""
+    return evaluation.name if subject.sha256 is None else f'{evaluation.name}-{subject.sha256[:8]}'
 
 
 def _history(runner: Runner) -> tuple[dict[str, float], dict[str, float]]:

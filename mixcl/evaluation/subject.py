@@ -2,7 +2,6 @@
 
 import contextlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
@@ -10,8 +9,7 @@ from mmengine.config import Config
 from mixcl.engine.launch import read_config
 from mixcl.engine.switches import RANDOM
 from mixcl.errors import UserError
-from mixcl.weights import pretrained, read_checkpoint, weights_of
-from mixcl.weights.digest import sha256_of
+from mixcl.weights import check_known, local_file, pretrained, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 HEAD = 'head.fc.weight'
@@ -109,7 +107,8 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    digest = sha256_of(Path(checkpoint).expanduser())
+    check_known(backbone, checkpoint)
+    digest = sha256_of(local_file(checkpoint))
     return Subject(checkpoint, digest, encoders, backbone, config, _head_classes(checkpoint))
 
 

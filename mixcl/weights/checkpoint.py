@@ -1,5 +1,6 @@
 """Reading checkpoints, and refusing those that do not fit."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mmengine.model import is_model_wrapper
@@ -47,9 +48,13 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
         UserError: if it holds none.
     """
     state = checkpoint.get('state_dict', checkpoint)
-    if not state or not all(isinstance(value, Tensor) for value in state.values()):
+    if not isinstance(state, Mapping) or not state or not all(map(_is_weight, state.items())):
         raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
     return {name.removeprefix('module.'): value for name, value in state.items()}
+
+
+def _is_weight(item: tuple[object, object]) -> bool:
+    return isinstance(item[0], str) and isinstance(item[1], Tensor)
 
 
 def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> None:

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from mixcl.backbones import FrozenFeatures
 from mixcl.errors import UserError
+from mixcl.registry import MODELS
+from mixcl.weights.finite import non_finite
 from mixcl.weights.pretrained import PretrainedBackbone, backbone_config
 
 MAX_NAMES = 3
@@ -33,6 +35,21 @@ class LoadReport:
         return f'{len(self.loaded)} tensors loaded, new: {_listed(self.new)}, unused: {_listed(self.unused)}'
 
 
+def check_known(backbone: Mapping, place: str | Path) -> None:
+    """Raise :class:`UserError` unless the type of a backbone is one that can be built.
+
+    Args:
+        backbone: its config.
+        place: where it comes from, for the message.
+    """
+    kind = backbone.get('type')
+    if kind is None or (isinstance(kind, str) and MODELS.get(kind) is None):
+        raise UserError(
+            f'{place} names a backbone of type {kind!r}, which is not known here: give by --backbone-config a config '
+            'of the same backbone that says where its class comes from, as in mmpretrain.VisionTransformer'
+        )
+
+
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> LoadReport:
     """Load a pretrained backbone; every tensor of the model's must be in it.
 
@@ -47,7 +64,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
 
     Raises:
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
-            differs, which no shape would tell.
+            differs, which no shape would tell, or weights are no finite numbers.
     """
     while isinstance(module, FrozenFeatures):
         module = module.backbone
@@ -63,6 +80,12 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} does not fit the backbone of the config, a '
             f'{type(module).__name__}: {reason}; give a checkpoint and a config of the same architecture'
+        )
+    broken = non_finite({name: state[name] for name in own if name in state})
+    if broken:
+        raise UserError(
+            f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
+            f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
     return LoadReport(
         loaded=tuple(name for name in own if name in state),

@@ -27,6 +27,11 @@ def allow_pickle() -> None:
     print_log('--allow-pickle: checkpoints may run code while they are read', level=logging.WARNING)
 
 
+def local_file(path: str | Path) -> Path:
+    """Where a checkpoint lies that a user named; one with an address is downloaded at first use."""
+    return downloaded(str(path)) if is_address(path) else Path(path).expanduser()
+
+
 def load_plain(path: str | Path, map_location: str | torch.device | None = 'cpu') -> object:
     """Read a checkpoint of tensors and plain values; ``.safetensors`` files as a dict of tensors on the CPU.
 
@@ -37,7 +42,7 @@ def load_plain(path: str | Path, map_location: str | torch.device | None = 'cpu'
     Raises:
         UserError: if the file is missing, damaged, or holds anything else, unless :func:`allow_pickle` was called.
     """
-    path = downloaded(str(path)) if is_address(path) else Path(path).expanduser()
+    path = local_file(path)
     if not path.is_file():
         raise UserError(f'there is no checkpoint file {path}')
     if matches_checksum(path) is False:

@@ -142,3 +142,22 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         file.write(b'second')
         raise RuntimeError
     assert path.read_bytes() == b'first' and [path.name for path in path.parent.iterdir()] == ['file']
+
+
+@pytest.mark.parametrize('kind', ['truncated', 'empty', 'one array'])
+def test_a_damaged_npz_file_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / 'out.npz'
+    np.savez(path, meta=np.array('{}'))
+    if kind == 'one array':
+        with open(path, 'wb') as file:
+            np.save(file, ROWS)
+    else:
+        path.write_bytes(path.read_bytes()[: 30 if kind == 'truncated' else 0])
+    with pytest.raises(UserError, match='is no file of features'):
+        check_packed(path, IDENTITY)
+
+
+def test_a_place_that_takes_no_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'cannot be written \(Not a directory\); give another place'):
+        opened(tmp_path / 'file/out')

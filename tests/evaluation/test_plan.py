@@ -15,6 +15,7 @@ from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, over
 from mixcl.evaluation.running import classifier_for, precision_of
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.registry import MODELS
+from mixcl.weights import sha256_of
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 PRETRAINING = str(CONFIGS / 'patchmix/vit-xs4_digits.py')
@@ -253,3 +254,28 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
             plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path)))
         with pytest.raises(UserError, match='holds the folders of 0 classes, not 1000'):
             plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path / 'other')))
+
+
+def test_an_option_for_a_part_that_a_protocol_lacks_is_refused() -> None:
+    with pytest.raises(UserError, match=r'--cfg-options train_cfg.max_epochs: .* has no train_cfg; put the protocol'):
+        plan('linear', 'knn', overrides={'train_cfg.max_epochs': 1})
+
+
+def test_a_checkpoint_of_an_unknown_backbone_is_refused(tmp_path: Path) -> None:
+    config = "model = dict(backbone=dict(type='MoCoV3ViT'))\n"
+    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=config)), tmp_path / 'foreign.pth')
+    with pytest.raises(UserError, match=r"foreign.pth names a backbone of type 'MoCoV3ViT', .* --backbone-config"):
+        read_subject(str(tmp_path / 'foreign.pth'))
+
+
+def test_a_backbone_of_settings_that_do_not_exist_is_refused(tmp_path: Path) -> None:
+    config = "model = dict(backbone=dict(type='mmpretrain.VisionTransformer', arch='none'))\n"
+    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=config)), tmp_path / 'odd.pth')
+    with pytest.raises(UserError, match=r'the backbone mmpretrain.VisionTransformer cannot be built'):
+        plan('knn', subject=read_subject(str(tmp_path / 'odd.pth')))
+
+
+def test_a_checkpoint_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save({'x': torch.zeros(1)}, tmp_path / 'copy.pth')
+    monkeypatch.setattr('mixcl.weights.safe_loading.downloaded', lambda address: tmp_path / 'copy.pth')
+    assert read_subject('https://example.org/bare.pth', PRETRAINING).sha256 == sha256_of(tmp_path / 'copy.pth')

@@ -122,3 +122,19 @@ def test_untrained_and_bare_backbones_have_names() -> None:
     bare = dict(path='weights/r50.pth', sha256='ef', config_name=None, epoch=None)
     text = table([row(checkpoint=random), row(checkpoint=bare), row(checkpoint=random | dict(config_name='aps/x'))])
     assert {line.split(' | ')[0] for line in text.splitlines()[2:14]} == {'| random', '| r50', '| random (aps/x)'}
+
+
+def test_what_another_command_stored_meanwhile_is_kept(tmp_path: Path) -> None:
+    one, other = Results(tmp_path), Results(tmp_path)
+    other.add(row(data='cifar10'))
+    one.add(row(data='digits'))
+    assert [stored['data'] for stored in Results(tmp_path).rows] == ['cifar10', 'digits']
+
+
+def test_a_place_that_takes_no_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'cannot be written to .*file/below \(Not a directory\); give another folder'):
+        Results(tmp_path / 'file/below').check_writable()
+    (tmp_path / 'results.json').mkdir()
+    with pytest.raises(UserError, match=r'holds no results'):
+        Results(tmp_path)

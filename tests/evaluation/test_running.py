@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+import torch
+from mmengine.registry import DefaultScope
 
 from mixcl.evaluation.plan import Request, planned
 from mixcl.evaluation.running import Outcome, run_evaluation
 from mixcl.evaluation.subject import Subject
+from mixcl.registry import MODELS
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 RANDOM = Subject('random', None, {}, None, None)
@@ -45,3 +48,15 @@ def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Outcome], lo
     for name in lost:
         (run / name).unlink()
     assert probe(folder, resume=True) == outcome
+
+
+def test_other_weights_do_not_go_on_from_what_became_of_the_first(tmp_path: Path) -> None:
+    outcomes = {}
+    for name in ('first', 'second'):
+        (evaluation,) = planned(Request(CONFIGS, ('linear',), 'digits', overrides=SMALL), RANDOM)
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            weights = MODELS.build(evaluation.cfg.model.backbone.backbone).state_dict()
+        torch.save(weights, tmp_path / 'epoch_1.pth')
+        subject = Subject(str(tmp_path / 'epoch_1.pth'), name, {}, None, None)
+        outcomes[name] = run_evaluation(evaluation, subject, tmp_path, None, resume=True)
+    assert Path(outcomes['first'].trained).parent != Path(outcomes['second'].trained).parent

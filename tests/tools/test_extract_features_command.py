@@ -237,3 +237,14 @@ def test_one_sentence(
     places = dict(IMAGES=images, BROKEN=tmp_path / 'broken')
     arguments = [places.get(argument, argument) for argument in arguments]
     assert re.search(message, tool.refused(checkpoint, *arguments, '--workers', 1, '--out', tmp_path / 'out'))
+
+
+def test_another_backbone_config(tool: Tool, checkpoint: Path, images: Path, tmp_path: Path) -> None:
+    weights = torch.load(checkpoint, weights_only=True)['state_dict']
+    bare = {k.removeprefix('backbone.'): v for k, v in weights.items() if k.startswith('backbone.')}
+    torch.save(bare, tmp_path / 'bare.pth')
+    other = tmp_path / 'other_heads.py'
+    other.write_text(f"_base_ = '{Path(DIGITS).resolve()}'\nmodel = dict(backbone=dict(arch=dict(num_heads=1)))\n")
+    common = (tmp_path / 'bare.pth', '--images', images, '--image-size', 16, '--workers', 0, '--out', tmp_path / 'out')
+    tool.extract(*common, '--backbone-config', DIGITS)
+    assert 'holds features of another backbone' in tool.refused(*common, '--backbone-config', other)

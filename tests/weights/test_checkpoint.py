@@ -104,3 +104,9 @@ def test_missing_and_unknown_names_are_told() -> None:
     with pytest.raises(UserError, match=r'1 are missing, for example 0\.bias; 1 are not in the model, .* 2\.weight'):
         check_fits(layers(), state, 'some.pth')
     check_fits(layers(), layers().state_dict(), 'some.pth')
+
+
+@pytest.mark.parametrize('content', [dict(state_dict=[1]), {1: torch.zeros(1)}])
+def test_what_is_no_dict_of_named_tensors_holds_no_weights(tmp_path: Path, content: dict) -> None:
+    with pytest.raises(UserError, match='holds no weights'):
+        read_state_dict(save(tmp_path, content))

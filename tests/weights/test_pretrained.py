@@ -191,3 +191,10 @@ def test_the_report_names_what_is_new_and_unused() -> None:
     assert report.new == ('ln2.weight', 'ln2.bias') and report.unused == ('head.a', 'head.b', 'head.c', 'head.d')
     assert len(report.loaded) == 30 and torch.equal(own.ln2.weight, before)
     assert str(report) == '30 tensors loaded, new: ln2.weight, ln2.bias, unused: head.a, head.b, head.c and 1 more'
+
+
+def test_weights_that_are_no_numbers() -> None:
+    broken = vit()
+    broken.layers[0].ln1.weight.data[0] = torch.nan
+    with pytest.raises(UserError, match=r'holds infinity or NaN in 1 tensors, for example layers\.0\.ln1\.weight'):
+        load_backbone(vit(), of(broken))
