@@ -4,7 +4,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
+
+from mixcl.errors import UserError
 
 UNFINISHED = '.part'
 """Ending of a file that is being written; what a kill leaves behind."""
@@ -37,6 +40,26 @@ def written_whole(path: str | Path, before_replacing: Callable[[], object] = lam
     finally:
         unfinished.unlink(missing_ok=True)
     _sync_folder(path.parent)
+
+
+def check_writable(folder: str | Path, option: str) -> None:
+    """Make a folder and see that files can be written there, before there is something to lose.
+
+    Args:
+        folder: where to.
+        option: what names another one, for the message.
+
+    Raises:
+        UserError: if they cannot.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f'results cannot be written to {folder} ({error.strerror}); give another folder by {option}'
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

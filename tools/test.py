@@ -6,10 +6,11 @@ of a frozen backbone, on the backbone in any checkpoint; 'random' stands for one
 """
 
 import argparse
+import json
 import os
+from pathlib import Path
 
 from mmengine.config import Config
-from mmengine.fileio import dump
 
 from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.launch import (
@@ -22,6 +23,7 @@ from mixcl.engine.switches import be_patient, use_pretrained
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.classifier import take_classifier
 from mixcl.evaluation.subject import is_classifier
+from mixcl.files import check_writable, written_whole
 from mixcl.weights import ENCODERS, allow_pickle, read_pretrained
 
 
@@ -103,6 +105,8 @@ def main() -> None:
         raise UserError(f'{args.config} has no test_cfg: its data set has no labels to evaluate with')
     if args.out and not args.out.endswith('.json'):
         raise UserError(f'--out takes a .json file, not {args.out!r}')
+    if args.out:
+        check_writable(Path(args.out).parent, '--out')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
     if args.allow_pickle:
         allow_pickle()
@@ -113,7 +117,8 @@ def main() -> None:
     runner = build_runner(cfg)
     metrics = runner.test()
     if args.out and runner.rank == 0:
-        dump(metrics, args.out, indent=2)
+        with written_whole(args.out) as file:
+            file.write(json.dumps(metrics, indent=2, default=float).encode())
 
 
 if __name__ == '__main__':

@@ -4,11 +4,9 @@ from pathlib import Path
 
 from mmpretrain.datasets import ImageNet
 
-from mixcl.datasets.imagenet_robustness import folders_in
+from mixcl.datasets.imagenet_robustness import folders_in, imagenet_classes
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
-
-CLASSES = 1000
 
 
 @DATASETS.register_module()
@@ -34,10 +32,13 @@ class ImageNet1K(ImageNet):
                 f'ImageNet1K: {folder} is missing; expected under {self.data_root}: train/<wnid>/*.JPEG and '
                 'val/<wnid>/*.JPEG; give the right folder with --data-root'
             )
-        found = len(folders_in(folder))
-        if found != CLASSES:
-            raise UserError(
-                f'ImageNet1K: {folder} holds the folders of {found} classes, not {CLASSES}; sort its images into one '
-                f'folder per class (or list them with labels in meta/{folder.name}.txt), or give the right folder with '
-                '--data-root'
-            )
+        found = set(folders_in(folder))
+        if found == set(imagenet_classes()):
+            return
+        strange = sorted(found - set(imagenet_classes()))
+        what = f'one called {strange[0]}' if strange else 'no other'
+        raise UserError(
+            f"ImageNet1K: {folder} must hold a folder for each of ImageNet-1K's 1000 WordNet ids, but it holds "
+            f'{len(found) - len(strange)} of them and {what}; sort its images into these folders (or list them with '
+            f'their labels in meta/{folder.name}.txt), or give the right folder with --data-root'
+        )

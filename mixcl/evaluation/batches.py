@@ -24,7 +24,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
         return
     if batch % processes:
         raise UserError(
-            f'{cfg.config_name} trains with batches of {batch} images, which {processes} processes cannot share evenly: '
+            f'{cfg.config_name} trains with batches of {batch} images, which {processes} processes cannot share: '
             'start another number of processes, or choose another batch and its learning rate by --cfg-options '
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )

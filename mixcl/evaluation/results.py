@@ -4,11 +4,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.files import written_whole
+from mixcl.files import check_writable, written_whole
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
@@ -44,15 +43,7 @@ class Results:
         Raises:
             UserError: if they cannot.
         """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=self.folder):
-                pass
-        except OSError as error:
-            raise UserError(
-                f'results cannot be written to {self.folder} ({error.strerror}); give another folder by --out or '
-                '--work-dir'
-            ) from error
+        check_writable(self.folder, '--out or --work-dir')
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
         """The stored result of the same evaluation, if there is one."""

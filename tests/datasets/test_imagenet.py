@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mixcl.datasets import ImageNet1K
+from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.errors import UserError
 
 
@@ -13,7 +14,7 @@ def dataset(root: Path, split: str = 'val') -> ImageNet1K:
 
 
 def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
-    names = [f'n{number:08}' for number in range(1000)]
+    names = imagenet_classes()
     for split in ('train', 'val'):
         for name in names:
             (tmp_path / split / name).mkdir(parents=True)
@@ -25,13 +26,20 @@ def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
     assert [image['gt_label'] for image in ImageNet1K(data_root=str(tmp_path), split='val')] == [7]
 
     (tmp_path / 'val/extra').mkdir()
-    with pytest.raises(UserError, match='val holds the folders of 1001 classes, not 1000'):
+    with pytest.raises(UserError, match=r'val must hold .* it holds 1000 of them and one called extra'):
+        dataset(tmp_path).check_layout()
+
+
+def test_folders_of_other_names_would_shift_the_labels(tmp_path: Path) -> None:
+    for number in range(1000):
+        (tmp_path / f'val/{number}').mkdir(parents=True)
+    with pytest.raises(UserError, match='it holds 0 of them and one called 0'):
         dataset(tmp_path).check_layout()
 
 
 def test_unsorted_images_and_missing_folders(tmp_path: Path, write_images) -> None:
     write_images(tmp_path, ['val/ILSVRC2012_val_00000001.JPEG'])
-    with pytest.raises(UserError, match=r'val holds the folders of 0 classes.*one folder per class.*meta/val\.txt'):
+    with pytest.raises(UserError, match=r'it holds 0 of them and no other; sort its images.*meta/val\.txt'):
         dataset(tmp_path).check_layout()
     with pytest.raises(UserError, match=r'train is missing; expected under .*train/<wnid>.*--data-root'):
         dataset(tmp_path, 'train').check_layout()

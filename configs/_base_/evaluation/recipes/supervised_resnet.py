@@ -1,4 +1,4 @@
-# ResNets from scratch: SGD, .1 at batch 256, weight decay 1e-4 on all parameters, as mmpretrain trains them on ImageNet;
+# ResNets from scratch: SGD, .1 at batch 256, weight decay 1e-4 on all parameters, as mmpretrain trains on ImageNet;
 # cosine per epoch. MixCo gives no recipe.
 _base_ = './finetune_resnet.py'
 

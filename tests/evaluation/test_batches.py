@@ -1,0 +1,61 @@
+"""The batch of a recipe is kept whatever the number of processes and the images that fit into one of them."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.config import Config
+from tools.in_process import run_here
+
+from mixcl.errors import UserError
+from mixcl.evaluation.batches import keep_batch
+
+
+def config(batch_size: int, batch: int | None) -> Config:
+    cfg = Config(dict(config_name='linear/x', train_dataloader=dict(batch_size=batch_size), optim_wrapper={}))
+    if batch is not None:
+        cfg.auto_scale_lr = dict(base_batch_size=batch)
+    return cfg
+
+
+@pytest.mark.parametrize(
+    ('batch_size', 'batch', 'processes', 'at_once', 'accumulated'),
+    [
+        (128, 1024, 8, 128, 1),
+        (128, 1024, 1, 128, 8),
+        (128, 1024, 16, 64, 1),
+        (256, 256, 2, 128, 1),
+        (100, 256, 1, 64, 4),
+        (48, 96, 3, 32, 1),
+        (7, 8, 1, 4, 2),
+        (32, None, 2, 32, 1),
+    ],
+)
+def test_processes_share_the_batch(
+    batch_size: int, batch: int | None, processes: int, at_once: int, accumulated: int
+) -> None:
+    cfg = config(batch_size, batch)
+    keep_batch(cfg, processes)
+    assert cfg.train_dataloader.batch_size == at_once
+    assert cfg.optim_wrapper.get('accumulative_counts', 1) == accumulated
+    assert batch is None or at_once * accumulated * processes == batch
+
+
+def test_a_batch_that_cannot_be_shared_is_refused() -> None:
+    with pytest.raises(UserError, match=r'linear/x trains with batches of 256 images, which 3 processes cannot share'):
+        keep_batch(config(64, 256), 3)
+
+
+def test_a_probe_does_not_depend_on_the_images_seen_at_once(tmp_path: Path) -> None:
+    heads = []
+    for images in (128, 32):
+        options = (f'linear.train_dataloader.batch_size={images}', 'linear.train_dataloader.num_workers=0')
+        short = ('linear.train_cfg.max_epochs=2', 'linear.val_dataloader.num_workers=0')
+        folder = tmp_path / str(images)
+        command = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir', folder)
+        assert run_here(*command, options=(*options, *short)) == 0
+        (path,) = folder.rglob('epoch_2.pth')
+        state = torch.load(path, map_location='cpu', weights_only=True)['state_dict']
+        heads.append(torch.cat([value.flatten() for name, value in state.items() if name.startswith('head.')]))
+    torch.testing.assert_close(heads[0], heads[1], rtol=1e-4, atol=1e-6)
+    assert heads[0].abs().max() > 1e-3
