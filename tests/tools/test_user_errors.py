@@ -110,6 +110,9 @@ def test_evaluating_what_cannot_be_evaluated(capfd: pytest.CaptureFixture, tmp_p
     assert 'no test_cfg' in error_lines(capfd.readouterr().err)[0]
     assert run_here('tools/test.py', DIGITS, 'some.pth', '--work-dir', tmp_path, '--out', 'a.pkl') == 2
     assert "takes a .json file, not 'a.pkl'" in error_lines(capfd.readouterr().err)[0]
+    (tmp_path / 'file').touch()
+    assert run_here('tools/test.py', DIGITS, 'some.pth', '--work-dir', tmp_path, '--out', tmp_path / 'file/a.json') == 2
+    assert f'results cannot be written to {tmp_path}/file' in error_lines(capfd.readouterr().err)[0]
 
 
 def write_images(folder: Path, good: int, bad: int) -> None:
