@@ -150,8 +150,8 @@ def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables(command
     [
         ('linear', 'in1k', 'patchmix/vit-b16_in1k', None, 'vit-b16_in1k_patchmix'),
         ('linear', 'in1k', 'patchmix/vit-s16_in1k_800e', None, 'vit-s16_in1k_patchmix'),
-        ('linear', 'cifar100', 'patchmix/vit-t2_cifar100', 'patchmix', 'vit-t2_cifar100_patchmix'),
-        ('linear', 'cifar10', 'mocov3/vit-b2_cifar10', 'patchmix', 'vit-b2_cifar10_patchmix'),
+        ('linear', 'cifar100', 'patchmix/vit-t2_cifar100', None, 'vit-t2_cifar100'),
+        ('linear', 'cifar10', 'mocov3/vit-b2_cifar10', None, 'vit-b2_cifar10'),
         ('linear', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'vit-s16_in1k_mocov3'),
         ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', None, 'vit-s16_in1k_dino'),
         ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'r50_in1k_mocov3'),

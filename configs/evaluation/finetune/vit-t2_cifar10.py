@@ -1,4 +1,4 @@
-# PatchMix, ViT-T/2 on CIFAR-10, fine-tuned (Table 3: 97.5).
+# ViT-T/2 on CIFAR-10, fine-tuned as in all rows of Table 3 of PatchMix (its own: 97.5).
 _base_ = './any_cifar10.py'
 
 model = dict(
@@ -6,4 +6,3 @@ model = dict(
     head=dict(in_channels=192),
 )
 optim_wrapper = dict(optimizer=dict(lr=1e-3))
-protocol = dict(encoder='online')  # the authors' ViT-T has no momentum encoder
