@@ -165,7 +165,8 @@ def _of_one_config(
             choose_classifier(cfg, subject, trained and trained.cfg)
             if trained and not subject.is_classifier:
                 # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-                cfg.merge_from_dict(dict(protocol=dict(classifier=trained.name)))
+                of_classifier = dict(classifier=trained.name, recipe=trained.cfg.protocol.get('recipe'))
+                cfg.merge_from_dict(dict(protocol=of_classifier))
         elif subject.backbone is not None:
             adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
         if cfg.get('train_cfg'):

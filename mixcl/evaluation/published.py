@@ -38,7 +38,8 @@ class Published:
         epochs: of pretraining, or of training from scratch; None where the paper does not say.
         config: the config of ours that pretrains so, as ``config_name`` in checkpoints; None where there is none.
         settings: overrides of that config which make it the row's recipe, as ``--cfg-options`` takes them.
-        condition: settings of the protocol that distinguish the row: ``{'share': 0.01}``.
+        condition: settings of the protocol that the number belongs to, as ``protocol`` in our configs has them: the
+            recipe, ``{'recipe': 'deit'}``, wherever a protocol trains by several, or the subset of labels.
     """
 
     method: str

@@ -159,6 +159,7 @@ def test_robustness_tests_what_finetune_trains(archives: dict[str, str]) -> None
     assert [other.data for other in others] == ['in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c']
     assert all(other.cfg.model == finetune.cfg.model for other in others)
     assert {other.cfg.protocol.classifier for other in others} == {finetune.name}
+    assert {other.cfg.protocol.recipe for other in others} == {finetune.cfg.protocol.recipe} == {'patchmix'}
     assert classifier_for(others[0], RANDOM, [('finetune', 'online', PRETRAINING)]) == PRETRAINING
     for done in ([], [('finetune', 'online', 'gone.pth')], [('finetune', 'target', PRETRAINING)]):
         with pytest.raises(UserError, match='needs the classifier that finetune trains'):

@@ -2,3 +2,4 @@
 _base_ = './vit-s16_in1k_sdmp.py'
 
 train_cfg = dict(max_epochs=150)
+protocol = dict(recipe='mocov3')  # numbers of DeiT's 100 epochs do not stand beside it
