@@ -67,9 +67,9 @@ def find_config(
     """Choose a config under ``configs/evaluation/<protocol>/``.
 
     With ``config_name='sdmp/vit-s16_in1k_mocov3'`` (the config of pretraining) and ``data='cifar10'`` the first that
-    exists of ``vit-s16_cifar10_sdmp``, ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10``, ``<family>_cifar10`` and
-    ``any_cifar10``; with a recipe only ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and
-    ``any_cifar10_<recipe>``. What bears the backbone's name is passed over if it is for a residual network with another
+    exists of ``vit-s16_cifar10_sdmp_mocov3`` (of this method on this host), ``vit-s16_cifar10_sdmp``,
+    ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10``, ``<family>_cifar10`` and ``any_cifar10``; with a recipe only
+    ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and ``any_cifar10_<recipe>``. What bears the backbone's name is passed over if it is for a residual network with another
     stem, for that decides the size of the images.
 
     Args:
@@ -111,7 +111,8 @@ def _candidates(data: str, config_name: str | None, recipe: str | None, families
     own = [] if backbone is None else [backbone]
     if recipe:
         return [f'{name}_{data}_{recipe}' for name in (*own, *families, 'any')]
-    special = [f'{name}_{data}_{variant}' for name in own for variant in (method, *variants)]
+    both = [f'{method}_{variant}' for variant in variants]
+    special = [f'{name}_{data}_{variant}' for name in own for variant in (*both, method, *variants)]
     return special + [f'{name}_{data}' for name in (*own, *families, 'any')]
 
 

@@ -66,7 +66,7 @@ def test_bsim_probes_five_depths_of_1000_classes() -> None:
 def test_heads_fit_the_depth_of_residual_networks(name: str) -> None:
     cfg = read(name)
     backbone = cfg.model.backbone.get('backbone', cfg.model.backbone)
-    if 'bsim' not in name:
+    if cfg.model.head.type != 'StageProbes':
         assert cfg.model.head.in_channels == (512 if backbone.depth < 50 else 2048)
     assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == CLASSES[data_of(name)]
     assert f'/r{backbone.depth}_' in name or '/resnet' in name
@@ -117,6 +117,8 @@ def test_a_config_can_be_written_and_read(name: str) -> None:
         ('linear/r50_in1k', 30, 256, 100),
         ('linear/r50_in1k_bsim', 0.01, 256, 90),
         ('linear/r50_in1k_simsiam', 1.6, 4096, 90),
+        ('linear/r50_in1k_bsim_simsiam', 1.6, 4096, 90),
+        ('linear/r50_in1k_wbsim_simsiam', 1.6, 4096, 90),
         ('finetune/vit-s16_in1k_patchmix', 2e-3, 1024, 100),
         ('finetune/vit-t2_cifar100', 1e-3, 256, 100),
         ('finetune/vit-b2_cifar10', 5e-4, 256, 100),

@@ -132,6 +132,13 @@ def test_moco_v3_has_the_number_of_its_own_fine_tuning_and_that_of_sdmps() -> No
     assert found == {None: {81.4}, 'sdmp': {78.7}, 'patchmix': set()}
 
 
+@pytest.mark.parametrize(('method', 'value'), [('bsim', 70.4), ('wbsim', 70.8)])
+def test_bsim_on_simsiam_has_its_number_by_default(method: str, value: float) -> None:
+    config = f'{method}/r50_in1k_simsiam'
+    rows = published_of_config(config, 200, 'linear', 'in1k')
+    assert [row.value for row in matching(rows, read(chosen(config, 'linear', 'in1k')).protocol)] == [value]
+
+
 ON_CIFAR = sorted(
     f'{path.parent.name}/{path.stem}'
     for path in CONFIGS.glob('*/vit-*2_cifar*.py')

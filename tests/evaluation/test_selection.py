@@ -18,6 +18,7 @@ def folder(tmp_path: Path) -> Path:
     linear = tmp_path / 'evaluation' / 'linear'
     linear.mkdir(parents=True)
     names = ('any_in1k', 'vit-s16_in1k', 'vit-s16_in1k_mocov3', 'vit-s16_in1k_sdmp', 'any_in1k_long', 'vit-b16_in1k_x')
+    names += ('vit-s16_in1k_sdmp_dino',)
     for name in names:
         (linear / f'{name}.py').touch()
     return tmp_path
@@ -27,12 +28,14 @@ def folder(tmp_path: Path) -> Path:
     ('config_name', 'recipe', 'expected'),
     [
         ('sdmp/vit-s16_in1k_mocov3', None, 'vit-s16_in1k_sdmp'),
+        ('sdmp/vit-s16_in1k_dino_100e', None, 'vit-s16_in1k_sdmp_dino'),
         ('imix/vit-s16_in1k_mocov3', None, 'vit-s16_in1k_mocov3'),
         ('patchmix/vit-s16_cifar10', None, 'vit-s16_in1k'),
         ('patchmix/vit-b16_in1k', None, 'any_in1k'),
         (None, None, 'any_in1k'),
         ('my_config', None, 'any_in1k'),
         ('sdmp/vit-s16_in1k_mocov3', 'long', 'any_in1k_long'),
+        ('sdmp/vit-s16_in1k_dino', 'mocov3', 'vit-s16_in1k_mocov3'),
         ('sdmp/vit-b16_in1k', 'x', 'vit-b16_in1k_x'),
     ],
 )
