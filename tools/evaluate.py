@@ -139,6 +139,8 @@ def evaluate_all(
     rows: list[Row] = []
     failures = 0
     for evaluation in evaluations:
+        print_log(f'{evaluation.name} will be evaluated by {shown(evaluation.path)}', logger='current')
+    for evaluation in evaluations:
         row = row_of(evaluation, subject)
         stored = None if rerun else results.finished(row)
         if stored:

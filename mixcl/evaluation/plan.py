@@ -17,7 +17,7 @@ from mixcl.evaluation.adaptation import adapt
 from mixcl.evaluation.batches import keep_batch
 from mixcl.evaluation.classifier import choose_classifier
 from mixcl.evaluation.layouts import check_layouts
-from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config
+from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
 from mixcl.evaluation.subject import Subject
 from mixcl.evaluation.trainable import check_trainable
 
@@ -35,7 +35,7 @@ class Request:
         data: name of the data set.
         own_configs: configs that take the place of the chosen ones, by their protocol's name.
         encoder: 'online', 'target', 'all', or None for each protocol's.
-        recipe: variant of the configs.
+        recipe: variant of the configs, for the protocols that have it; at least one must.
         roots: folders of data by the data set's name.
         overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
         amp: train under bfloat16 autocast.
@@ -129,6 +129,7 @@ def planned(request: Request, subject: Subject) -> list[Evaluation]:
     _check_used('--cfg-options', prefixes & set(PROTOCOLS), request.protocols)
     wanted = [(protocol, data) for protocol in request.protocols for data in data_of(protocol, request.data)]
     _check_used('--data-root', request.roots, [data for _, data in wanted])
+    _check_recipe(request, subject, wanted)
     evaluations: list[Evaluation] = []
     for protocol, data in wanted:
         evaluations += _of_one_config(request, subject, protocol, data, evaluations)
@@ -191,8 +192,24 @@ def _check_sections(path: Path, cfg: Config, overrides: Iterable[str]) -> None:
 def _config_path(request: Request, subject: Subject, protocol: str, data: str) -> Path:
     if protocol in request.own_configs:
         return Path(request.own_configs[protocol])
+    recipe = request.recipe if _has_recipe(request, subject, protocol, data) else None
+    return find_config(request.configs, protocol, data, subject.config_name, recipe, families_of(subject.backbone))
+
+
+def _has_recipe(request: Request, subject: Subject, protocol: str, data: str) -> bool:
+    """Whether a protocol has a config of the recipe that is asked for; others are evaluated without it."""
     families = families_of(subject.backbone)
-    return find_config(request.configs, protocol, data, subject.config_name, request.recipe, families)
+    asked = request.recipe is not None
+    return asked and has_recipe(request.configs, protocol, data, subject.config_name, request.recipe, families)
+
+
+def _check_recipe(request: Request, subject: Subject, wanted: Sequence[tuple[str, str]]) -> None:
+    """A recipe that nothing in this call has is a mistake."""
+    chosen = [pair for pair in wanted if pair[0] not in request.own_configs]
+    if request.recipe is None or not chosen or any(_has_recipe(request, subject, *pair) for pair in chosen):
+        return
+    families = families_of(subject.backbone)
+    find_config(request.configs, *chosen[0], subject.config_name, request.recipe, families)  # says what there is
 
 
 def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:

@@ -67,10 +67,11 @@ def find_config(
     """Choose a config under ``configs/evaluation/<protocol>/``.
 
     With ``config_name='sdmp/vit-s16_in1k_mocov3'`` (the config of pretraining) and ``data='cifar10'`` the first that
-    exists of ``vit-s16_cifar10_sdmp_mocov3`` (of this method on this host), ``vit-s16_cifar10_sdmp``,
-    ``vit-s16_cifar10_mocov3``, ``vit-s16_cifar10``, ``<family>_cifar10`` and ``any_cifar10``; with a recipe only
-    ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and ``any_cifar10_<recipe>``. What bears the backbone's name is passed over if it is for a residual network with another
-    stem, for that decides the size of the images.
+    exists of ``vit-s16_cifar10_sdmp_mocov3`` (this method on this host), ``vit-s16_cifar10_sdmp`` (the method),
+    ``vit-s16_cifar10_mocov3`` (the host), ``vit-s16_cifar10``, ``<family>_cifar10`` and ``any_cifar10``; with a recipe
+    only ``vit-s16_cifar10_<recipe>``, ``<family>_cifar10_<recipe>`` and ``any_cifar10_<recipe>``. What bears the
+    backbone's name is passed over if it is for a residual network with another stem, for that decides the size of the
+    images.
 
     Args:
         configs: the folder of the configs.
@@ -83,11 +84,10 @@ def find_config(
     Raises:
         UserError: if there is none; it lists what exists.
     """
+    found = _first(configs, protocol, data, config_name, recipe, families)
+    if found is not None:
+        return found
     folder = configs / 'evaluation' / protocol
-    for name in _candidates(data, config_name, recipe, families):
-        path = folder / f'{name}.py'
-        if path.is_file() and _same_stem(path, families):
-            return path
     existing = sorted(path.stem for path in folder.glob('*.py'))
     wanted = f'{data}{f" with --recipe {recipe}" if recipe else ""}'
     raise UserError(
@@ -95,6 +95,21 @@ def find_config(
         f'{", ".join(existing) or "none"}; choose another --data{" or --recipe" if recipe else ""}, or pass your own '
         'config by --config'
     )
+
+
+def has_recipe(
+    configs: Path, protocol: str, data: str, config_name: str | None, recipe: str, families: Sequence[str]
+) -> bool:
+    """Whether :func:`find_config` finds a config of a recipe; the arguments are the same."""
+    return _first(configs, protocol, data, config_name, recipe, families) is not None
+
+
+def _first(
+    configs: Path, protocol: str, data: str, config_name: str | None, recipe: str | None, families: Sequence[str]
+) -> Path | None:
+    folder = configs / 'evaluation' / protocol
+    paths = (folder / f'{name}.py' for name in _candidates(data, config_name, recipe, families))
+    return next((path for path in paths if path.is_file() and _same_stem(path, families)), None)
 
 
 def _same_stem(path: Path, families: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """What a call of tools/evaluate.py will do, and what it refuses before anything starts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,16 @@ def test_a_residual_network_trains_by_recipes_of_its_own(tmp_path: Path) -> None
     assert few.path.stem == 'resnet_digits_1percent'
 
 
+def test_a_recipe_is_for_the_protocols_that_have_it() -> None:
+    asked = Request(CONFIGS, ('knn', 'semi'), 'digits', recipe='1percent')
+    assert [each.path.stem for each in planned(asked, RANDOM)] == ['any_digits', 'any_digits_1percent']
+    with pytest.raises(UserError, match='no config for the protocol knn on digits with --recipe 2percent'):
+        planned(replace(asked, recipe='2percent'), RANDOM)
+    of_my_own = dict(semi=str(CONFIGS / 'evaluation/semi/any_digits.py'))
+    with pytest.raises(UserError, match='no config for the protocol knn on digits with --recipe 1percent'):
+        planned(replace(asked, own_configs=of_my_own), RANDOM)
+
+
 def test_a_backbone_that_the_recipe_cannot_train_is_refused_by_the_plan(tmp_path: Path) -> None:
     of_vision_transformers = dict(finetune=str(CONFIGS / 'evaluation/finetune/any_digits.py'))
     with pytest.raises(UserError, match=r'any_digits cannot train this backbone: .* needs a backbone that tells the'):
@@ -181,6 +192,15 @@ def test_robustness_is_that_of_the_encoder_that_finetune_takes(archives: dict[st
             *(('finetune', encoder) for encoder in expected),
             *(('robustness', encoder) for encoder in expected),
         ]
+
+
+def test_robustness_has_no_recipes_but_that_of_the_fine_tuning(archives: dict[str, str]) -> None:
+    config = Config(dict(model=dict(backbone=SMALL_BACKBONE), config_name='mocov3/vit-s16_in1k'))
+    subject = replace(RANDOM, config=config)
+    finetune, *others = robustness(subject, archives, 'finetune', recipe='sdmp')
+    assert finetune.path.stem == 'vit-s16_in1k_sdmp'
+    assert [other.path.stem for other in others][:2] == ['any_in1k', 'any_imagenet-a']
+    assert {other.cfg.protocol.recipe for other in others} == {'deit'}
 
 
 def test_another_fine_tuning_is_another_result_of_robustness(archives: dict[str, str]) -> None:

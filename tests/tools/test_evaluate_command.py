@@ -65,6 +65,10 @@ def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path) 
     assert 10 < knn['metrics']['knn10_top1'] < 100
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
     assert finetune['config']['path'] == 'configs/evaluation/finetune/any_digits.py'
+    before = result.stdout.partition('Epoch(')[0]
+    assert all(
+        f'evaluated by configs/evaluation/{name}/any_digits.py' in before for name in ('knn', 'linear', 'finetune')
+    )
     assert finetune['overrides']['train_cfg.max_epochs'] == 1
     text = (tmp_path / 'results.md').read_text()
     assert text.strip() in result.stdout
