@@ -123,7 +123,8 @@ def test_a_residual_network_of_any_name(tmp_path: Path) -> None:
 def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path) -> None:
     result = evaluate(
         checkpoint, '--data', 'digits', '--protocols', 'linear', 'knn', '--work-dir', tmp_path,
-        '--cfg-options', *KNN, *training('linear'), 'linear.train_dataloader.batch_size=5000',
+        '--cfg-options', *KNN, *training('linear'),
+        'linear.train_dataloader.batch_size=5000', 'linear.auto_scale_lr.base_batch_size=5000',
     )  # fmt: skip
     assert result.returncode == 1
     (line,) = error_lines(result.stderr)
