@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from mmengine.config import Config
-from tools.in_process import run_here
+from tools.command import run
 
 from mixcl.errors import UserError
 from mixcl.evaluation.batches import keep_batch
@@ -46,16 +46,27 @@ def test_a_batch_that_cannot_be_shared_is_refused() -> None:
         keep_batch(config(64, 256), 3)
 
 
-def test_a_probe_does_not_depend_on_the_images_seen_at_once(tmp_path: Path) -> None:
-    heads = []
-    for images in (128, 32):
-        options = (f'linear.train_dataloader.batch_size={images}', 'linear.train_dataloader.num_workers=0')
-        short = ('linear.train_cfg.max_epochs=2', 'linear.val_dataloader.num_workers=0')
-        folder = tmp_path / str(images)
-        command = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir', folder)
-        assert run_here(*command, options=(*options, *short)) == 0
-        (path,) = folder.rglob('epoch_2.pth')
-        state = torch.load(path, map_location='cpu', weights_only=True)['state_dict']
-        heads.append(torch.cat([value.flatten() for name, value in state.items() if name.startswith('head.')]))
-    torch.testing.assert_close(heads[0], heads[1], rtol=1e-4, atol=1e-6)
-    assert heads[0].abs().max() > 1e-3
+def command(folder: Path, images: int) -> list[object]:
+    """A probe of two epochs on digits; options follow."""
+    options = ('train_cfg.max_epochs=2', f'train_dataloader.batch_size={images}')
+    workers = ('train_dataloader.num_workers=0', 'val_dataloader.num_workers=0')
+    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir', folder)
+    return [*arguments, '--cfg-options', *(f'linear.{option}' for option in (*options, *workers))]
+
+
+def head(folder: Path) -> torch.Tensor:
+    (path,) = folder.rglob('epoch_2.pth')
+    state = torch.load(path, map_location='cpu', weights_only=True)['state_dict']
+    return torch.cat([value.flatten() for name, value in state.items() if name.startswith('head.')])
+
+
+def test_a_probe_depends_neither_on_the_images_seen_at_once_nor_on_the_processes(tmp_path: Path) -> None:
+    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
+    for launcher, images in (((), 128), ((), 32), (launch, 128)):
+        words = [*launcher, *command(tmp_path / f'{len(launcher)}_{images}', images)]
+        result = run(*words, *(('--launcher', 'pytorch') if launcher else ()))
+        assert result.returncode == 0, result.stderr[-3000:]
+    expected = head(tmp_path / '0_128')
+    assert expected.abs().max() > 1e-2
+    torch.testing.assert_close(head(tmp_path / '0_32'), expected, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(head(tmp_path / '5_128'), expected, rtol=1e-4, atol=1e-6)
