@@ -195,8 +195,7 @@ def main() -> None:
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
-    if is_main_process():
-        results.check_writable()
+    results.check_writable()
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')

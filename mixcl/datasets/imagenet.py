@@ -1,10 +1,11 @@
 """ImageNet-1K as mmpretrain reads it, and a look at its folders before anything expensive starts."""
 
+import os
 from pathlib import Path
 
 from mmpretrain.datasets import ImageNet
 
-from mixcl.datasets.imagenet_robustness import folders_in, imagenet_classes
+from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -17,14 +18,14 @@ class ImageNet1K(ImageNet):
     """
 
     def check_layout(self) -> None:
-        """Refuse a folder without the split or of other classes, without looking for images.
+        """Refuse a folder without the split or, where no list names the images, of other classes.
 
-        Addresses (``s3://...``) are left to the loading.
+        No images are looked for; addresses (``s3://...``) are left to the loading.
 
         Raises:
             UserError: what is missing.
         """
-        if '://' in self.img_prefix or self.ann_file:
+        if '://' in self.img_prefix:
             return
         folder = Path(self.img_prefix)
         if not folder.is_dir():
@@ -32,8 +33,9 @@ class ImageNet1K(ImageNet):
                 f'ImageNet1K: {folder} is missing; expected under {self.data_root}: train/<wnid>/*.JPEG and '
                 'val/<wnid>/*.JPEG; give the right folder with --data-root'
             )
-        found = set(folders_in(folder))
-        if found == set(imagenet_classes()):
+        # Hidden ones too, which the loading takes for classes.
+        found = {entry.name for entry in os.scandir(folder) if entry.is_dir()}
+        if self.ann_file or found == set(imagenet_classes()):
             return
         strange = sorted(found - set(imagenet_classes()))
         what = f'one called {strange[0]}' if strange else 'no other'

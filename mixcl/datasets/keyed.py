@@ -34,13 +34,15 @@ class SampleKey(NamedTuple):
 class KeyedSampler(Sampler[SampleKey]):
     """Yields the keys of one process's share of an epoch.
 
-    The order is a function of (seed, epoch). Process r of W takes every W-th image from the r-th on; the last
-    ``len(dataset) % W`` images of the order sit out the epoch, so that all processes have equally many.
+    The order is a function of (seed, epoch). Process r of W takes every W-th image from the r-th on; the last images of
+    the order sit out the epoch, so that all processes have equally many.
 
     Args:
         dataset: the data set to draw from.
         seed: the run's seed, the same on all processes. None: agree on a random one.
         shuffle: a new order every epoch; else ascending.
+        multiple_of: an epoch has a multiple of this number of images, all processes together: those of one step, where
+            a step accumulates the gradients of several batches.
 
     Attributes:
         dataset: as given, for batch samplers that look at its annotations.
@@ -48,21 +50,27 @@ class KeyedSampler(Sampler[SampleKey]):
         start: how many keys of this process's share to leave out, where a run continues within an epoch.
 
     Raises:
-        UserError: if there are fewer images than processes.
+        UserError: if there are fewer images than processes, or than ``multiple_of``.
     """
 
-    def __init__(self, dataset: Sized, seed: int | None = None, shuffle: bool = True) -> None:
+    def __init__(self, dataset: Sized, seed: int | None = None, shuffle: bool = True, multiple_of: int = 1) -> None:
         self.dataset = dataset
         self.num_images = len(dataset)
         self.rank, self.world_size = get_dist_info()
         self.seed = sync_random_seed() if seed is None else seed
         self.shuffle = shuffle
+        self.multiple_of = multiple_of
         self.epoch = 0
         self.start = 0
         if self.num_images < self.world_size:
             raise UserError(
                 f'the data set has {self.num_images} image(s) for {self.world_size} processes: '
                 'use fewer processes or more images'
+            )
+        if self.num_images < multiple_of:
+            raise UserError(
+                f'the data set has {self.num_images} image(s), fewer than the {multiple_of} of one step: use more '
+                'images, or a smaller batch by --cfg-options auto_scale_lr.base_batch_size=... and its learning rate'
             )
 
     def __iter__(self) -> Iterator[SampleKey]:
@@ -76,7 +84,7 @@ class KeyedSampler(Sampler[SampleKey]):
         return torch.randperm(self.num_images, generator=generator(self.seed, self.epoch, 'order')).tolist()
 
     def __len__(self) -> int:
-        return self.num_images // self.world_size
+        return self.num_images // self.multiple_of * self.multiple_of // self.world_size
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch of the keys that the next iteration yields."""

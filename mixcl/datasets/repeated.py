@@ -17,18 +17,20 @@ class RepeatedKeyedSampler(KeyedSampler):
     Args:
         dataset: the data set to draw from.
         repeats: copies per image, at least 1.
-        seed, shuffle: as of :class:`KeyedSampler`.
+        seed, shuffle, multiple_of: as of :class:`KeyedSampler`.
 
     Raises:
-        UserError: on fewer repeats than 1, or fewer images than processes.
+        UserError: on fewer repeats than 1, or fewer images than processes or ``multiple_of``.
 
     Source: Hoffer et al., Augment Your Batch, 2020; DeiT's recipe repeats 3 times.
     """
 
-    def __init__(self, dataset: Sized, repeats: int = 3, seed: int | None = None, shuffle: bool = True) -> None:
+    def __init__(
+        self, dataset: Sized, repeats: int = 3, seed: int | None = None, shuffle: bool = True, multiple_of: int = 1
+    ) -> None:
         if repeats < 1:
             raise UserError(f'RepeatedKeyedSampler: repeats must be at least 1, not {repeats}')
-        super().__init__(dataset, seed, shuffle)
+        super().__init__(dataset, seed, shuffle, multiple_of)
         self.repeats = repeats
 
     def __iter__(self) -> Iterator[SampleKey]:

@@ -172,9 +172,10 @@ def _of_one_config(
             adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
         if cfg.get('train_cfg'):
             check_trainable(cfg)
-            keep_batch(cfg, request.processes)
         check_layouts(cfg)
         digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
+        if cfg.get('train_cfg'):
+            keep_batch(cfg, request.processes)  # how many processes there are does not make it another evaluation
         yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
 
 
@@ -206,8 +207,13 @@ def _has_recipe(request: Request, subject: Subject, protocol: str, data: str) ->
 def _check_recipe(request: Request, subject: Subject, wanted: Sequence[tuple[str, str]]) -> None:
     """A recipe that nothing in this call has is a mistake."""
     chosen = [pair for pair in wanted if pair[0] not in request.own_configs]
-    if request.recipe is None or not chosen or any(_has_recipe(request, subject, *pair) for pair in chosen):
+    if request.recipe is None or any(_has_recipe(request, subject, *pair) for pair in chosen):
         return
+    if not chosen:
+        raise UserError(
+            f'--recipe {request.recipe} chooses among configs, but --config gives that of every protocol: leave out '
+            'one of the two'
+        )
     families = families_of(subject.backbone)
     find_config(request.configs, *chosen[0], subject.config_name, request.recipe, families)  # says what there is
 

@@ -27,7 +27,8 @@ class Revalidation(Hook):
     def before_train(self, runner: Runner) -> None:
         loop = runner.train_loop
         due = loop.epoch == loop.max_epochs or (loop.epoch >= loop.val_begin and loop.epoch % loop.val_interval == 0)
-        if loop.epoch and due and runner.val_loop is not None:
+        ended = loop.iter == loop.epoch * len(loop.dataloader)  # and no step of the next one was taken
+        if loop.epoch and ended and due and runner.val_loop is not None:
             runner.val_loop.run()
 
 
@@ -107,8 +108,14 @@ def classifier_for(evaluation: Evaluation, subject: Subject, trained: Sequence[t
 
 
 def _folder_name(evaluation: Evaluation, subject: Subject) -> str:
-    """Another one for other weights: a training must not go on from what became of those."""
-    return evaluation.name if subject.sha256 is None else f'{evaluation.name}-{subject.sha256[:8]}'
+    """Another one for other weights and other batches: a training must not go on from what became of those."""
+    parts = [evaluation.name]
+    if subject.sha256 is not None:
+        parts.append(subject.sha256[:8])
+    if evaluation.trains:
+        accumulated = evaluation.cfg.optim_wrapper.get('accumulative_counts', 1)
+        parts.append(f'{evaluation.cfg.train_dataloader.batch_size}x{accumulated}')
+    return '-'.join(parts)
 
 
 def _history(runner: Runner) -> tuple[dict[str, float], dict[str, float]]:

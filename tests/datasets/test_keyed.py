@@ -137,6 +137,21 @@ def test_fewer_images_than_processes(monkeypatch: pytest.MonkeyPatch) -> None:
         KeyedSampler(range(3))
 
 
+@pytest.mark.parametrize('world_size', [1, 2, 4])
+def test_epochs_of_whole_steps(world_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 30 images the first 24 of the order make three steps of 8, on any number of processes."""
+    order = [key.index for key in KeyedSampler(range(30), seed=7)]
+    shares = []
+    for rank in range(world_size):
+        monkeypatch.setattr('mixcl.datasets.keyed.get_dist_info', lambda rank=rank: (rank, world_size))
+        sampler = KeyedSampler(range(30), seed=7, multiple_of=8)
+        shares.append([key.index for key in sampler])
+        assert len(shares[-1]) == len(sampler) == 24 // world_size
+    assert [index for step in zip(*shares, strict=True) for index in step] == order[:24]
+    with pytest.raises(UserError, match=r'7 image\(s\), fewer than the 8 of one step'):
+        KeyedSampler(range(7), multiple_of=8, seed=0)
+
+
 def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path: Path, write_images) -> None:
     write_images(tmp_path, [f'{number}.png' for number in range(2, 8)])
     (tmp_path / '0.png').write_text('no image')

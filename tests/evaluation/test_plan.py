@@ -277,6 +277,18 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
             plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path / 'other')))
 
 
+def test_the_number_of_processes_does_not_make_another_evaluation() -> None:
+    (one,), (four,) = plan('linear'), plan('linear', processes=4)
+    assert one.name == four.name
+    assert (one.cfg.train_dataloader.batch_size, four.cfg.train_dataloader.batch_size) == (128, 32)
+
+
+def test_a_recipe_beside_configs_of_ones_own_is_refused() -> None:
+    own = dict(knn=str(CONFIGS / 'evaluation/knn/any_digits.py'))
+    with pytest.raises(UserError, match='--recipe x chooses among configs, but --config gives that of every protocol'):
+        plan('knn', own_configs=own, recipe='x')
+
+
 def test_an_option_for_a_part_that_a_protocol_lacks_is_refused() -> None:
     with pytest.raises(UserError, match=r'--cfg-options train_cfg.max_epochs: .* has no train_cfg; put the protocol'):
         plan('linear', 'knn', overrides={'train_cfg.max_epochs': 1})

@@ -1,13 +1,14 @@
 """Trainings of protocols that are interrupted give what uninterrupted ones give."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from mmengine.registry import DefaultScope
 
 from mixcl.evaluation.plan import Request, planned
-from mixcl.evaluation.running import Outcome, run_evaluation
+from mixcl.evaluation.running import Outcome, Revalidation, run_evaluation
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 
@@ -17,6 +18,7 @@ SMALL = {
     'train_cfg.max_epochs': 3,
     'train_cfg.val_interval': 2,
     'train_dataloader.num_workers': 0,
+    'train_dataloader.batch_size': 32,  # a step accumulates four of them
     'train_dataloader.dataset.dataset.indices': 256,
     'val_dataloader.num_workers': 0,
     'model.backbone.backbone.arch.num_layers': 1,
@@ -48,6 +50,15 @@ def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Outcome], lo
     for name in lost:
         (run / name).unlink()
     assert probe(folder, resume=True) == outcome
+
+
+def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:
+    validations = []
+    loop = SimpleNamespace(epoch=1, iter=3, max_epochs=3, val_begin=1, val_interval=1, dataloader=range(2))
+    runner = SimpleNamespace(train_loop=loop, val_loop=SimpleNamespace(run=lambda: validations.append(loop.iter)))
+    for loop.iter in (2, 3):
+        Revalidation().before_train(runner)
+    assert validations == [2]
 
 
 def test_other_weights_do_not_go_on_from_what_became_of_the_first(tmp_path: Path) -> None:
