@@ -24,7 +24,8 @@ BACKBONE = dict(
 )
 FINETUNE = (
     'finetune.train_cfg.max_epochs=2', 'finetune.optim_wrapper.optimizer.lr=0.1',
-    'finetune.train_dataloader.batch_size=8', 'finetune.train_dataloader.num_workers=0',
+    'finetune.train_dataloader.batch_size=8', 'finetune.auto_scale_lr.base_batch_size=8',
+    'finetune.train_dataloader.num_workers=0',
     'finetune.train_dataloader.dataset.dataset.indices=8', 'finetune.val_dataloader.num_workers=0',
     'finetune.val_dataloader.dataset.dataset.indices=4',
 )  # fmt: skip
