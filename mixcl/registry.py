@@ -26,7 +26,13 @@ MODELS = Registry(
     'model',
     parent=MMENGINE_MODELS,
     scope='mixcl',
-    locations=['mixcl.algorithms', 'mixcl.backbones', 'mixcl.heads', 'mixcl.encoders', 'mixcl.evaluation'],
+    locations=[
+        'mixcl.algorithms',
+        'mixcl.backbones',
+        'mixcl.heads',
+        'mixcl.encoders',
+        'mixcl.evaluation.models',
+    ],
 )
 """Algorithms, backbones, heads, batch normalisation, models of evaluation."""
 
@@ -52,8 +58,10 @@ DATASETS = Registry('dataset', parent=MMENGINE_DATASETS, scope='mixcl', location
 TRANSFORMS = Registry('transform', parent=MMENGINE_TRANSFORMS, scope='mixcl', locations=['mixcl.datasets'])
 DATA_SAMPLERS = Registry('data sampler', parent=MMENGINE_DATA_SAMPLERS, scope='mixcl', locations=['mixcl.datasets'])
 HOOKS = Registry('hook', parent=MMENGINE_HOOKS, scope='mixcl', locations=['mixcl.engine'])
-LOOPS = Registry('loop', parent=MMENGINE_LOOPS, scope='mixcl', locations=['mixcl.engine', 'mixcl.evaluation'])
-METRICS = Registry('metric', parent=MMENGINE_METRICS, scope='mixcl', locations=['mixcl.evaluation'])
+LOOPS = Registry(
+    'loop', parent=MMENGINE_LOOPS, scope='mixcl', locations=['mixcl.engine', 'mixcl.evaluation.feature_loop']
+)
+METRICS = Registry('metric', parent=MMENGINE_METRICS, scope='mixcl', locations=['mixcl.evaluation.metrics'])
 PARAM_SCHEDULERS = Registry(
     'parameter scheduler', parent=MMENGINE_PARAM_SCHEDULERS, scope='mixcl', locations=['mixcl.engine']
 )
@@ -69,7 +77,7 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 
 MODEL_WRAPPERS = Registry('model wrapper', parent=MMENGINE_MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
 
-# Still empty. They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
+# They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
 OPTIMIZERS = Registry('optimizer', parent=MMENGINE_OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
 WEIGHT_INITIALIZERS = Registry('weight initializer', parent=MMENGINE_WEIGHT_INITIALIZERS, scope='mixcl')
 VISBACKENDS = Registry('visualization backend', parent=MMENGINE_VISBACKENDS, scope='mixcl')

@@ -37,7 +37,7 @@ def test_an_installed_config_can_be_read(wheel, tmp_path):
     install = [sys.executable, '-m', 'pip', 'install', '--no-deps', '-q', '--target', tmp_path, wheel]
     subprocess.run(install, check=True, capture_output=True)
     read = (
-        'import mixcl; from pathlib import Path; from mixcl.engine.launch import read_config; '
+        'import mixcl; from pathlib import Path; from mixcl.engine.runners.launch import read_config; '
         "path = Path(mixcl.__file__).parent / '.mim/configs/patchmix/vit-s16_in1k.py'; "
         'print(path, read_config(path).model.mixer.num_mix)'
     )

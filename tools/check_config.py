@@ -20,9 +20,9 @@ from mixcl.configuration import (
 )
 from mixcl.configuration.difference import base_of, difference
 from mixcl.encoders.shuffled_ema import ShuffledEMA
-from mixcl.engine.activation_checkpointing import checkpoint_activations
-from mixcl.engine.launch import read_config
-from mixcl.engine.trial import told_as_user_error, try_hooks, try_schedules, try_views
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.dry_run import told_as_user_error, try_hooks, try_schedules, try_views
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 from mixcl.registry import MODELS
 

@@ -11,11 +11,11 @@ for MoCo v3 and PatchMix, and are a tenth above it for DINO on ViT-T.
 import argparse
 from pathlib import Path
 
+from mixcl.apis.complexity import Complexity, SyntheticIteration, measure
 from mixcl.configuration import OverrideAction
-from mixcl.engine.complexity import Complexity, SyntheticIteration, measure
-from mixcl.engine.launch import read_config
-from mixcl.engine.smoke import shrink_to_smoke
-from mixcl.engine.switches import use_mixed_precision
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import reported_to_user
 
 CPU_BATCH = 4

@@ -19,8 +19,8 @@ from mmengine.logging import print_log
 
 import mixcl
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import process_count, use_launcher
-from mixcl.engine.switches import RANDOM, be_patient
+from mixcl.engine.runners.command_options import RANDOM, be_patient
+from mixcl.engine.runners.launch import process_count, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
 from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe

@@ -23,8 +23,8 @@ from mmengine.registry import DefaultScope
 
 from mixcl import __version__
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import read_config
-from mixcl.engine.trial import told_as_user_error
+from mixcl.engine.runners.dry_run import told_as_user_error
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.extraction import extract_to_files
 from mixcl.evaluation.feature_files import FeatureFiles, check_packed

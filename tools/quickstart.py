@@ -12,7 +12,7 @@ import torch
 from mmengine.runner import Runner
 
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
 from mixcl.visualization import draw_curves, mix_preview

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from mixcl.engine.health.dump import read_dump
-from mixcl.engine.health.replay import replay_step
+from mixcl.engine.hooks.health.dump import read_dump
+from mixcl.engine.hooks.health.replay import replay_step
 from mixcl.errors import UserError, reported_to_user
 
 LINES = 10

@@ -13,13 +13,13 @@ from pathlib import Path
 from mmengine.config import Config
 
 from mixcl.configuration import OverrideAction, check_metric_files
-from mixcl.engine.launch import (
+from mixcl.engine.runners.command_options import be_patient, use_pretrained
+from mixcl.engine.runners.launch import (
     build_runner,
     default_work_dir,
     read_config,
     use_launcher,
 )
-from mixcl.engine.switches import be_patient, use_pretrained
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.classifier import take_classifier
 from mixcl.evaluation.subject import is_classifier

@@ -8,15 +8,15 @@ import os
 from pathlib import Path
 
 from mixcl.configuration import OverrideAction, check_metric_files
-from mixcl.engine.launch import (
+from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained
+from mixcl.engine.runners.launch import (
     build_runner,
     default_work_dir,
     read_config,
     use_launcher,
 )
-from mixcl.engine.smoke import shrink_to_smoke
-from mixcl.engine.stop_signals import stop_outside_of_training
-from mixcl.engine.switches import limit_time, use_mixed_precision, use_pretrained
+from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
 from mixcl.weights import ENCODERS, allow_pickle

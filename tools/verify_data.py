@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mixcl.configuration import OverrideAction, check_data_roots
 from mixcl.datasets.verification import paths_of_config, paths_of_folder, verify_images
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 
 

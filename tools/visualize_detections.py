@@ -6,7 +6,7 @@
 import argparse
 
 from mixcl.configuration import OverrideAction
-from mixcl.engine.launch import default_work_dir, read_config
+from mixcl.engine.runners.launch import default_work_dir, read_config
 from mixcl.errors import UserError, reported_to_user
 
 

@@ -6,8 +6,8 @@
 import argparse
 
 from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.engine.launch import read_config
-from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import reported_to_user
 from mixcl.visualization import mix_preview
 

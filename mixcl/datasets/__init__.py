@@ -8,11 +8,15 @@ from mixcl.datasets.imagenet import ImageNet1K
 from mixcl.datasets.imagenet_c import ImageNetC
 from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetR
 from mixcl.datasets.imagenet_subsets import ImageNet100, TinyImageNet
-from mixcl.datasets.keyed import KeyedDataset, KeyedSampler, SampleKey
 from mixcl.datasets.labelled_subset import LabelledSubset
-from mixcl.datasets.patch_sampling import SampledPatchPair
-from mixcl.datasets.recorded_crop import RecordedResizedCrop
-from mixcl.datasets.repeated import RepeatedKeyedSampler
+from mixcl.datasets.samplers import KeyedDataset, KeyedSampler, RepeatedKeyedSampler, SampleKey
 from mixcl.datasets.synthetic import SyntheticImages
-from mixcl.datasets.transforms import ColourNoise, KeyedMultiView, LoadImage, RGBToBGR
+from mixcl.datasets.transforms import (
+    ColourNoise,
+    KeyedMultiView,
+    LoadImage,
+    RecordedResizedCrop,
+    RGBToBGR,
+    SampledPatchPair,
+)
 from mixcl.datasets.voc07 import VOC07

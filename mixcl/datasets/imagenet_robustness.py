@@ -95,7 +95,7 @@ class ImageNetA(_ClassSubset):
     """7,500 natural images that fool a ResNet-50, of 200 classes: ``<wnid>/*.jpg``.
 
     ``metainfo['class_numbers']`` holds the numbers of the classes in ImageNet-1K, for
-    :class:`mixcl.evaluation.robustness_metrics.MaskedAccuracy`.
+    :class:`mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`.
 
     Args:
         data_root: the unpacked folder.

@@ -11,8 +11,8 @@ from mmengine.registry import DefaultScope
 from mmengine.utils import ProgressBar
 
 from mixcl.configuration.data_roots import data_sets
-from mixcl.datasets.decoding import decode, read_file
 from mixcl.datasets.folder import ImageFolder
+from mixcl.datasets.transforms.decoding import decode, read_file
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS

@@ -8,7 +8,7 @@ from mmdet.models import BaseDetector
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 
-from mixcl.engine.launch import build_runner
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 
 

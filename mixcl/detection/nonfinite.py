@@ -10,7 +10,7 @@ from mixcl.registry import HOOKS
 class DetectorNonFiniteHook(NonFiniteHook):
     """``NonFiniteHook`` for the losses of mmdet's heads, of which some are lists: one loss per level of the pyramid.
 
-    Arguments as of :class:`~mixcl.engine.health.NonFiniteHook`.
+    Arguments as of :class:`~mixcl.engine.hooks.health.NonFiniteHook`.
     """
 
     def _see_losses(self, model: nn.Module, inputs: tuple, outputs: object) -> None:

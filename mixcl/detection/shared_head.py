@@ -5,7 +5,7 @@ from mmengine.hooks import Hook
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
-from mixcl.engine.pretrained_hook import PretrainedBackboneHook
+from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.registry import HOOKS
 from mixcl.weights import load_backbone, read_pretrained
 

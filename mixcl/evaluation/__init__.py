@@ -1,10 +1,1 @@
-from mixcl.evaluation import (
-    feature_loop,
-    frozen_encoder,
-    knn_metric,
-    probe_metric,
-    quality_metric,
-    robustness_metrics,
-    stage_accuracy,
-    svm_metric,
-)
+"""What a pretrained backbone is worth: protocols, and the commands that run them."""

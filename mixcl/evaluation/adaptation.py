@@ -7,12 +7,12 @@ from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
-from mixcl.backbones import FrozenFeatures
 from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
-from mixcl.engine.trial import told_as_user_error
+from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.errors import UserError
-from mixcl.evaluation.frozen_encoder import FrozenEncoder
+from mixcl.evaluation.models.frozen_encoder import FrozenEncoder
+from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.registry import MODELS
 from mixcl.weights.loading import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone

@@ -24,7 +24,7 @@ def extract_to_files(
 
     Args:
         files: where to; says what is done.
-        model: a :class:`~mixcl.evaluation.frozen_encoder.FrozenEncoder`, on its device.
+        model: a :class:`~mixcl.evaluation.models.frozen_encoder.FrozenEncoder`, on its device.
         images: as many as ``files`` has names.
         batch_size: images that are loaded together.
         num_workers: processes that load.

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
-from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import encode, evaluating, extract, join
 from mixcl.evaluation.labels import known_presence, label_reader
+from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 from mixcl.registry import LOOPS
 
 LABELS = 'labels'
@@ -28,7 +28,7 @@ class FeatureLoop(ValLoop):
     Args:
         runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
-        evaluator: one or more :class:`~mixcl.evaluation.feature_metric.FeatureMetric`; passed by the runner.
+        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metric.FeatureMetric`; passed by the runner.
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         encoders: which encoders to evaluate; None for all that the model has.

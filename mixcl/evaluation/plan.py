@@ -10,8 +10,8 @@ from mmengine.config import Config
 
 from mixcl.configuration import check_data_roots
 from mixcl.configuration.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
-from mixcl.engine.launch import read_config
-from mixcl.engine.switches import use_mixed_precision
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt
 from mixcl.evaluation.batches import keep_batch

@@ -7,8 +7,8 @@ from pathlib import Path
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner, newest_checkpoint
-from mixcl.engine.switches import use_pretrained
+from mixcl.engine.runners.command_options import use_pretrained
+from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation
 from mixcl.evaluation.subject import Subject
@@ -60,7 +60,8 @@ def run_evaluation(
         resume: whether a training that was interrupted goes on where it stopped.
 
     Raises:
-        UserError: for what :func:`~mixcl.engine.launch.build_runner` refuses, or what a protocol refuses of the data.
+        UserError: for what :func:`~mixcl.engine.runners.launch.build_runner` refuses, or what a protocol refuses of
+            the data.
     """
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name

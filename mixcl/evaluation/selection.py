@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 

@@ -7,9 +7,9 @@ from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 
 from mixcl.evaluation.features import extract
-from mixcl.evaluation.knn import knn_accuracy
-from mixcl.evaluation.linear_probe import linear_probe_accuracy
-from mixcl.evaluation.raw_pixels import RawPixels
+from mixcl.evaluation.functional.knn import knn_accuracy
+from mixcl.evaluation.functional.linear_probe import linear_probe_accuracy
+from mixcl.evaluation.models.raw_pixels import RawPixels
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.engine.launch import read_config
-from mixcl.engine.switches import RANDOM
+from mixcl.engine.runners.command_options import RANDOM
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.weights import check_known, local_file, pretrained, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained

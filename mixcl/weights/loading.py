@@ -8,7 +8,6 @@ from pathlib import Path
 from mmengine.config import Config
 from torch import Tensor, nn
 
-from mixcl.backbones import FrozenFeatures
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights.finite import non_finite
@@ -58,7 +57,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     part of its own, such as a final norm; more blocks than the model has are an error.
 
     Args:
-        module: the backbone, or :class:`~mixcl.backbones.FrozenFeatures` over it.
+        module: the backbone, or :class:`~mixcl.evaluation.models.FrozenFeatures` over it.
         pretrained: the weights.
         new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
 
@@ -66,7 +65,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
             differs, which no shape would tell, or weights are no finite numbers.
     """
-    while isinstance(module, FrozenFeatures):
+    while isinstance(getattr(module, 'backbone', None), nn.Module):
         module = module.backbone
     own, state = module.state_dict(), pretrained.state
     reason = _misfit(own, state, new) or _other_heads(module, pretrained.backbone)

@@ -32,7 +32,7 @@ class PretrainedBackbone:
         encoder: which encoder of it, 'online' or 'target' (the momentum encoder).
         state: the weights, under the backbone's own names, on the CPU.
         config: the config that the checkpoint was trained with; None where it carries none.
-        backbone: the config of the backbone in it, without :class:`~mixcl.backbones.FrozenFeatures` around it.
+        backbone: the config of the backbone in it, without :class:`~mixcl.evaluation.models.FrozenFeatures` around it.
         epochs: how many epochs were over when it was saved; None where unknown.
     """
 

@@ -6,8 +6,8 @@ from mmpretrain.models import ImageClassifier
 from torch import nn
 from torch.nn import functional
 
-from mixcl.backbones import FrozenFeatures
 from mixcl.errors import UserError
+from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.registry import MODELS
 
 VIT = dict(

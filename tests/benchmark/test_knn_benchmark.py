@@ -6,7 +6,7 @@ import pytest
 import torch
 from tools.command import run
 
-from mixcl.evaluation.neighbour_search import nearest_neighbours
+from mixcl.evaluation.functional.neighbour_search import nearest_neighbours
 from tools.benchmark.knn import by_scikit_learn, clustered_features, same_neighbours
 
 

@@ -11,7 +11,7 @@ from mixcl.configuration import check_config, check_files, check_metric_files, s
 from mixcl.configuration.annotations import annotations_of, expected_type
 from mixcl.configuration.difference import base_of, difference
 from mixcl.configuration.ranges import expected_range
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'

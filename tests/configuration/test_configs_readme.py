@@ -9,9 +9,9 @@ import mmpretrain
 import pytest
 from mmengine.config import Config, DictAction
 
-from mixcl.engine.complexity import SyntheticIteration
-from mixcl.engine.launch import read_config
-from mixcl.engine.smoke import shrink_to_smoke
+from mixcl.apis.complexity import SyntheticIteration
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
 from mixcl.weights import backbone_config
 

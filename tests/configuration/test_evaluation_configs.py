@@ -10,7 +10,7 @@ from mmcv.transforms import Compose
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.adaptation import image_size
 from mixcl.registry import MODELS
 

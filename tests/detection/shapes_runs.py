@@ -6,7 +6,7 @@ from pathlib import Path
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner, read_config
 
 SHAPES = 'configs/transfer/shapes/mask-rcnn_vit-xs16.py'
 SMALL = {

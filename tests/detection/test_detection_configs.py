@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixcl.configuration.paths import walk
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 
 FOLDER = Path(__file__).parents[2] / 'configs/transfer'
 CONFIGS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob('*.py') if '_base_' not in path.parts)

@@ -8,8 +8,8 @@ from detection.shapes_runs import SHAPES, SMALL, log_of, shapes_config, trained
 from mmengine.runner import Runner
 from tools.command import ROOT, run
 
-from mixcl.engine.health.nonfinite import NonFiniteStep
-from mixcl.engine.health.replay import replay_step
+from mixcl.engine.hooks.health.nonfinite import NonFiniteStep
+from mixcl.engine.hooks.health.replay import replay_step
 from mixcl.errors import UserError
 from mixcl.weights import newest_checkpoint
 from tools.examples.shapes import write_shapes

@@ -13,8 +13,8 @@ from torch import nn
 
 from mixcl.algorithms import StepKey
 from mixcl.distributed import whole
-from mixcl.engine.parameter_clip import ParameterClipHook
-from mixcl.engine.sharding import MMFullyShardedDataParallel
+from mixcl.engine.hooks.parameter_clip import ParameterClipHook
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.evaluation.features import evaluating
 
 BATCH, STEPS, SEED = 4, 3, 5

@@ -7,7 +7,7 @@ import tiny
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner
+from mixcl.engine.runners.launch import build_runner
 
 STEPS_PER_EPOCH = 5
 BATCH_SIZE = 8

@@ -11,7 +11,7 @@ import torch
 from mmengine.config import Config
 from mmengine.model import is_model_wrapper
 
-from mixcl.engine.launch import build_runner, read_config, use_launcher
+from mixcl.engine.runners.launch import build_runner, read_config, use_launcher
 from mixcl.evaluation.features import extract
 
 CONFIG = Path(__file__).parents[2] / 'configs/evaluation/knn/any_digits.py'

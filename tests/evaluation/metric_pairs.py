@@ -6,7 +6,7 @@ In a module of its own because spawned processes cannot import test modules.
 import torch
 
 from mixcl.errors import UserError
-from mixcl.evaluation.robustness_metrics import CorruptionRobustness
+from mixcl.evaluation.metrics.robustness_metrics import CorruptionRobustness
 
 
 def incomplete_corruptions(rank: int) -> str:

@@ -7,7 +7,7 @@ import torch
 from mmengine.config import Config
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import adapt, image_size
 from mixcl.registry import MODELS

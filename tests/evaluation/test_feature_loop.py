@@ -24,9 +24,9 @@ from mmengine.runner import Runner
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import extract
-from mixcl.evaluation.knn import knn_accuracy
+from mixcl.evaluation.functional.knn import knn_accuracy
+from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 
 class Recorder(Hook):

@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from PIL import Image
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
     ReadableImages,

@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, overrides_for, planned
 from mixcl.evaluation.running import classifier_for, precision_of

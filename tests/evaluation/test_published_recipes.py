@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mmengine.config import Config
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation import selection
 from mixcl.evaluation.published import Published, all_published, matching, published_of_config
 from mixcl.evaluation.selection import families_of, find_config

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import image_size
 from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
 from mixcl.datasets import Digits
-from mixcl.engine.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 

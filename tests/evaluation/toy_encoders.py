@@ -16,8 +16,8 @@ from mmengine.runner import Runner
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.evaluation.feature_metric import FeatureMetric
 from mixcl.evaluation.features import extract
+from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 BANK, QUERIES = 13, 7
 PACK = dict(type='mmpretrain.PackInputs')

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tools.command import ROOT, error_lines, run
 
-from mixcl.engine.complexity import Complexity
+from mixcl.apis.complexity import Complexity
 from tools.complexity import FLOPS, MEMORY, PAPERS, SECONDS, paper_values, table
 
 

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from tools.command import error_lines, run, start, stop
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.registry import MODELS
 
 TOOL = 'tools/extract_features.py'

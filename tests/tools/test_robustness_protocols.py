@@ -16,8 +16,8 @@ from tools.command import run
 from tools.refusals import refusal
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
-from mixcl.engine.launch import read_config
-from mixcl.evaluation.robustness import ALEXNET_ERRORS
+from mixcl.engine.runners.launch import read_config
+from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS
 from mixcl.registry import MODELS
 
 A, R, C = (f'configs/evaluation/robustness/any_imagenet-{letter}.py' for letter in 'arc')

@@ -11,7 +11,7 @@ from PIL import Image
 from tools.command import error_lines, run
 from tools.in_process import run_here
 
-from mixcl.engine.launch import read_config
+from mixcl.engine.runners.launch import read_config
 from mixcl.registry import MODELS
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'

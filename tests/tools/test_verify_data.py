@@ -13,7 +13,7 @@ from engine.tiny_runs import run_config, trained
 from PIL import Image
 from tools.command import error_lines, run
 
-from mixcl.datasets.decoding import decode
+from mixcl.datasets.transforms.decoding import decode
 from mixcl.datasets.unreadable import UnreadableImage
 
 TOOL = 'tools/verify_data.py'

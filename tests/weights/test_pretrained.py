@@ -11,9 +11,9 @@ from mmpretrain.models import ResNet, VisionTransformer
 from mmpretrain.models.utils import resize_pos_embed
 from torch import Tensor, nn
 
-from mixcl.backbones import FrozenFeatures
-from mixcl.engine.launch import build_runner
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
+from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 from mixcl.weights.pretrained import backbone_config
 

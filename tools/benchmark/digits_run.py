@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from mmengine.config import Config
 
-from mixcl.engine.launch import build_runner, read_config
-from mixcl.engine.switches import use_mixed_precision
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 

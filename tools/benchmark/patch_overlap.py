@@ -10,7 +10,7 @@ import numpy as np
 from mmengine.registry import DefaultScope
 
 from mixcl.datasets import SampledPatchPair, SampleKey
-from mixcl.datasets.patch_sampling import ViewGeometry, overlap_ratios
+from mixcl.datasets.transforms.sampled_patches import ViewGeometry, overlap_ratios
 
 RATIO = 0.25
 POWER = 3.0

@@ -9,7 +9,7 @@ from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner, read_config
 
 # A forked process needs no imports of its own.
 _fork = multiprocessing.get_context('fork')

@@ -8,7 +8,7 @@ from engine.tiny_runs import STEPS_PER_EPOCH, run_config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.launch import build_runner
+from mixcl.engine.runners.launch import build_runner
 
 FAILING = 7
 """A step in the second of two epochs of five steps."""

@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
-from mixcl.engine.health.objective_probe import chance_level, similarity_gap
-from mixcl.engine.health.rules import RULES, SpikeRule
-from mixcl.engine.launch import build_runner
+from mixcl.engine.hooks.health.objective_probe import chance_level, similarity_gap
+from mixcl.engine.hooks.health.rules import RULES, SpikeRule
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives
 

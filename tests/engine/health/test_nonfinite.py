@@ -23,8 +23,8 @@ from mmengine.runner import Runner
 from tools.command import run
 
 from mixcl.engine import NonFiniteHook
-from mixcl.engine.health.dump import read_dump
-from mixcl.engine.health.replay import replay_step
+from mixcl.engine.hooks.health.dump import read_dump
+from mixcl.engine.hooks.health.replay import replay_step
 from mixcl.errors import UserError
 
 

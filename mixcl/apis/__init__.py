@@ -1,0 +1,1 @@
+"""What commands, notebooks and other people's code call."""

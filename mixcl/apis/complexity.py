@@ -1,0 +1,152 @@
+"""What an iteration of a pretraining config costs: parameters, FLOPs, memory, time."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from mmengine.config import Config, ConfigDict
+from mmengine.optim import build_optim_wrapper
+from mmengine.registry import DefaultScope
+from mmengine.runner import Runner
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
+from mixcl.apis.activation_memory import activation_bytes
+from mixcl.engine.runners.chunk_loop import ChunkedLoader
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+IMAGE_SIDE = 64  # of the synthetic images, which every pipeline crops to its own size
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """Cost of one iteration: all views of a batch, forward, backward, optimiser, target encoder.
+
+    Attributes:
+        backbone_parameters: of the online backbone, frozen ones included, without heads.
+        trained_parameters: everything that the optimiser changes: backbone and heads.
+        flops: of all forward passes, with and without gradient, and the backward pass. Matrix products, convolutions
+            and attention count, a multiplication and an addition as two; elementwise operations, normalisation and
+            the optimiser do not.
+        layer_flops: those without the two products inside of attention, which many counters do not see.
+        activation_bytes: see :func:`~mixcl.apis.activation_memory.activation_bytes`.
+        total_bytes: peak with weights, optimiser states and images; None on a CPU.
+        seconds: median duration, without loading of data.
+    """
+
+    backbone_parameters: int
+    trained_parameters: int
+    flops: int
+    layer_flops: int
+    activation_bytes: int
+    total_bytes: int | None
+    seconds: float
+
+
+class SyntheticIteration:
+    """The model and the optimiser of a pretraining config, and one batch of its own views of synthetic images.
+
+    Where a config samples patches (APS) the batch has the first chunk, which makes an iteration.
+
+    Args:
+        cfg: a pretraining config; its data set is not read.
+        batch_size: images per iteration, at least 2.
+        device: 'cpu' or 'cuda'.
+
+    Raises:
+        UserError: if the config is not one of a ContrastiveLearner, or cannot use such a batch; without the GPU.
+    """
+
+    def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu') -> None:
+        if device == 'cuda' and not torch.cuda.is_available():
+            raise UserError('--device cuda: PyTorch finds no GPU here; use --device cpu')
+        if batch_size < 2:
+            raise UserError(f'--batch-size {batch_size}: the batch normalisation of the heads needs at least 2 images')
+        self.device = torch.device(device)
+        self.epochs = cfg.train_cfg.max_epochs
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            self.model = _model(cfg).to(self.device).train()
+            self.optimizer = build_optim_wrapper(self.model, cfg.optim_wrapper)
+            self.batch = _batch(cfg, self.model, batch_size)
+        self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
+
+    def run(self) -> None:
+        """All of an iteration but the loading of its data."""
+        self.model.train_step(self.batch, self.optimizer)
+        self.model.end_step(0.5, self.epochs)  # costs the same at any point of the run
+
+    def seconds(self) -> float:
+        """Duration of an iteration."""
+        self._wait()
+        start = time.perf_counter()
+        self.run()
+        self._wait()
+        return time.perf_counter() - start
+
+    def _wait(self) -> None:
+        if self.device.type == 'cuda':
+            torch.cuda.synchronize(self.device)
+
+
+def measure(iteration: SyntheticIteration, repeats: int = 5) -> Complexity:
+    """Measure an iteration; ``repeats`` of them are timed, after two that are not.
+
+    Raises:
+        UserError: for fewer than one repeat.
+    """
+    if repeats < 1:
+        raise UserError(f'--iterations must be at least 1, not {repeats}')
+    model = iteration.model
+    flops, layer_flops = count_flops(iteration.run)  # makes the optimiser states, too
+    activations = activation_bytes(model, iteration.run)
+    on_gpu = iteration.device.type == 'cuda'
+    return Complexity(
+        backbone_parameters=_size(model.backbone),
+        trained_parameters=sum(part.numel() for part in model.parameters() if part.requires_grad),
+        flops=flops,
+        layer_flops=layer_flops,
+        activation_bytes=activations,
+        total_bytes=torch.cuda.max_memory_allocated(iteration.device) if on_gpu else None,
+        seconds=statistics.median(iteration.seconds() for _ in range(repeats)),
+    )
+
+
+def count_flops(function: Callable[[], object]) -> tuple[int, int]:
+    """FLOPs of a call by PyTorch's ``FlopCounterMode``: all, and without the batched products inside of attention."""
+    # The counter does not know the CPU's fused attention; as two batched products it is counted on every device.
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        function()
+    by_operation = counter.get_flop_counts()['Global']
+    batched = sum(by_operation.get(operation, 0) for operation in (torch.ops.aten.bmm, torch.ops.aten.baddbmm))
+    return counter.get_total_flops(), counter.get_total_flops() - batched
+
+
+def _model(cfg: Config) -> ContrastiveLearner:
+    if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
+        raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
+    return MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+
+
+def _batch(cfg: Config, model: nn.Module, batch_size: int) -> dict:
+    loader_cfg = cfg.train_dataloader.copy()
+    loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
+    pipeline = _innermost(loader_cfg.dataset).pipeline
+    images = dict(type='SyntheticImages', num_images=batch_size, image_size=IMAGE_SIDE, pipeline=pipeline)
+    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images)
+    loader = Runner.build_dataloader(loader_cfg, seed=0)
+    if isinstance(model, PatchSamplingLearner):
+        loader = ChunkedLoader(loader, chunks=1)
+    return next(iter(loader))
+
+
+def _innermost(dataset: ConfigDict) -> ConfigDict:
+    return _innermost(dataset.dataset) if 'dataset' in dataset else dataset
+
+
+def _size(module: nn.Module) -> int:
+    return sum(part.numel() for part in module.parameters())

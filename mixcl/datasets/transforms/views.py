@@ -1,0 +1,113 @@
+"""Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
+
+import warnings
+
+import numpy as np
+from mmcv.transforms import BaseTransform, LoadImageFromFile
+from mmpretrain.datasets import MultiView
+
+from mixcl.datasets.transforms.decoding import decode, read_file
+from mixcl.datasets.unreadable import ImageNote
+from mixcl.randomness import seed_global_generators
+from mixcl.registry import TRANSFORMS
+
+# Of the colours of ImageNet, in RGB order: principal components in columns, and their deviations for values to 255.
+COLOUR_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
+COLOUR_DEVIATIONS = (55.4625, 4.7940, 1.1475)
+
+
+def ignore_colour_warning() -> None:
+    """Silence what mmcv says at every call of ColorJitter's saturation, whatever its arguments are."""
+    warnings.filterwarnings('ignore', message=r"Only use 'alpha' for pillow backend\.$")
+
+
+ignore_colour_warning()
+
+
+@TRANSFORMS.register_module()
+class KeyedMultiView(MultiView):
+    """Several views of an image; the draws of view v are a function of the sample's key and v.
+
+    Takes mmpretrain's arguments ``transforms`` (one pipeline per kind of view) and ``num_views`` (how many of each).
+    Without a ``sample_key`` in the results (outside :class:`KeyedDataset`) the views draw from the global generators
+    as they are.
+    """
+
+    def transform(self, results: dict) -> dict:
+        """Replace ``img`` by the list of its views."""
+        return {**results, 'img': [view['img'] for view in self.run_views(results)]}
+
+    def run_views(self, results: dict) -> list[dict]:
+        """What the pipeline of each view returns."""
+        key = results.get('sample_key')
+        views = []
+        for view, pipeline in enumerate(self.transforms):
+            if key is not None:
+                seed_global_generators(*key, 'view', view)
+            # A deep copy of everything, as in the base class, would cost more than some of the transforms.
+            views.append(pipeline({**results, 'img': results['img'].copy()}))
+        return views
+
+
+@TRANSFORMS.register_module()
+class LoadImage(LoadImageFromFile):
+    """Read a file of any common format, depth and colour model as an 8-bit BGR image, turned upright by its EXIF tag.
+
+    Animations give their first frame, transparency is dropped. Results that hold an ``img`` already (data sets in
+    memory) pass unchanged.
+
+    Args:
+        backend_args: mmengine's file backend; by default the local file system.
+
+    Raises:
+        UnreadableImage: if the file cannot be opened or decoded, or is far too large.
+    """
+
+    def __init__(self, backend_args: dict | None = None) -> None:
+        super().__init__(color_type='color', imdecode_backend='cv2', backend_args=backend_args)
+
+    def transform(self, results: dict) -> dict:
+        """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
+
+        A conversion (see :func:`~mixcl.datasets.transforms.decoding.decode`) is appended to the list ``conversions``,
+        if the results have one.
+        """
+        if 'img' in results:
+            return results
+        path = results['img_path']
+        image, conversion = decode(read_file(path, self.backend_args), path)
+        if conversion is not None and 'conversions' in results:
+            results['conversions'].append(ImageNote(path, conversion, f'{conversion}, converted'))
+        return {**results, 'img': image, 'img_shape': image.shape[:2], 'ori_shape': image.shape[:2]}
+
+
+@TRANSFORMS.register_module()
+class RGBToBGR(BaseTransform):
+    """Turn an RGB array in memory (CIFAR) to BGR, the order of all pipelines and of the data preprocessors."""
+
+    def transform(self, results: dict) -> dict:
+        """Reverse the last axis of ``img``."""
+        return {**results, 'img': np.ascontiguousarray(results['img'][..., ::-1])}
+
+
+@TRANSFORMS.register_module()
+class ColourNoise(BaseTransform):
+    """Add one random colour to the whole image, drawn as the colours of ImageNet vary (AlexNet's "lighting").
+
+    mmpretrain's ``Lighting`` turns the image to RGB order or takes the colour for BGR, and wraps around at 0 and 255.
+    Here the order stays BGR, and ``img`` becomes float32, which may leave [0, 255]: nothing is clipped.
+
+    Args:
+        deviation: of the share of each principal component.
+
+    Source: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012, section 4.1.
+    """
+
+    def __init__(self, deviation: float = 0.1) -> None:
+        self.deviation = deviation
+
+    def transform(self, results: dict) -> dict:
+        """Change ``img``."""
+        shares = np.random.normal(0, self.deviation, 3)
+        colour = np.array(COLOUR_COMPONENTS) @ (shares * COLOUR_DEVIATIONS)
+        return {**results, 'img': results['img'].astype(np.float32) + colour[::-1].astype(np.float32)}

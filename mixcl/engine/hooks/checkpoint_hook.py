@@ -1,0 +1,151 @@
+"""Writes checkpoints that are whole, plain and exact."""
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from mmengine.dist import all_reduce, get_world_size, is_main_process
+from mmengine.hooks import CheckpointHook as EngineCheckpointHook
+from mmengine.model import is_model_wrapper
+from mmengine.runner import Runner
+
+from mixcl.engine.hooks.checkpoint_retention import LateRemoval
+from mixcl.errors import UserError
+from mixcl.files import UNFINISHED
+from mixcl.registry import HOOKS
+from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, training_state
+
+
+@HOOKS.register_module()
+class CheckpointHook(EngineCheckpointHook):
+    """mmengine's hook, with files that survive what happens to runs.
+
+    - A file appears whole or not at all, with its SHA-256 beside it, and older files go only after that.
+    - It holds tensors and plain values only: stock ``torch.load(weights_only=True)`` reads it.
+    - With accumulated gradients it is written after an optimiser step, at most ``accumulative_counts - 1`` steps late:
+      gradients in the making are in no file.
+    - Weights or optimiser states that are not finite are never written; the run ends instead.
+    - Where a file cannot be written (a full disk), the old ones stay, and the run goes on with an error in the log. It
+      ends only if there will be no other occasion.
+
+    A resumed run must have as many steps per epoch as the one before, since all schedules count steps.
+
+    Arguments as of mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs. At least two files
+    (``max_keep_ckpts``) let a resumed run step back from a damaged one.
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        if self.backend_args is None and self.file_client_args is None:
+            self.backend_args = dict(backend=WHOLE_FILES)
+        self._postponed: int | str | None = None
+        self._last_step: int | None = None
+
+    def before_train(self, runner: Runner) -> None:
+        super().before_train(runner)
+        self.file_backend = LateRemoval(self.file_backend)
+        if is_main_process():
+            for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
+                path.unlink()
+
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
+        super().after_train_iter(runner, batch_idx, **kwargs)
+        if self._postponed is not None and runner.optim_wrapper.should_update():
+            self._save_checkpoint_with_step(runner, self._postponed, dict(epoch=runner.epoch, iter=runner.iter + 1))
+
+    def save_now(self, runner: Runner) -> str:
+        """Save between two steps, wherever the run is.
+
+        Returns:
+            The path of the newest checkpoint, which may have been there already.
+
+        Raises:
+            UserError: if it cannot be written, or the weights are not finite.
+        """
+        if self._last_step != runner.iter:
+            step = f'{runner.epoch}_iter_{runner.iter}' if self.by_epoch else runner.iter
+            self._save_checkpoint_with_step(runner, step, dict(epoch=runner.epoch, iter=runner.iter), last=True)
+        return self.last_ckpt
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        steps = len(runner.train_loop.dataloader)
+        checkpoint['meta'].update(written=time.time(), steps_per_epoch=steps, world_size=get_world_size())
+        make_plain(checkpoint)
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        restore_history(checkpoint)
+        if runner._resume:
+            _check_same_steps(runner, checkpoint['meta'])
+
+    def _save_checkpoint_with_step(self, runner: Runner, step: int | str, meta: dict, last: bool = False) -> None:
+        if not runner.optim_wrapper.should_update():
+            self._postponed = step
+            return
+        self._postponed = None
+        _refuse_non_finite(runner, meta['iter'])
+        before = self.last_ckpt, copy.copy(getattr(self, 'keep_ckpt_ids', None))
+        with self._failure_told(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
+            self._last_step = None
+            super()._save_checkpoint_with_step(runner, step, meta)
+            self._last_step = meta['iter']
+        if self._last_step is None:  # the next file supersedes one that is there
+            self.last_ckpt, self.keep_ckpt_ids = before
+
+    def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
+        if self.save_best:
+            _refuse_non_finite(runner, runner.iter)
+        with self._failure_told(runner, runner.iter, last=False):
+            super()._save_best_checkpoint(runner, metrics)
+
+    @contextmanager
+    def _failure_told(self, runner: Runner, step: int, last: bool) -> Iterator[None]:
+        """Remove superseded files after a success; tell of a failure, which is fatal only with the last file."""
+        try:
+            yield
+        except OSError as error:
+            message = (
+                f'the checkpoint of step {step} could not be written to {self.out_dir} ({error.strerror or error}); '
+                'those before it are still there'
+            )
+            if last:
+                raise UserError(f'{message}: make room and continue with --resume') from error
+            self.file_backend.noted.clear()
+            runner.logger.error(f'{message}, and the run goes on')
+        else:
+            best = [getattr(self, 'best_ckpt_path', None), *getattr(self, 'best_ckpt_path_dict', {}).values()]
+            self.file_backend.remove_noted(keep=[self.last_ckpt, *best])
+
+
+def _refuse_non_finite(runner: Runner, step: int) -> None:
+    model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+    names = non_finite(training_state(model, runner.optim_wrapper.optimizer))
+    # Statistics of batch normalisation may differ between processes, and all must end.
+    found = torch.tensor(len(names))
+    all_reduce(found, op='max')
+    if found:
+        examples = ', '.join(names[:3]) or 'in another process'
+        raise UserError(
+            f'after step {step} weights are infinite or NaN ({examples}; {int(found)} tensors), so no checkpoint is '
+            'written and those before it are still there; lower the learning rate or clip gradients, and continue with '
+            '--resume'
+        )
+
+
+def _check_same_steps(runner: Runner, meta: dict) -> None:
+    """A position is a number of steps, which lies elsewhere if epochs have another length."""
+    steps = len(runner.train_loop.dataloader)
+    stored = meta.get('steps_per_epoch', steps)
+    if stored != steps:
+        raise UserError(
+            f'the run to resume had {stored} steps per epoch, and would have {steps} now; use the same images and the '
+            'same global batch size (train_dataloader.batch_size times processes), or start a new run from its weights '
+            'with --cfg-options load_from=FILE'
+        )
+    processes = meta.get('world_size', get_world_size())
+    if processes != get_world_size():
+        runner.logger.warning(
+            f'the run had {processes} process(es) and has {get_world_size()} now: it continues, but not bit by bit'
+        )

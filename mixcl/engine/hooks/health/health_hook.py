@@ -1,0 +1,105 @@
+"""Warns in words when a run collapses, stagnates or diverges."""
+
+from collections.abc import Sequence
+
+import torch
+from mmengine.dist import all_reduce, get_world_size
+from mmengine.hooks import Hook
+from mmengine.model import is_model_wrapper
+from mmengine.runner import Runner
+
+from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
+from mixcl.engine.hooks.health.objective_probe import ObjectiveProbe
+from mixcl.engine.hooks.health.rules import RULES, SpikeRule, rule_names
+from mixcl.errors import UserError
+from mixcl.registry import HOOKS
+
+
+class UnhealthyRun(UserError):
+    """A run was stopped because of a sign of trouble that it was told to stop at."""
+
+
+@HOOKS.register_module()
+class HealthHook(Hook):
+    """Compares the values of every line of the log with what a healthy run shows, and warns in words.
+
+    Looked at are the spread of the features (``feature_std``), their effective rank where a hook logs it, the loss of
+    the first term against chance level (``chance_ratio``), the similarity of positive pairs less that of others
+    (``similarity_gap``) and the norm of the gradient; the bounds are those of
+    :data:`~mixcl.engine.hooks.health.rules.RULES`. The mean over all processes
+    counts. A warning is given when a sign has been there for ``patience`` readings in a row, and
+    again only after it was gone. Adds ``chance_level``, ``chance_ratio`` and ``similarity_gap`` to the log.
+
+    Args:
+        grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
+        patience: readings, one per line of the log; at least 1. A spike of the gradient is told at once.
+        abort: names of rules at which the run stops instead: 'collapse', 'rank', 'chance', 'gap', 'gradient', 'spike'.
+
+    Raises:
+        UserError: for values out of range or unknown names.
+    """
+
+    # After the hooks of normal priority (50), whose values it looks at, and before the logger (60) writes its line.
+    priority = 55
+
+    def __init__(self, grace: int = 1000, patience: int = 3, abort: Sequence[str] = ()) -> None:
+        unknown = sorted({abort} if isinstance(abort, str) else set(abort) - set(rule_names()))
+        if unknown:
+            raise UserError(f'HealthHook: abort must be a list of {", ".join(rule_names())}, not {abort!r}')
+        if grace < 0 or patience < 1:
+            raise UserError(
+                f'HealthHook: grace must not be negative and patience at least 1, not {grace!r} and {patience!r}'
+            )
+        self.grace = grace
+        self.patience = patience
+        self.abort = tuple(abort)
+        self._rules = (*RULES, SpikeRule())
+        self._readings_broken = dict.fromkeys(rule_names(), 0)
+
+    def before_train(self, runner: Runner) -> None:
+        """Listen to the objective from now on, where the model has one."""
+        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        self._interval = log_interval(runner)
+        self._probe = ObjectiveProbe(getattr(model, 'objective', None))
+
+    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
+        """Listen to this step if it will be logged."""
+        if is_logged(runner, batch_idx, self._interval):
+            self._probe.listen()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        """Read, and say what is wrong."""
+        if not is_logged(runner, batch_idx, self._interval):
+            return
+        for name, value in self._probe.readings.items():
+            runner.message_hub.update_scalar(f'train/{name}', value)
+        values = self._values(runner)
+        if runner.iter + 1 <= self.grace:
+            return
+        for rule in self._rules:
+            if rule.scalar in values:
+                self._apply(runner, rule, values[rule.scalar])
+
+    def _values(self, runner: Runner) -> dict[str, float]:
+        """The newest values of all scalars that rules look at, as means over the processes."""
+        hub = runner.message_hub
+        names = sorted({rule.scalar for rule in self._rules if f'train/{rule.scalar}' in hub.log_scalars})
+        values = torch.tensor([hub.get_scalar(f'train/{name}').current() for name in names], dtype=torch.float32)
+        if get_world_size() > 1 and names:
+            values = values.to(next(runner.model.parameters()).device)
+            all_reduce(values, op='mean')
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def _apply(self, runner: Runner, rule: object, value: float) -> None:
+        if not rule.broken_by(value):
+            self._readings_broken[rule.name] = 0
+            return
+        self._readings_broken[rule.name] += 1
+        if self._readings_broken[rule.name] != (1 if rule.name == SpikeRule.name else self.patience):
+            return
+        sentence = f'step {runner.iter + 1}: {rule.sentence.format(value=value)}'
+        if rule.name in self.abort:
+            raise UnhealthyRun(f"{sentence}; stopped, as HealthHook's abort={list(self.abort)} says")
+        runner.logger.warning(sentence)

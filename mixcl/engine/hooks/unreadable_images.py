@@ -1,0 +1,96 @@
+"""Names images that cannot be read in the log, counts them, and stops a run that has too many."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from mmengine.dist import get_rank
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+
+from mixcl.datasets.unreadable import ImageNote
+from mixcl.errors import UserError
+from mixcl.registry import HOOKS
+
+
+class TooManyUnreadableImages(UserError):
+    """More files of the training set are unreadable than the run tolerates."""
+
+    of_one_process = True
+
+
+@HOOKS.register_module()
+class UnreadableImagesHook(Hook):
+    """Logs the files that :class:`~mixcl.datasets.KeyedDataset` replaced or converted, and counts them by kind.
+
+    Each process logs the unreadable files that it met, each once, with the reason; of files that were converted (grey,
+    CMYK, 16-bit, ...) the first of each kind. Once there was one, the number of different unreadable files that this
+    process has met is the scalar ``train/unreadable_images``.
+
+    Args:
+        max_share: the run stops when more than this share of the training images turned out unreadable, in [0, 1].
+        tolerated: so many never stop it; for small data sets.
+
+    Raises:
+        UserError: for values out of range.
+    """
+
+    def __init__(self, max_share: float = 0.001, tolerated: int = 5) -> None:
+        if not 0 <= max_share <= 1:
+            raise UserError(f'UnreadableImagesHook: max_share must lie in [0, 1], not {max_share!r}')
+        if tolerated < 0:
+            raise UserError(f'UnreadableImagesHook: tolerated must not be negative, not {tolerated!r}')
+        self.max_share = max_share
+        self.tolerated = tolerated
+        self.unreadable: dict[str, ImageNote] = {}
+        self.converted: Counter = Counter()
+
+    def _before_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | tuple | list | None = None, mode: str = 'train'
+    ) -> None:
+        for note in _notes(data_batch, 'unreadable'):
+            if note.path not in self.unreadable:
+                runner.logger.warning(f'unreadable image, another one takes its place: {note.path} ({note.reason})')
+                self.unreadable[note.path] = note
+        for note in _notes(data_batch, 'converted'):
+            if note.kind not in self.converted:
+                runner.logger.info(
+                    f'image converted to 8-bit colour: {note.path} ({note.kind}); others are only counted'
+                )
+            self.converted[note.kind] += 1
+        if self.unreadable and mode == 'train':
+            runner.message_hub.update_scalar('train/unreadable_images', len(self.unreadable))
+            self._check_share(len(runner.train_dataloader.dataset))
+
+    def after_train(self, runner: Runner) -> None:
+        """Sum up."""
+        if self.unreadable:
+            runner.logger.warning(
+                f'process {get_rank()} met {len(self.unreadable)} unreadable image(s), named above: '
+                f'{_listed(self._kinds())}'
+            )
+        if self.converted:
+            runner.logger.info(f'process {get_rank()} converted images as it loaded them: {_listed(self.converted)}')
+
+    def _check_share(self, num_images: int) -> None:
+        count = len(self.unreadable)
+        if count <= max(self.tolerated, self.max_share * num_images):
+            return
+        first = next(iter(self.unreadable.values()))
+        raise TooManyUnreadableImages(
+            f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
+            f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
+            'them all with tools/verify_data.py and repair or remove them, or raise max_share'
+        )
+
+    def _kinds(self) -> Counter:
+        return Counter(note.kind for note in self.unreadable.values())
+
+
+def _notes(data_batch: dict | tuple | list | None, name: str) -> Iterator[ImageNote]:
+    samples = data_batch.get('data_samples') if isinstance(data_batch, dict) else None
+    for sample in samples or ():
+        yield from sample.get(name, ())
+
+
+def _listed(kinds: Counter) -> str:
+    return ', '.join(f'{number} {kind}' for kind, number in sorted(kinds.items()))

@@ -1,0 +1,83 @@
+"""Learning rates that fall from the head to the stem, in the two conventions of fine-tuning recipes."""
+
+from collections.abc import Callable
+
+from mmpretrain.engine.optimizers import LearningRateDecayOptimWrapperConstructor
+from torch import nn
+
+from mixcl.engine.optimizers.wrappers import FewGroupsConstructor
+from mixcl.errors import UserError
+from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS
+
+LayerDepth = Callable[[str], tuple[int, int]]
+"""From a parameter's name to its depth and the number of depths."""
+
+NOTES = ('layer_id', 'param_name')
+"""What mmpretrain's constructor notes in the group of every single parameter."""
+
+
+@OPTIM_WRAPPER_CONSTRUCTORS.register_module()
+class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperConstructor):
+    """mmpretrain's layer-wise learning rates, with parameters of equal settings in one group.
+
+    With decay d and L blocks: stem (patch embedding, position embedding, class token) ``d ** (L + 1)``, block b
+    ``d ** (L - b)`` for b = 0 to L - 1, final norm and head 1: the convention of BEiT and MAE. Every group holds its
+    factor as ``lr_scale``.
+
+    ``paramwise_cfg`` takes ``layer_decay_rate`` and mmpretrain's other keys; ``flat_decay_mult=0.0`` spares biases and
+    norms the weight decay.
+
+    Raises:
+        UserError: if the backbone cannot tell the depth of its parameters.
+
+    Source: He et al., Masked Autoencoders Are Scalable Vision Learners, 2021, appendix A.1.
+    """
+
+    def add_params(
+        self,
+        params: list[dict],
+        module: nn.Module,
+        prefix: str = '',
+        get_layer_depth: LayerDepth | None = None,
+        **kwargs,
+    ) -> None:
+        if prefix == '':
+            get_layer_depth = self._checked_depth(module)
+        super().add_params(params, module, prefix, get_layer_depth=get_layer_depth, **kwargs)
+
+    def _checked_depth(self, model: nn.Module) -> LayerDepth:
+        try:
+            for name, _ in model.named_parameters():
+                model.get_layer_depth(name)
+        except (AttributeError, NotImplementedError):
+            backbone = type(getattr(model, 'backbone', model)).__name__
+            raise UserError(
+                f'optim_wrapper.constructor={type(self).__name__!r} needs a backbone that tells the depth of its '
+                f'layers, which this {backbone} does not; take a recipe without layer decay, such as those of '
+                'configs/evaluation/finetune/ for ResNets'
+            ) from None
+        return model.get_layer_depth
+
+    def _merged(self, groups: list[dict]) -> list[dict]:
+        return super()._merged(
+            [{name: value for name, value in group.items() if name not in NOTES} for group in groups]
+        )
+
+
+@OPTIM_WRAPPER_CONSTRUCTORS.register_module()
+class TimmLayerDecayConstructor(LayerDecayConstructor):
+    """The convention of timm: as :class:`LayerDecayConstructor`, but the final norm goes with the last block.
+
+    So it has the factor ``d``, and the head alone has 1. PatchMix fine-tunes with it.
+
+    Source: timm, ``param_groups_layer_decay``.
+    """
+
+    def _checked_depth(self, model: nn.Module) -> LayerDepth:
+        depth_of = super()._checked_depth(model)
+
+        def depth_with_norm_below(name: str) -> tuple[int, int]:
+            depth, number = depth_of(name)
+            return depth - name.startswith('backbone.ln1.'), number
+
+        return depth_with_norm_below

@@ -1,0 +1,80 @@
+"""What options of the commands change in a config."""
+
+from pathlib import Path
+
+from mmengine.config import Config
+
+from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
+from mixcl.engine.runners.duration import seconds_of
+from mixcl.errors import UserError
+
+RANDOM = 'random'
+"""In the place of a checkpoint: the weights as they are initialised."""
+
+
+def use_mixed_precision(cfg: Config) -> None:
+    """Train under bfloat16 autocast (``--amp``).
+
+    Raises:
+        UserError: if the config's optimizer wrapper is a special one already.
+    """
+    kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
+    if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
+        raise UserError(
+            f'--amp replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out --amp or '
+            'set the wrapper in the config'
+        )
+    cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
+
+
+def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
+    """Start a run's backbone from a checkpoint (``--pretrained``, ``--encoder``).
+
+    A ``PretrainedBackboneHook`` in the config keeps its other settings.
+
+    Args:
+        cfg: of any model with a backbone.
+        checkpoint: the file, or 'random' for none.
+        encoder: 'online' or 'target'; None for the config's ``protocol.encoder`` where the checkpoint has that one,
+            else the online encoder.
+
+    Raises:
+        UserError: if the model has no backbone, or another checkpoint is to be loaded already.
+    """
+    model = cfg.get('model') or {}
+    if not model.get('backbone'):
+        raise UserError(f'--pretrained loads a backbone, but model.type={model.get("type")!r} has none in the config')
+    if cfg.get('load_from') and not cfg.get('resume'):
+        raise UserError(f'--pretrained and load_from={cfg.load_from!r} both give weights; leave one of them out')
+    hooks = list(cfg.get('custom_hooks') or [])
+    own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == PretrainedBackboneHook.__name__]
+    others = [hook for hook in hooks if hook not in own]
+    if str(checkpoint) == RANDOM:
+        cfg.custom_hooks = others
+        return
+    settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
+    preferred = (cfg.get('protocol') or {}).get('encoder')
+    encoder = encoder or (('target', 'online') if preferred == 'target' else 'online')
+    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': encoder}]
+
+
+def limit_time(cfg: Config, duration: str) -> None:
+    """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
+
+    Raises:
+        UserError: if it is no duration, or the config's train loop cannot end within an epoch.
+    """
+    kind = str(cfg.train_cfg.get('type'))
+    if kind.removeprefix('mixcl.') not in (
+        'PretrainLoop',
+        'ChunkedPretrainLoop',
+        'KeyedTrainLoop',
+        'KeyedIterTrainLoop',
+    ):
+        raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
+    cfg.train_cfg.max_seconds = seconds_of(duration, '--max-time')
+
+
+def be_patient(cfg: Config) -> None:
+    """Let processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
+    cfg.merge_from_dict({'env_cfg.dist_cfg.timeout': 24 * 3600})

@@ -1,0 +1,241 @@
+"""From the command line to a Runner: configs read and checked, processes joined, weights checked."""
+
+import atexit
+import gc
+import logging
+import os
+import sys
+import traceback
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+from mmengine.config import Config, ConfigDict
+from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.logging import print_log
+from mmengine.model import is_model_wrapper
+from mmengine.runner import Runner
+from torch import nn
+
+from mixcl.configuration import (
+    check_config,
+    check_data_roots,
+    check_files,
+    check_overrides,
+    schedule_notes,
+    set_data_root,
+)
+from mixcl.configuration.paths import walk
+from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
+from mixcl.engine.hooks.sharded_states import ShardedStatesHook
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.dry_run import told_as_user_error, try_schedules, try_views
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
+from mixcl.errors import UserError
+from mixcl.weights import (
+    check_fits,
+    check_heads,
+    check_resumable,
+    load_checkpoints_as_data,
+    newest_checkpoint,
+    read_checkpoint,
+    stored_config,
+    weights_of,
+)
+
+
+def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
+    """Read a config file, apply what the command line says, and check every key.
+
+    The config's own name is noted in it as ``config_name``, so that checkpoints carry it.
+
+    Args:
+        path: of the config file.
+        overrides: of ``--cfg-options``, dotted names to values.
+        data_root: of ``--data-root``; becomes the root of every data set.
+
+    Raises:
+        UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
+    """
+    if not Path(path).is_file():
+        raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
+    # Modules that a config imports (custom_imports) may lie beside it.
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        cfg = Config.fromfile(path)
+        cfg.items()  # imports what a config names by import
+    except Exception as error:  # a config is a program, and may raise anything
+        reason = ' '.join(str(error).split())
+        raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
+    if overrides:
+        check_overrides(cfg, overrides)
+        cfg.merge_from_dict(overrides)
+    if data_root is not None:
+        set_data_root(cfg, data_root)
+    check_config(cfg)
+    cfg.setdefault('config_name', config_name(path))
+    return cfg
+
+
+def config_name(path: str | Path) -> str:
+    """The name of a config: its path below ``configs/`` without the ending, or the name of the file elsewhere."""
+    parts = Path(path).resolve().with_suffix('').parts
+    below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else len(parts) - 1
+    return '/'.join(parts[below:])
+
+
+def default_work_dir(cfg: Config, config_path: str | Path, suffix: str = '') -> str:
+    """``work_dirs/<name of the config file>``, unless the config says otherwise."""
+    return cfg.get('work_dir') or str(Path('work_dirs') / f'{Path(config_path).stem}{suffix}')
+
+
+def process_count(launcher: str) -> int:
+    """How many processes a launcher has started, before they have joined."""
+    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
+    return int(os.environ.get(variable, 1))
+
+
+def use_launcher(cfg: Config, launcher: str) -> None:
+    """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
+
+    Raises:
+        UserError: if the launcher's environment is missing, or cannot work without a GPU.
+    """
+    cfg.launcher = launcher
+    if launcher == 'none':
+        return
+    if launcher == 'pytorch' and 'RANK' not in os.environ:
+        raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+    atexit.register(_leave)
+    if torch.cuda.is_available():
+        return
+    if launcher != 'pytorch':
+        raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
+    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
+    if not torch.distributed.is_initialized():  # one command may run several configs
+        torch.distributed.init_process_group('gloo', **_patience(cfg))
+    cfg.env_cfg.dist_cfg = dict(backend='gloo')
+    if cfg.get('model_wrapper_cfg') is None:
+        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    for _, part in walk(cfg.get('model')):
+        if isinstance(part, dict) and part.get('type') == 'SyncBN':
+            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
+
+
+def _patience(cfg: Config) -> dict[str, timedelta]:
+    seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
+    return {} if seconds is None else dict(timeout=timedelta(seconds=seconds))
+
+
+def _leave() -> None:
+    """Take leave of the other processes.
+
+    Threads of gloo that still hold a tensor when Python ends would abort a process that has finished. They end with
+    the process groups, and these once nothing refers to them: not the run, which is full of cycles.
+    """
+    gc.collect()
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def build_runner(cfg: Config) -> Runner:
+    """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
+
+    A Runner that only tests does not initialise weights, so that is done here where it loads no checkpoint of its own.
+
+    Raises:
+        UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
+    """
+    check_files(cfg)
+    check_data_roots(cfg)
+    for note in schedule_notes(cfg):
+        print_log(note, level=logging.WARNING)
+    load_checkpoints_as_data()
+    for loader in _loaders(cfg):
+        if not loader.get('num_workers'):
+            loader.persistent_workers = False
+        if not torch.cuda.is_available():
+            loader.pin_memory = False  # torch would warn at every loader
+    _make_folder(cfg.work_dir)
+    if cfg.get('train_cfg'):
+        try_schedules(cfg)
+    path = cfg.get('load_from')
+    checkpoint = read_checkpoint(path) if path else None
+    try:
+        runner = Runner.from_cfg(cfg)
+    except UserError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(
+            f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
+            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
+        ) from error
+    _add_scale_switches(runner)
+    if cfg.get('train_cfg'):
+        # The Runner would build it later, when the data have been read.
+        with told_as_user_error('optim_wrapper'):
+            runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
+        try_views(cfg, runner.model.module if is_model_wrapper(runner.model) else runner.model)
+    if cfg.get('resume') and not path:
+        # Not before the processes know each other: on a shared disk they may see different files.
+        path = _agreed_newest_checkpoint(cfg.work_dir)
+        checkpoint = read_checkpoint(path) if path else None
+        runner._load_from, runner._resume = path, path is not None
+    if checkpoint is not None:
+        check_fits(runner.model, weights_of(checkpoint, path), path)
+        check_heads(_unwrapped(runner.model), stored_config(checkpoint, path), path)
+        if runner._resume:
+            check_resumable(checkpoint, path)
+    for hook in runner.hooks:
+        if isinstance(hook, PretrainedBackboneHook):
+            hook.check(runner)
+    if checkpoint is None and cfg.get('train_cfg') is None:
+        _unwrapped(runner.model).init_weights()
+    return runner
+
+
+def _unwrapped(model: nn.Module) -> nn.Module:
+    return model.module if is_model_wrapper(model) else model
+
+
+def _make_folder(work_dir: str) -> None:
+    try:
+        Path(work_dir).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f'the work dir {work_dir} cannot be made: {error.strerror}; choose another one with --work-dir'
+        ) from error
+
+
+def _add_scale_switches(runner: Runner) -> None:
+    """What mmengine's own switches do only in part."""
+    if isinstance(runner.model, MMFullyShardedDataParallel):
+        runner.register_hook(ShardedStatesHook())
+    names = runner.cfg.pop('activation_checkpointing', None)
+    if names is not None:
+        checkpoint_activations(_unwrapped(runner.model), names)
+        runner.logger.info(f'activations are computed twice instead of kept: {names}')
+
+
+def _agreed_newest_checkpoint(work_dir: str) -> str | None:
+    """The first process looks, and tells the others what it found or what is wrong."""
+    found: list[str | UserError | None] = [None]
+    if is_main_process():
+        try:
+            found = [newest_checkpoint(work_dir)]
+        except UserError as error:
+            found = [error]
+    broadcast_object_list(found)
+    if isinstance(found[0], UserError):
+        raise found[0]
+    return found[0]
+
+
+def _loaders(cfg: Config) -> list[ConfigDict]:
+    parts = ('train', 'val', 'test')
+    loaders = [cfg.get(f'{part}_dataloader') for part in parts]
+    loaders += [(cfg.get(f'{part}_cfg') or {}).get('bank_dataloader') for part in parts]
+    return [loader for loader in loaders if loader is not None]

@@ -1,0 +1,1 @@
+"""Measures of features and predictions: tensors in, numbers out."""

@@ -1,0 +1,139 @@
+"""Linear support vector machines on few examples of each class: the VOC07 low-shot protocol.
+
+Source: Goyal et al., Scaling and benchmarking self-supervised visual representation learning,
+https://arxiv.org/abs/1905.01235, section 6.2 and its published benchmark; OpenSelfSup follows it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.average_precision import average_precision
+from mixcl.evaluation.functional.multiple_labels import check_enough, check_train_and_test
+from mixcl.evaluation.functional.svm import COSTS, check_costs, normalise, scores_of
+from mixcl.randomness import generator
+
+SHOTS = (1, 2, 4, 8, 16, 32, 64, 96)
+SAMPLES = 5
+NEGATIVES_PER_POSITIVE = 19
+
+
+def check_shots(shots: Sequence[int], samples: int) -> None:
+    """Refuse settings that mean nothing.
+
+    Raises:
+        UserError: if there is no number of examples, one is below 1 or no integer, or there is no sample.
+    """
+    if not shots or not all(isinstance(shot, int) and shot >= 1 for shot in shots):
+        raise UserError(f'low-shot: shots must be one or more integers from 1, not {shots!r}')
+    if samples < 1:
+        raise UserError(f'low-shot: samples must be 1 or more, not {samples}')
+
+
+def check_examples(bank_present: Tensor, present: Tensor, shots: Sequence[int]) -> None:
+    """Refuse labels of which a class has too few to draw from, or none to test on.
+
+    Args:
+        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        present: (M, C) likewise.
+        shots: values of k.
+
+    Raises:
+        UserError: names the class with the fewest.
+    """
+    most = max(shots)
+    negatives = NEGATIVES_PER_POSITIVE * most
+    check_enough('training', bank_present, 1, most, f'low-shot with {most} positives')
+    check_enough('training', bank_present, -1, negatives, f'low-shot with {most} positives and {negatives} negatives')
+    check_enough('test', present, 1, 1, 'average precision')
+
+
+def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
+    """Choose training images of a class and of its rest at random.
+
+    Args:
+        label: (N,) 1, 0 or -1; at least ``shot`` ones and 19 times as many minus ones.
+        shot: positives to choose.
+        *key: what the choice is a function of.
+
+    Returns:
+        (20 * shot,) int64 image numbers without repetition, the positives first.
+    """
+    random = generator(*key)
+    groups = ((1, shot), (-1, NEGATIVES_PER_POSITIVE * shot))
+    candidates = [(np.flatnonzero(label == value), count) for value, count in groups]
+    return np.concatenate(
+        [images[torch.randperm(len(images), generator=random)[:count].numpy()] for images, count in candidates]
+    )
+
+
+def low_shot_mean_average_precisions(
+    bank: Tensor,
+    bank_present: Tensor,
+    queries: Tensor,
+    present: Tensor,
+    shots: Sequence[int] = SHOTS,
+    samples: int = SAMPLES,
+    costs: Sequence[float] = COSTS,
+    seed: int = 0,
+    jobs: int = 1,
+) -> dict[int, np.ndarray]:
+    """Train one SVM per class on k positives and 19 k negatives, for several independent random samples.
+
+    One cost serves all classes and samples of a k: the one with the best mean of the *test* images' mean average
+    precision (area, interpolated) over the samples. That choice on the test images is the protocol's, and flatters;
+    the papers' numbers are made so. Which images a sample has is a function of (seed, k, sample, class).
+
+    Args:
+        bank: (N, D) training features, any floating dtype; need not be normalised.
+        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        queries: (M, D) test features.
+        present: (M, C) likewise.
+        shots: values of k.
+        samples: random samples per k.
+        costs: candidates for the SVM's C.
+        seed: of the samples and of liblinear.
+        jobs: processes; changes speed and memory, never the result.
+
+    Returns:
+        by k the mean average precision of each sample, (samples,), in (0, 1].
+
+    Raises:
+        UserError: if features, labels or settings are unusable, or a class has too few positives or negatives.
+    """
+    check_costs(costs)
+    check_shots(shots, samples)
+    check_train_and_test(bank, bank_present, queries, present)
+    check_examples(bank_present, present, shots)
+    train, labels = normalise(bank), bank_present.cpu().numpy().T
+    test, test_labels = normalise(queries), present.cpu().numpy().T
+    precisions = Parallel(n_jobs=jobs)(
+        delayed(_tested)(train, labels[number], test, test_labels[number], costs, seed, shot, sample, number)
+        for shot in shots
+        for sample in range(samples)
+        for number in range(len(labels))
+    )
+    by_cost = np.reshape(precisions, (len(shots), samples, len(labels), len(costs))).mean(axis=2)
+    return {shot: tested[:, tested.mean(axis=0).argmax()] for shot, tested in zip(shots, by_cost, strict=True)}
+
+
+def _tested(
+    train: np.ndarray,
+    label: np.ndarray,
+    test: np.ndarray,
+    test_label: np.ndarray,
+    costs: Sequence[float],
+    seed: int,
+    shot: int,
+    sample: int,
+    number: int,
+) -> list[float]:
+    """Average precision of one class after training on one sample, for each cost."""
+    chosen = draw(label, shot, seed, 'low-shot', shot, sample, number)
+    kept = test_label != 0
+    scores = scores_of(train[chosen], label[chosen], costs, test, seed)
+    return [average_precision(score[kept], test_label[kept] == 1) for score in scores]

@@ -1,0 +1,45 @@
+"""Accuracy of several classifiers that predict side by side."""
+
+from collections.abc import Sequence
+
+import torch
+from mmengine.evaluator import BaseMetric
+from mmpretrain.evaluation import Accuracy
+
+from mixcl.registry import METRICS
+
+
+@METRICS.register_module()
+class StageAccuracy(BaseMetric):
+    """Accuracy of each of the :class:`~mixcl.evaluation.models.StageProbes`, in percent, and the best stage's top-1.
+
+    Names: ``accuracy/feat1_top1``, ``accuracy/feat1_top5``, ..., ``accuracy/best_top1``.
+
+    Args:
+        topk: how many guesses count.
+        collect_device: as of mmengine's metrics.
+        prefix: of the names.
+    """
+
+    default_prefix = 'accuracy'
+
+    def __init__(self, topk: Sequence[int] = (1, 5), collect_device: str = 'cpu', prefix: str | None = None) -> None:
+        super().__init__(collect_device, prefix)
+        self.topk = tuple(topk)
+
+    def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:
+        """Keep scores (stages, classes) and label of every sample."""
+        self.results += [(sample['stage_scores'].cpu(), sample['gt_label'].cpu()) for sample in data_samples]
+
+    def compute_metrics(self, results: list) -> dict[str, float]:
+        """Accuracies by stage."""
+        scores = torch.stack([scores for scores, _ in results])
+        labels = torch.cat([label for _, label in results])
+        metrics = {}
+        for stage in range(scores.shape[1]):
+            accuracies = Accuracy.calculate(scores[:, stage], labels, self.topk)
+            for k, (accuracy,) in zip(self.topk, accuracies, strict=True):
+                metrics[f'feat{stage + 1}_top{k}'] = accuracy.item()
+        if 1 in self.topk:
+            metrics['best_top1'] = max(value for name, value in metrics.items() if name.endswith('_top1'))
+        return metrics

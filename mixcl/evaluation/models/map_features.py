@@ -1,0 +1,87 @@
+"""Features of the maps of convolutional networks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmpretrain.models import ResNet
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mixcl.errors import UserError
+from mixcl.evaluation.models.outputs import Feature, last_output, outputs_of
+from mixcl.registry import MODELS
+
+
+@MODELS.register_module()
+@dataclass(frozen=True)
+class PooledStages(Feature):
+    """The stem and the four stages of a ResNet, average-pooled to about 9000 values each ("feat1" to "feat5").
+
+    OpenSelfSup's multi-stage linear probe, which BSIM's tables use. On ResNet-50 and images of 224 pixels the
+    features have 9216, 9216, 8192, 9216 and 8192 values.
+
+    Args:
+        kernels, strides, paddings: of the five poolings.
+    """
+
+    kernels: Sequence[int] = (10, 16, 13, 8, 6)
+    strides: Sequence[int] = (10, 8, 5, 3, 1)
+    paddings: Sequence[int] = (4, 0, 0, 0, 0)
+
+    def check(self, backbone: nn.Module) -> None:
+        if not isinstance(backbone, ResNet) or backbone.num_stages + 1 != len(self.kernels):
+            raise UserError(
+                f'PooledStages pools the stem and {len(self.kernels) - 1} stages of a ResNet, which a '
+                f"{type(backbone).__name__} does not have; use feature=dict(type='Output') with other backbones"
+            )
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor, ...]:
+        """Five of (B, D_i).
+
+        Raises:
+            UserError: if a map is smaller than its pooling window.
+        """
+        stem = backbone.stem if backbone.deep_stem else backbone.relu
+        stages = [getattr(backbone, name) for name in backbone.res_layers]
+        maps = outputs_of([stem, *stages], lambda: backbone(images))
+        windows = zip(maps, self.kernels, self.strides, self.paddings, strict=True)
+        return tuple(_grid(values, *window) for values, *window in windows)
+
+
+@MODELS.register_module()
+@dataclass(frozen=True)
+class PooledGrid(Feature):
+    """The last map, average-pooled to a small grid and flattened.
+
+    With the defaults the last map of ResNet-50 on 224 pixels becomes 2 x 2 x 2048 values: the feature of the linear
+    SVMs on VOC07 (OpenSelfSup; BSIM Table 1).
+
+    Args:
+        kernel, stride: of the pooling.
+    """
+
+    kernel: int = 6
+    stride: int = 1
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """((B, C * h * w),), channel by channel.
+
+        Raises:
+            UserError: if the backbone gives no map, or one smaller than the pooling window.
+        """
+        last = last_output(backbone(images))
+        if last.dim() != 4:
+            raise UserError(
+                f'PooledGrid pools a map, but {type(backbone).__name__} gives features of shape {tuple(last.shape)}; '
+                "use feature=dict(type='Output')"
+            )
+        return (_grid(last, self.kernel, self.stride),)
+
+
+def _grid(values: Tensor, kernel: int, stride: int, padding: int = 0) -> Tensor:
+    if min(values.shape[2:]) + 2 * padding < kernel:
+        raise UserError(
+            f'a map of {values.shape[2]}x{values.shape[3]} cannot be pooled by windows of {kernel}: '
+            'use larger images (the protocol is made for 224 pixels) or set the windows in model.feature'
+        )
+    return functional.avg_pool2d(values, kernel, stride, padding).flatten(1)

@@ -1,0 +1,98 @@
+"""Linear classifiers at several depths of a frozen backbone, learned side by side."""
+
+from collections.abc import Sequence
+
+import torch
+from mmengine.model import BaseModule
+from mmpretrain.structures import DataSample
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+
+class StageProbe(nn.Module):
+    """Batch normalisation per channel without scale and offset, and a linear layer.
+
+    Args:
+        in_channels: length D of the flattened feature.
+        map_channels: channels C of the map that was flattened, channel by channel; divides D.
+        num_classes: K.
+
+    Input: (B, D). Output: (B, K).
+    """
+
+    def __init__(self, in_channels: int, map_channels: int, num_classes: int) -> None:
+        super().__init__()
+        self.norm = MODELS.build(dict(type='mixcl.SyncBatchNorm', num_features=map_channels, affine=False))
+        self.fc = nn.Linear(in_channels, num_classes)
+
+    def forward(self, features: Tensor) -> Tensor:
+        maps = features.unflatten(1, (self.norm.num_features, -1))
+        return self.fc(self.norm(maps).flatten(1))
+
+
+@MODELS.register_module()
+class StageProbes(BaseModule):
+    """One probe per depth; each has a loss of its own, so that none changes what another learns.
+
+    The head of a classifier over a frozen backbone that gives one flattened map per depth. Losses are
+    ``loss_feat1``, ``loss_feat2``, ...; predictions hold ``stage_scores`` (stages, K) for
+    :class:`~mixcl.evaluation.metrics.stage_accuracy.StageAccuracy`, and the deepest stage's as ``pred_score``.
+
+    Args:
+        num_classes: K.
+        in_channels: lengths of the flattened maps.
+        map_channels: their channels.
+        init_cfg: of mmengine's ``BaseModule``.
+
+    Raises:
+        UserError: if the lists are of different lengths, or a number of channels does not divide its length.
+
+    Source: Goyal et al., Scaling and Benchmarking Self-Supervised Visual Representation Learning, 2019, section 6.1.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: Sequence[int],
+        map_channels: Sequence[int],
+        init_cfg: dict | None = dict(type='Normal', layer='Linear', std=0.01),  # noqa: B006 (mmengine copies it)
+    ) -> None:
+        super().__init__(init_cfg)
+        if len(in_channels) != len(map_channels) or any(
+            length % channels for length, channels in zip(in_channels, map_channels, strict=False)
+        ):
+            raise UserError(
+                f'StageProbes: in_channels={tuple(in_channels)} must be as many as map_channels={tuple(map_channels)}, '
+                'and multiples of them'
+            )
+        self.num_classes = num_classes
+        self.probes = nn.ModuleList(
+            StageProbe(length, channels, num_classes)
+            for length, channels in zip(in_channels, map_channels, strict=True)
+        )
+
+    def forward(self, features: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Scores (B, K) of every stage, from features (B, D_i)."""
+        return tuple(probe(feature) for probe, feature in zip(self.probes, features, strict=True))
+
+    def loss(self, features: tuple[Tensor, ...], data_samples: list[DataSample]) -> dict[str, Tensor]:
+        """Cross-entropy of every stage, by name."""
+        labels = torch.stack([sample.gt_label.squeeze() for sample in data_samples])
+        scores = self(features)
+        return {f'loss_feat{number}': functional.cross_entropy(stage, labels) for number, stage in enumerate(scores, 1)}
+
+    def predict(
+        self, features: tuple[Tensor, ...], data_samples: list[DataSample | None] | None = None
+    ) -> list[DataSample]:
+        """Fill ``stage_scores`` (stages, K), ``pred_score`` (K,) and ``pred_label`` of every sample."""
+        scores = torch.stack(self(features), dim=1).softmax(dim=-1)
+        samples = data_samples or [None] * len(scores)
+        return [_with_scores(sample or DataSample(), score) for sample, score in zip(samples, scores, strict=True)]
+
+
+def _with_scores(sample: DataSample, scores: Tensor) -> DataSample:
+    sample.set_field(scores, 'stage_scores')
+    return sample.set_pred_score(scores[-1]).set_pred_label(scores[-1].argmax())

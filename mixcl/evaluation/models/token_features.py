@@ -1,0 +1,92 @@
+"""Features of the tokens of vision transformers."""
+
+from dataclasses import dataclass
+
+import torch
+from mmpretrain.models import TIMMBackbone, VisionTransformer
+from torch import Tensor, nn
+
+from mixcl.errors import UserError
+from mixcl.evaluation.models.outputs import Feature, outputs_of
+from mixcl.registry import MODELS
+
+
+@MODELS.register_module()
+@dataclass(frozen=True)
+class LastClassTokens(Feature):
+    """The class tokens of the last blocks, each through the final layer norm, concatenated.
+
+    DINO's linear probe of ViT-S ("Emerging Properties in Self-Supervised Vision Transformers", 2021, appendix F.2).
+
+    Args:
+        blocks: how many, from 1 to the depth of the backbone.
+    """
+
+    blocks: int = 4
+
+    def check(self, backbone: nn.Module) -> None:
+        _check_blocks(self, backbone)
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """((B, blocks * C),)."""
+        tokens = _normalised_tokens(backbone, images, self.blocks)
+        return (torch.cat([block[:, 0] for block in tokens], dim=1),)
+
+
+@MODELS.register_module()
+@dataclass(frozen=True)
+class ClassTokenAndAverage(Feature):
+    """The class tokens of the last blocks and the average of the last block's patches, all through the final norm.
+
+    DINO's linear probe of ViT-B, with one block (same place as :class:`LastClassTokens`).
+
+    Args:
+        blocks: how many, from 1 to the depth of the backbone.
+    """
+
+    blocks: int = 1
+
+    def check(self, backbone: nn.Module) -> None:
+        _check_blocks(self, backbone)
+
+    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
+        """((B, (blocks + 1) * C),)."""
+        tokens = _normalised_tokens(backbone, images, self.blocks)
+        average = tokens[-1][:, _transformer(backbone).prefix_tokens :].mean(dim=1)
+        return (torch.cat([*(block[:, 0] for block in tokens), average], dim=1),)
+
+
+@dataclass(frozen=True)
+class _Transformer:
+    blocks: nn.ModuleList
+    norm: nn.Module
+    prefix_tokens: int
+
+
+def _transformer(backbone: nn.Module) -> _Transformer | None:
+    """The parts of a vision transformer with a class token; None of anything else."""
+    if isinstance(backbone, VisionTransformer) and backbone.cls_token is not None:
+        norm = backbone.ln1 if backbone.final_norm else nn.Identity()
+        return _Transformer(backbone.layers, norm, backbone.num_extra_tokens)
+    model = backbone.timm_model if isinstance(backbone, TIMMBackbone) else None
+    if getattr(model, 'has_class_token', False):
+        return _Transformer(model.blocks, model.norm, model.num_prefix_tokens)
+    return None
+
+
+def _check_blocks(feature: LastClassTokens | ClassTokenAndAverage, backbone: nn.Module) -> None:
+    name, transformer = type(feature).__name__, _transformer(backbone)
+    if transformer is None:
+        raise UserError(
+            f'{name} needs a vision transformer with a class token, not a {type(backbone).__name__}; '
+            "use feature=dict(type='Output')"
+        )
+    if not 1 <= feature.blocks <= len(transformer.blocks):
+        raise UserError(f'{name}: blocks must lie between 1 and {len(transformer.blocks)}, not {feature.blocks}')
+
+
+def _normalised_tokens(backbone: nn.Module, images: Tensor, blocks: int) -> list[Tensor]:
+    """(B, L, C) of each of the last blocks, through the final norm, which the backbone applies to the last alone."""
+    transformer = _transformer(backbone)
+    outputs = outputs_of(list(transformer.blocks)[-blocks:], lambda: backbone(images))
+    return [transformer.norm(tokens) for tokens in outputs]

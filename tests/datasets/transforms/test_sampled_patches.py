@@ -1,0 +1,284 @@
+"""Which patches are drawn: published vectors, areas counted pixel by pixel, frequencies of draws, flips, mistakes."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from mmcv.transforms import Compose
+from mmengine.dataset import default_collate
+from mmpretrain.datasets import RandomResizedCrop
+from mmpretrain.models.utils import SelfSupDataPreprocessor
+
+from mixcl.datasets import KeyedDataset, RecordedResizedCrop, SampledPatchPair, SampleKey, SyntheticImages
+from mixcl.datasets.transforms.sampled_patches import ViewGeometry, draw_cells, overlap_ratios, selection_probabilities
+from mixcl.errors import UserError
+
+DIAGONAL = [0, 5, 10, 15]
+FINE = 24  # a multiple of all the sizes that the brute force meets
+CROP = dict(type='RecordedResizedCrop', scale=16, crop_ratio_range=(0.15, 1.0), backend='pillow')
+FLIP = dict(type='RandomFlip', prob=0.5)
+
+
+def ratios(selected: list[int], box1: tuple, box2: tuple, side: int, flips: tuple[bool, bool] = (False, False)):
+    views = [ViewGeometry(*box, flipped) for box, flipped in zip((box1, box2), flips, strict=True)]
+    return overlap_ratios(np.array(selected), *views, (side, side))
+
+
+def test_vector_1_shifted_crops() -> None:
+    r = ratios(DIAGONAL, (0, 0, 16, 16), (2, 2, 16, 16), 4)
+    expected = [0.5, 0.25, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0.25, 0.25]
+    np.testing.assert_allclose(r, expected, atol=1e-15)
+    np.testing.assert_allclose(((1 - r) ** 3).sum(), 9.328125)
+    drawn = selection_probabilities(r, 3)
+    np.testing.assert_allclose([drawn[0], drawn[1], drawn[2]], [0.013400, 0.045226, 0.107203], atol=5e-7)
+    np.testing.assert_allclose(drawn.sum(), 1.0)
+
+
+def test_vector_2_a_crop_inside_the_other() -> None:
+    r = ratios(DIAGONAL, (0, 0, 16, 16), (4, 4, 8, 8), 4)
+    covered = np.isin(np.arange(16), [0, 1, 4, 5, 10, 11, 14, 15])
+    np.testing.assert_array_equal(r, covered.astype(float))
+    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(covered, 0, 1 / 8))
+
+
+def test_vector_3_the_other_way_round() -> None:
+    r = ratios(DIAGONAL, (4, 4, 8, 8), (0, 0, 16, 16), 4)
+    touched = np.isin(np.arange(16), [5, 10])
+    np.testing.assert_allclose(r, np.where(touched, 0.5, 0))
+    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(touched, 0.008772, 0.070175), atol=5e-7)
+
+
+def test_vector_4_crops_apart_by_whole_patches() -> None:
+    r = ratios([3, 6, 10, 15], (0, 0, 16, 16), (4, 8, 16, 16), 4)
+    covered = np.isin(np.arange(16), [0, 4, 9])
+    np.testing.assert_array_equal(r, covered.astype(float))
+    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(covered, 0, 1 / 13))
+
+
+@pytest.mark.parametrize(
+    ('flips', 'blocked'),
+    [
+        ((False, False), DIAGONAL),
+        ((False, True), [3, 6, 9, 12]),
+        ((True, False), [3, 6, 9, 12]),
+        ((True, True), DIAGONAL),
+    ],
+)
+def test_vector_5_identical_crops_with_flips(flips: tuple[bool, bool], blocked: list[int]) -> None:
+    r = ratios(DIAGONAL, (3, 5, 16, 16), (3, 5, 16, 16), 4, flips)
+    np.testing.assert_array_equal(r, np.isin(np.arange(16), blocked).astype(float))
+    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(np.isin(np.arange(16), blocked), 0, 1 / 12))
+
+
+def test_vector_6_four_patches() -> None:
+    r = ratios([0], (0, 0, 8, 8), (2, 2, 8, 8), 2)
+    np.testing.assert_allclose(r, [0.25, 0, 0, 0])
+    np.testing.assert_allclose(selection_probabilities(r, 3), [0.123288, 0.292237, 0.292237, 0.292237], atol=5e-7)
+
+
+@pytest.mark.parametrize(('power', 'expected'), enumerate([0.03125, 0.0208333, 0.015625, 0.0125, 0.0104167]))
+def test_vector_7_expected_overlap_for_even_ratios(power: int, expected: float) -> None:
+    # s1 * s2 * (power + 1) * integral of r (1 - r)^power, r uniform on [0, 1], through the probabilities themselves
+    r = (np.arange(100_000) + 0.5) / 100_000
+    mean_ratio = (selection_probabilities(r, power) * r).sum()
+    assert 0.25 * 0.25 * mean_ratio == pytest.approx(expected, abs=5e-8)
+
+
+def painted(geometry: ViewGeometry, cells: list[int], grid: tuple[int, int], size: tuple[int, int]) -> np.ndarray:
+    """Which of FINE x FINE points per original pixel the cells show, by going from points to cells."""
+    rows = (np.arange(size[0] * FINE) + 0.5) / FINE
+    columns = (np.arange(size[1] * FINE) + 0.5) / FINE
+    row = np.floor((rows - geometry.top) / geometry.height * grid[0]).astype(int)
+    column = np.floor((columns - geometry.left) / geometry.width * grid[1]).astype(int)
+    inside = np.outer((row >= 0) & (row < grid[0]), (column >= 0) & (column < grid[1]))
+    shown = grid[1] - 1 - column if geometry.flipped else column
+    return inside & np.isin(row[:, None] * grid[1] + shown[None, :], cells)
+
+
+@pytest.mark.parametrize('trial', range(12))
+def test_ratios_are_areas_counted_point_by_point(trial: int) -> None:
+    random = np.random.default_rng(trial)
+    grid, size = [(4, 4), (3, 2), (2, 4)][trial % 3], (14, 12)
+    views = []
+    for _ in range(2):
+        height, width = random.choice([4, 6, 8, 12], 2)
+        top, left = random.integers(0, size[0] - height + 1), random.integers(0, size[1] - width + 1)
+        views.append(ViewGeometry(top, left, height, width, bool(random.integers(2))))
+    cells = grid[0] * grid[1]
+    selected = random.choice(cells, 3, replace=False)
+    kept = painted(views[0], selected.tolist(), grid, size)
+    expected = []
+    for cell in range(cells):
+        area = painted(views[1], [cell], grid, size)
+        expected.append((area & kept).sum() / area.sum())
+    np.testing.assert_allclose(overlap_ratios(selected, *views, grid), expected, atol=1e-12)
+
+
+def test_chunks_are_independent_of_each_other() -> None:
+    views = ViewGeometry(0, 0, 20, 30), ViewGeometry(4, 2, 9, 11, True)
+    chunks = np.random.default_rng(0).permutation(16).reshape(4, 4)
+    together = overlap_ratios(chunks, *views, (4, 4))
+    for chunk, row in zip(chunks, together, strict=True):
+        np.testing.assert_allclose(overlap_ratios(chunk, *views, (4, 4)), row)
+    # all chunks together are the whole of view 1, which holds view 2
+    np.testing.assert_allclose(together.sum(axis=0), np.ones(16))
+
+
+def test_draws_without_replacement_have_the_frequencies_of_successive_draws() -> None:
+    p = selection_probabilities(np.array([0.25, 0.0, 0.6, 0.0, 0.9]), 3)
+    np.random.seed(0)
+    drawn = draw_cells(np.tile(p, (100_000, 1)), 2)
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    for first, second in itertools.permutations(range(5), 2):
+        expected = p[first] * p[second] / (1 - p[first])
+        frequency = ((drawn[:, 0] == first) & (drawn[:, 1] == second)).mean()
+        assert frequency == pytest.approx(expected, abs=5 * (expected / 100_000) ** 0.5 + 1e-9)
+
+
+def test_covered_cells_come_last() -> None:
+    np.random.seed(0)
+    p = selection_probabilities(np.tile([1.0, 0.99, 1.0, 0.0], (1000, 1)), 3)
+    drawn = draw_cells(p, 3)
+    assert set(drawn[:, :2].flatten().tolist()) == {1, 3}
+    assert {0, 2} == set(drawn[:, 2].tolist()), 'which of them is a matter of chance'
+    assert (draw_cells(np.zeros((50, 4)), 4).sum(axis=1) == 6).all()
+
+
+def test_power_zero_is_uniform_whatever_is_covered() -> None:
+    np.testing.assert_allclose(selection_probabilities(np.array([1.0, 0.3, 0.0, 1.0]), 0), [0.25] * 4)
+
+
+# ----- the transforms -----
+
+
+def pair(crop: dict = CROP, **settings: object) -> SampledPatchPair:
+    return SampledPatchPair(**{**dict(transforms=[[crop, FLIP], [crop, FLIP]], patch_size=2), **settings})
+
+
+def sample(transform: SampledPatchPair, index: int = 0) -> dict:
+    image = np.random.default_rng(index).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    return transform(dict(img=image, sample_key=SampleKey(0, 0, index)))
+
+
+@pytest.mark.parametrize(
+    ('ratio', 'kept', 'most'), [(0.15, 9, 6), (0.25, 16, 4), (0.5, 32, 2), (0.75, 48, 1), (1.0, 64, 1)]
+)
+def test_every_ratio_fills_its_chunks(ratio: float, kept: int, most: int) -> None:
+    transform = pair(ratio=ratio)
+    for index in range(50):
+        results = sample(transform, index)
+        tokens = results['tokens']
+        assert results['patch_grid'] == (8, 8)
+        assert tokens.shape == (2, most, kept)
+        assert tokens.dtype == torch.int64
+        assert len(tokens[0].unique()) == most * kept, 'the chunks of view 1 are disjoint'
+        assert all(len(chunk.unique()) == kept for chunk in tokens[1])
+        assert 0 <= tokens.min() <= tokens.max() < 64
+    assert [view.shape for view in results['img']] == [(16, 16, 3)] * 2
+
+
+def test_fewer_chunks_than_fit() -> None:
+    assert sample(pair(ratio=0.25, chunks=3))['tokens'].shape == (2, 3, 16)
+
+
+def test_samples_follow_their_key() -> None:
+    transform = pair()
+    first = sample(transform)
+    np.random.seed(5)
+    again, other = sample(transform), sample(transform, 1)
+    assert torch.equal(first['tokens'], again['tokens'])
+    assert all((a == b).all() for a, b in zip(first['img'], again['img'], strict=True))
+    assert not torch.equal(first['tokens'], other['tokens'])
+
+
+def test_patches_do_not_depend_on_what_else_a_view_draws() -> None:
+    """Runs that differ in their colours only can be compared patch by patch."""
+    solarize = dict(type='mmpretrain.Solarize', thr=128, prob=0.5)
+    coloured = pair(transforms=[[CROP, FLIP, solarize]] * 2)
+    for index in range(5):
+        assert torch.equal(sample(pair(), index)['tokens'], sample(coloured, index)['tokens'])
+
+
+def test_identical_views_share_no_patch_in_spite_of_flips() -> None:
+    """The pixels that a numbered image shows, not the sampler's own geometry, tell whether patches are shared."""
+    whole = dict(CROP, scale=16, crop_ratio_range=(1.0, 1.0), aspect_ratio_range=(1.0, 1.0), interpolation='nearest')
+    numbers = np.repeat(np.repeat(np.arange(64, dtype=np.uint8).reshape(8, 8), 2, axis=0), 2, axis=1)
+    image = np.stack([numbers] * 3, axis=-1)
+    shared = {True: 0, False: 0}
+    for flip_aware in shared:
+        transform = pair(whole, flip_aware=flip_aware)
+        for index in range(40):
+            results = transform(dict(img=image, sample_key=SampleKey(0, 0, index)))
+            shown = [
+                view[::2, ::2, 0].flatten()[tokens]
+                for view, tokens in zip(results['img'], results['tokens'], strict=True)
+            ]
+            shared[flip_aware] += sum(len(np.intersect1d(one, other)) for one, other in zip(*shown, strict=True))
+    assert shared[True] == 0
+    assert shared[False] > 100, 'half of the pairs are flipped against each other, and the authors ignore it'
+
+
+def test_the_box_is_what_was_cropped() -> None:
+    image = np.arange(24 * 20 * 3, dtype=np.uint8).reshape(24, 20, 3)
+    crop = RecordedResizedCrop(scale=8, crop_ratio_range=(0.2, 0.6), backend='pillow')
+    plain = RandomResizedCrop(scale=8, crop_ratio_range=(0.2, 0.6), backend='pillow')
+    for seed in range(10):
+        np.random.seed(seed)
+        results = crop(dict(img=image))
+        np.random.seed(seed)
+        assert (plain(dict(img=image))['img'] == results['img']).all()
+        top, left, height, width = results['crop_box']
+        cut = dict(scale=8, crop_ratio_range=(1.0, 1.0), aspect_ratio_range=(width / height,) * 2, backend='pillow')
+        np.testing.assert_array_equal(
+            RandomResizedCrop(**cut)(dict(img=image[top : top + height, left : left + width]))['img'], results['img']
+        )
+
+
+def test_tokens_reach_the_batch_through_mmpretrains_packing() -> None:
+    views = dict(type='SampledPatchPair', transforms=[[CROP, FLIP]] * 2, patch_size=2)
+    pack = dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])
+    dataset = KeyedDataset(SyntheticImages(num_images=4, image_size=32, pipeline=[views, pack]))
+    batch = default_collate([dataset[SampleKey(0, 0, index)] for index in range(4)])
+    data = SelfSupDataPreprocessor(mean=[0.0] * 3, std=[1.0] * 3)(batch, training=True)
+    assert [tuple(view.shape) for view in data['inputs']] == [(4, 3, 16, 16)] * 2
+    assert [tuple(one.tokens.shape) for one in data['data_samples']] == [(2, 4, 16)] * 4
+
+
+@pytest.mark.parametrize(
+    ('settings', 'named'),
+    [
+        (dict(ratio=0.0), 'ratio must lie in (0, 1], not 0.0'),
+        (dict(ratio=1.5), 'ratio must lie in (0, 1], not 1.5'),
+        (dict(power=-1.0), 'power must be at least 0, not -1.0'),
+        (dict(ratio=0.5, chunks=3), 'between 1 and 2, as many as ratio=0.5 allows, not 3'),
+        (dict(chunks=0), 'not 0'),
+        (dict(transforms=[[CROP]]), 'two views, not of 1'),
+    ],
+)
+def test_what_is_refused_when_it_is_built(settings: dict, named: str) -> None:
+    with pytest.raises(UserError) as error:
+        pair(**settings)
+    assert named in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('settings', 'named'),
+    [
+        (dict(patch_size=3), 'patch_size=3 must divide'),
+        (dict(transforms=[[CROP], [dict(CROP, scale=8)]]), '(16, 16) and (8, 8)'),
+        (dict(patch_size=8, ratio=0.2), 'of 4 patches keeps none'),
+        (dict(transforms=[[dict(CROP, type='mmpretrain.RandomResizedCrop')]] * 2), 'RecordedResizedCrop'),
+        (dict(transforms=[[CROP, dict(FLIP, prob=1.0, direction='vertical')]] * 2), "not 'vertical'"),
+        (dict(transforms=[[FLIP, CROP]] * 2), 'crop first, then flip'),
+    ],
+)
+def test_what_is_refused_at_the_first_image(settings: dict, named: str) -> None:
+    with pytest.raises(UserError) as error:
+        sample(pair(**settings))
+    assert named in str(error.value)
+
+
+def test_views_of_any_other_pipeline_are_packed_as_before() -> None:
+    pipeline = Compose([dict(type='KeyedMultiView', num_views=[2], transforms=[[CROP, FLIP]])])
+    assert set(pipeline(dict(img=np.zeros((20, 20, 3), np.uint8), label=3))) == {'img', 'label'}

@@ -1,0 +1,160 @@
+"""The adaptive clip: the published vector, what it leaves alone, and its state in checkpoints."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
+from mmengine.runner import Runner
+from torch import nn
+
+from mixcl.engine import AdaptiveClipHook
+from mixcl.engine.hooks.adaptive_clip import BlockClip
+from mixcl.errors import UserError
+
+HOOK = dict(type='AdaptiveClipHook')
+
+
+def block(*sizes: int) -> list[nn.Parameter]:
+    return [nn.Parameter(torch.zeros(size, dtype=torch.float64)) for size in sizes]
+
+
+def give(parameters: list[nn.Parameter], *values: float) -> None:
+    """Spread one gradient vector over the parameters."""
+    vector = torch.tensor(values, dtype=torch.float64)
+    for parameter, part in zip(parameters, vector.split([len(p) for p in parameters]), strict=True):
+        parameter.grad = part.clone()
+
+
+def gradient(parameters: list[nn.Parameter]) -> list[float]:
+    return torch.cat([parameter.grad for parameter in parameters]).tolist()
+
+
+@pytest.mark.parametrize('sizes', [(2,), (1, 1)])
+def test_vector_9(sizes: tuple[int, ...]) -> None:
+    parameters = block(*sizes)
+    clip = BlockClip(parameters, momentum=0.4, alpha=1.05, mean=[])
+    give(parameters, 3, 4)
+    assert not clip()
+    assert gradient(parameters) == [3, 4]
+    give(parameters, 6, 8)
+    assert clip()
+    assert gradient(parameters) == pytest.approx([3, 4], abs=1e-7)
+    assert torch.cat(clip.mean).tolist() == pytest.approx([4.8, 6.4]), (
+        'the mean follows what came, not what was clipped'
+    )
+    give(parameters, -3, 4)
+    assert not clip()
+    assert gradient(parameters) == [-3, 4]
+    assert torch.cat(clip.mean).tolist() == pytest.approx([0.12, 4.96])
+    assert torch.cat(clip.mean).norm().item() == pytest.approx(4.961451, abs=5e-7)
+
+
+def test_against_the_formula_on_random_gradients() -> None:
+    parameters, generator = block(3, 4, 1), torch.Generator().manual_seed(0)
+    clip, mean, clipped = BlockClip(parameters, momentum=0.8, alpha=1.05, mean=[]), None, []
+    for _ in range(30):
+        g = 1 + torch.randn(8, generator=generator, dtype=torch.float64) / 2
+        give(parameters, *g.tolist())
+        clipped.append(clip())
+        expected = g
+        if mean is not None and g.norm() > 1.05 * mean.norm():
+            expected = g * mean.norm() / (g.norm() + 1e-8)
+        assert gradient(parameters) == pytest.approx(expected.tolist(), rel=1e-12)
+        mean = g if mean is None else 0.8 * mean + 0.2 * g
+    assert 0 < sum(clipped) < 30
+
+
+@pytest.mark.parametrize('bad', [float('inf'), float('nan')])
+def test_gradients_that_are_not_finite_leave_the_mean_alone(bad: float) -> None:
+    parameters = block(2, 1)
+    clip = BlockClip(parameters, momentum=0.4, alpha=1.05, mean=[])
+    give(parameters, bad, 0, 0)
+    assert not clip()
+    assert clip.mean == []
+    give(parameters, 1, 2, 2)
+    clip()
+    give(parameters, 9, 9, bad)
+    assert not clip()
+    assert torch.cat(clip.mean).tolist() == [1, 2, 2]
+    assert gradient(parameters)[:2] == [9, 9]
+    parameters[1].grad = None
+    assert not clip()
+    assert torch.cat(clip.mean).tolist() == [1, 2, 2]
+
+
+# ----- in runs -----
+
+
+def with_hook(folder: Path, hook: dict = HOOK, **overrides: object) -> Runner:
+    return trained(run_config(folder, custom_hooks=[hook], **overrides))
+
+
+def hook_of(runner: Runner) -> AdaptiveClipHook:
+    (hook,) = [hook for hook in runner.hooks if isinstance(hook, AdaptiveClipHook)]
+    return hook
+
+
+def state(runner: Runner) -> dict:
+    return runner.model.state_dict()
+
+
+@pytest.fixture(scope='module')
+def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Path]:
+    folder = tmp_path_factory.mktemp('straight')
+    return with_hook(folder), folder
+
+
+def test_every_block_is_clipped_on_its_own(straight: tuple[Runner, Path]) -> None:
+    runner, _ = straight
+    assert len(hook_of(runner).clips) == len(runner.model.backbone.layers) == 2
+    shares = runner.message_hub.get_scalar('train/clipped_blocks').data[0]
+    assert len(shares) == 2 * STEPS_PER_EPOCH
+    assert shares[0] == 0
+    assert shares.max() > 0
+
+
+def test_a_resumed_run_takes_up_the_means(straight: tuple[Runner, Path], tmp_path: Path) -> None:
+    runner, folder = straight
+    checkpoint = str(folder / 'epoch_1.pth')
+    resumed = with_hook(tmp_path, resume=True, load_from=checkpoint)
+    for clip, other in zip(hook_of(runner).clips, hook_of(resumed).clips, strict=True):
+        torch.testing.assert_close(clip.mean, other.mean, rtol=0, atol=0)
+    torch.testing.assert_close(state(runner), state(resumed), rtol=0, atol=0)
+
+
+def test_a_run_that_starts_from_the_weights_has_no_means_yet(straight: tuple[Runner, Path], tmp_path: Path) -> None:
+    started = with_hook(tmp_path, load_from=str(straight[1] / 'epoch_1.pth'), train_cfg__max_epochs=1)
+    assert started.message_hub.get_scalar('train/clipped_blocks').data[0][0] == 0
+
+
+def test_momentum_zero_is_no_clip(straight: tuple[Runner, Path], tmp_path: Path) -> None:
+    off = with_hook(tmp_path / 'off', dict(HOOK, momentum=0))
+    plain = trained(run_config(tmp_path / 'plain', custom_hooks=[]))
+    torch.testing.assert_close(state(off), state(plain), rtol=0, atol=0)
+    weight = 'backbone.layers.0.attn.qkv.weight'
+    assert not torch.equal(state(plain)[weight], state(straight[0])[weight]), 'the clip does something'
+
+
+def test_it_acts_on_accumulated_gradients_under_bfloat16(tmp_path: Path) -> None:
+    wrapper = dict(optim_wrapper__type='BFloat16OptimWrapper', optim_wrapper__accumulative_counts=2)
+    runner = with_hook(tmp_path, train_cfg__max_epochs=1, **wrapper)
+    shares = runner.message_hub.get_scalar('train/clipped_blocks').data[0]
+    assert len(shares) == 3, 'five batches, gradients of two accumulated, and the remaining one'
+
+
+@pytest.mark.parametrize(
+    ('settings', 'named'),
+    [
+        (dict(momentum=1.0), r'momentum must lie in \[0, 1\), not 1.0'),
+        (dict(alpha=0.0), 'alpha must be above 0, not 0.0'),
+    ],
+)
+def test_values_out_of_range_are_refused(settings: dict, named: str) -> None:
+    with pytest.raises(UserError, match=named):
+        AdaptiveClipHook(**settings)
+
+
+def test_a_model_without_such_blocks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no list of blocks 'backbone\.stages'"):
+        with_hook(tmp_path, dict(HOOK, blocks='backbone.stages'))

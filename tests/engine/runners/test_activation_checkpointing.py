@@ -1,0 +1,95 @@
+"""Activation checkpointing changes what is kept, and nothing else."""
+
+from pathlib import Path
+
+import hosts
+import pytest
+import torch
+from engine.tiny_runs import run_config, trained
+from torch import nn
+
+from mixcl.algorithms import ContrastiveLearner, StepKey
+from mixcl.apis.activation_memory import activation_bytes
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.launch import build_runner
+from mixcl.errors import UserError
+from mixcl.randomness import seed_global_generators
+
+BATCH = 8
+CUTMIX = hosts.MIXERS['cutmix']
+DROP_PATH = hosts.BACKBONES['vit'] | dict(drop_path_rate=0.5)
+CASES = {
+    'ViT': (hosts.moco_v3(CUTMIX), ['backbone.layers']),
+    'ViT with drop path': (hosts.moco_v3(CUTMIX) | dict(backbone=DROP_PATH), ['backbone.layers']),
+    'DINO': (hosts.dino(CUTMIX), ['backbone.layers', 'neck']),
+    'stages of a ResNet': (hosts.simclr(CUTMIX, 'resnet'), ['backbone.layer1', 'backbone.layer2', 'backbone.layer3']),
+    'a ResNet as a whole': (hosts.moco_v2(CUTMIX, 'resnet'), 'backbone'),
+}
+
+
+def step(name: str, checkpointed: bool) -> tuple[dict, dict, dict]:
+    """Losses, gradients and buffers of one training step."""
+    config, parts = CASES[name]
+    torch.manual_seed(0)
+    learner = hosts.build(config).double()
+    if checkpointed:
+        checkpoint_activations(learner, parts)
+    learner.begin_step(StepKey(0, 0, 0))
+    seed_global_generators(0)
+    outputs = learner(hosts.crops(learner, BATCH), mode='loss')
+    learner.parse_losses(outputs)[0].backward()
+    gradients = {key: p.grad for key, p in learner.named_parameters() if p.requires_grad}
+    return {key: value.detach() for key, value in outputs.items()}, gradients, dict(learner.named_buffers())
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_losses_gradients_and_running_statistics_stay_the_same(name: str) -> None:
+    plain, checkpointed = step(name, False), step(name, True)
+    torch.testing.assert_close(checkpointed, plain, rtol=0, atol=0)
+    assert max(gradient.abs().max() for gradient in plain[1].values()) > 1e-3
+
+
+def test_a_batch_counts_once_in_running_statistics() -> None:
+    layer = nn.Sequential(nn.BatchNorm1d(3, momentum=0.1), nn.BatchNorm1d(3, track_running_stats=False))
+    model = nn.ModuleDict(dict(part=nn.ModuleList([layer])))
+    checkpoint_activations(model, ['part'])
+    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0)) + 2
+    layer(x.requires_grad_()).square().sum().backward()
+    torch.testing.assert_close(layer[0].running_mean, 0.1 * x.mean(dim=0).detach())
+    assert layer[0].num_batches_tracked == 1 and layer[0].momentum == 0.1
+
+
+def test_a_layer_in_evaluation_mode_normalises_by_its_statistics() -> None:
+    layer = nn.BatchNorm1d(3).eval()
+    checkpoint_activations(nn.ModuleDict(dict(part=layer)), 'part')
+    layer.running_mean += 1
+    x = torch.randn(8, 3).requires_grad_()
+    layer(x).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * (x.detach() - 1) / (1 + layer.eps))
+
+
+@pytest.mark.parametrize('name', ['ViT', 'stages of a ResNet'])
+def test_less_is_kept(name: str) -> None:
+    config, parts = CASES[name]
+
+    def kept(learner: ContrastiveLearner) -> int:
+        crops = hosts.crops(learner, BATCH)
+        return activation_bytes(learner, lambda: learner.parse_losses(learner(crops, mode='loss'))[0].backward())
+
+    plain, checkpointed = hosts.build(config).double(), hosts.build(config).double()
+    checkpoint_activations(checkpointed, parts)
+    assert kept(checkpointed) < 0.6 * kept(plain)
+
+
+def test_names_that_the_model_does_not_have(tmp_path: Path) -> None:
+    cfg = run_config(tmp_path, activation_checkpointing=['backbone.blocks'])
+    with pytest.raises(UserError, match=r"activation_checkpointing names 'backbone\.blocks', which the model does not"):
+        build_runner(cfg)
+
+
+def test_the_switch_in_a_run(tmp_path: Path) -> None:
+    plain = trained(run_config(tmp_path / 'plain'))
+    checkpointed = trained(run_config(tmp_path / 'checkpointed', activation_checkpointing=['backbone.layers']))
+    assert all('forward' in vars(layer) for layer in checkpointed.model.backbone.layers)
+    assert not any('forward' in vars(layer) for layer in plain.model.backbone.layers)
+    torch.testing.assert_close(checkpointed.model.state_dict(), plain.model.state_dict(), rtol=0, atol=0)

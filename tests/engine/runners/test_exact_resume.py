@@ -1,0 +1,166 @@
+"""A run that continues from a checkpoint, wherever it was written, goes on bit by bit as if nothing had happened."""
+
+from pathlib import Path
+
+import hosts
+import pytest
+import torch
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config
+from mmengine.optim import AmpOptimWrapper, OptimWrapper
+from mmengine.runner import Runner
+
+from mixcl.engine.runners.launch import build_runner
+from mixcl.errors import UserError
+from mixcl.registry import OPTIM_WRAPPERS
+
+STEPS = 2 * STEPS_PER_EPOCH
+EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
+MEASURED = ('time', 'data_time', 'memory', 'images_per_second', 'data_wait')
+CROP = dict(type='mmpretrain.RandomResizedCrop', crop_ratio_range=(0.5, 1.0), backend='pillow')
+SIDES = dict(view1=8, view2=8, local=4, more_local=4)
+CUTMIX = hosts.MIXERS['cutmix']
+RUNS = dict(
+    moco_v1=hosts.moco_v1(CUTMIX),
+    moco_v2_on_a_resnet=hosts.moco_v2(hosts.MIXERS['mixup'] | dict(pairing='permutation'), 'resnet'),
+    moco_v3=hosts.moco_v3(hosts.MIXERS['region_swap']),
+    simclr=hosts.simclr(hosts.MIXERS['choice']),
+    byol=hosts.byol(CUTMIX),
+    simsiam=hosts.simsiam(hosts.MIXERS['resizemix']),
+    dino=hosts.dino(hosts.MIXERS['patchmix']),
+)
+
+
+@OPTIM_WRAPPERS.register_module(force=True)
+class ScaledOptimWrapper(AmpOptimWrapper):
+    """Loss scaling on the CPU, which mmengine's constructor refuses; the scale doubles after every third step."""
+
+    def __init__(self, **kwargs) -> None:
+        OptimWrapper.__init__(self, **kwargs)
+        self._scale_update_param, self.cast_dtype = None, torch.bfloat16
+        self.loss_scaler = torch.amp.GradScaler('cpu', init_scale=2.0**8, growth_interval=3)
+
+
+def of_host(model: dict) -> dict:
+    """What a run of a host's model overrides."""
+    views = model.get('views', dict(view1=1, view2=1))
+    transforms = [[CROP | dict(scale=SIDES[name])] for name in views]
+    pipeline = [
+        dict(type='KeyedMultiView', num_views=list(views.values()), transforms=transforms),
+        dict(type='mmpretrain.PackInputs'),
+    ]
+    return dict(model={**model, '_delete_': True}, train_dataloader__dataset__dataset__pipeline=pipeline)
+
+
+def run(folder: Path, **overrides: object) -> Runner:
+    runner = build_runner(run_config(folder, **{**EVERY_STEP, **overrides}))
+    runner.train()
+    return runner
+
+
+def resumed(folder: Path, checkpoint: Path, **overrides: object) -> Runner:
+    return run(folder, resume=True, load_from=str(checkpoint), **overrides)
+
+
+def histories(runner: Runner) -> dict[str, list[float]]:
+    """Every value of every step that does not measure time."""
+    scalars = runner.message_hub.log_scalars
+    return {
+        name: scalar.data[0].tolist()
+        for name, scalar in scalars.items()
+        if name.startswith('train/') and not name.removeprefix('train/').startswith(MEASURED)
+    }
+
+
+def assert_same(left: Runner, right: Runner) -> None:
+    assert histories(left) == histories(right)
+    assert len(histories(left)['train/loss']) == left.max_iters
+    torch.testing.assert_close(left.model.state_dict(), right.model.state_dict(), rtol=0, atol=0)
+    left, right = left.optim_wrapper.state_dict(), right.optim_wrapper.state_dict()
+    torch.testing.assert_close(left['state'], right['state'], rtol=0, atol=0)
+    assert [group['lr'] for group in left['param_groups']] == [group['lr'] for group in right['param_groups']]
+    assert left.get('loss_scaler') == right.get('loss_scaler')
+
+
+@pytest.mark.parametrize('host', RUNS)
+def test_every_host_continues_within_an_epoch(tmp_path: Path, host: str) -> None:
+    straight = run(tmp_path / 'straight', **of_host(RUNS[host]))
+    checkpoint = tmp_path / 'straight' / f'iter_{STEPS - 2}.pth'
+    assert_same(straight, resumed(tmp_path / 'resumed', checkpoint, **of_host(RUNS[host])))
+
+
+@pytest.fixture(scope='module')
+def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Path]:
+    folder = tmp_path_factory.mktemp('straight')
+    return run(folder, model__backbone__drop_path_rate=0.5), folder
+
+
+@pytest.mark.parametrize(
+    ('step', 'workers', 'persistent'),
+    [(3, 0, False), (STEPS_PER_EPOCH, 2, True), (STEPS_PER_EPOCH + 1, 2, False), (STEPS - 1, 1, True)],
+)
+def test_any_step_with_any_number_of_workers(
+    tmp_path: Path, straight: tuple[Runner, Path], step: int, workers: int, persistent: bool
+) -> None:
+    again = resumed(
+        tmp_path,
+        straight[1] / f'iter_{step}.pth',
+        model__backbone__drop_path_rate=0.5,
+        train_dataloader__num_workers=workers,
+        train_dataloader__persistent_workers=persistent,
+    )
+    assert_same(straight[0], again)
+
+
+def test_momentum_and_schedules_of_every_step_are_on_the_curve_after_a_resume(
+    tmp_path: Path, straight: tuple[Runner, Path]
+) -> None:
+    again = histories(resumed(tmp_path, straight[1] / 'iter_7.pth', model__backbone__drop_path_rate=0.5))
+    curves = histories(straight[0])
+    for name in ('train/ema_momentum', 'train/lr', 'train/weight_decay'):
+        assert len(set(curves[name])) > STEPS // 2, f'{name} changes'
+        assert curves[name] == again[name]
+
+
+def test_the_checkpoint_of_a_whole_epoch_waits_for_the_accumulated_gradient(tmp_path: Path) -> None:
+    """Five batches, gradients of two accumulated: the first epoch ends within an optimiser step."""
+    accumulated = dict(
+        optim_wrapper__accumulative_counts=2,
+        default_hooks__checkpoint__by_epoch=True,
+        default_hooks__checkpoint__max_keep_ckpts=-1,
+    )
+    straight = run(tmp_path / 'straight', **accumulated)
+    checkpoint = tmp_path / 'straight/epoch_1.pth'
+    meta = torch.load(checkpoint, weights_only=True)['meta']
+    assert (meta['epoch'], meta['iter']) == (1, STEPS_PER_EPOCH + 1)
+    assert_same(straight, resumed(tmp_path / 'resumed', checkpoint, **accumulated))
+
+
+def test_no_checkpoint_lies_within_an_accumulated_gradient(tmp_path: Path) -> None:
+    run(tmp_path, optim_wrapper__accumulative_counts=4)
+    steps = [torch.load(path, weights_only=True)['meta']['iter'] for path in tmp_path.glob('iter_*.pth')]
+    assert sorted(steps) == [4, 8, 10], 'the last step closes the last one'
+
+
+def test_the_loss_scale_continues(tmp_path: Path) -> None:
+    scaled = dict(optim_wrapper__type='ScaledOptimWrapper')
+    straight = run(tmp_path / 'straight', **scaled)
+    assert straight.optim_wrapper.loss_scaler.get_scale() == 2.0**11, 'it doubled three times in ten steps'
+    assert_same(straight, resumed(tmp_path / 'resumed', tmp_path / 'straight/iter_7.pth', **scaled))
+
+
+def test_epochs_of_another_length_are_refused(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
+    with pytest.raises(UserError, match=r'had 5 steps per epoch, and would have 10 now; .*batch_size'):
+        resumed(
+            tmp_path,
+            straight[1] / 'iter_3.pth',
+            model__backbone__drop_path_rate=0.5,
+            train_dataloader__batch_size=4,
+        )
+
+
+def test_another_number_of_processes_is_told(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
+    checkpoint = torch.load(straight[1] / 'iter_9.pth', weights_only=True)
+    checkpoint['meta']['world_size'] = 4
+    torch.save(checkpoint, tmp_path / 'iter_9.pth')
+    resumed(tmp_path, tmp_path / 'iter_9.pth', model__backbone__drop_path_rate=0.5)
+    assert 'the run had 4 process(es) and has 1 now' in next(tmp_path.glob('*/*.log')).read_text()

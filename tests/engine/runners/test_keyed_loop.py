@@ -1,0 +1,166 @@
+"""Classifiers trained by the keyed loop: exact resumes with all that is random, averages, frozen encoders."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from engine.tiny_runs import trained
+from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from torch import Tensor
+
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.errors import RunStopped, UserError
+
+RESNET = dict(
+    _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=8, base_channels=8, norm_cfg=dict(type='BN')
+)
+
+
+def digits(name: str, work_dir: Path, **overrides: object) -> Config:
+    """A protocol on 40 digits in batches of 8, without workers."""
+    cfg = read_config(f'configs/evaluation/{name}/any_digits.py')
+    small = {
+        'train_dataloader.num_workers': 0, 'val_dataloader.num_workers': 0, 'test_dataloader.num_workers': 0,
+        'train_dataloader.batch_size': 8, 'train_dataloader.dataset.dataset.indices': 40,
+        'val_dataloader.dataset.indices': 50, 'train_cfg.max_epochs': 2, 'train_cfg.val_interval': 1,
+        'default_hooks.logger.interval': 1, 'work_dir': str(work_dir), 'experiment_name': work_dir.name,
+    }  # fmt: skip
+    cfg.merge_from_dict({**small, **{name.replace('__', '.'): value for name, value in overrides.items()}})
+    return cfg
+
+
+def random_everywhere(cfg: Config) -> Config:
+    """RandAugment, erasing, mixup, drop path and an average of the weights, as fine-tuning on large data has them."""
+    large = Config.fromfile('configs/evaluation/finetune/any_cifar10.py')
+    cfg.model.train_cfg = large.model.train_cfg
+    cfg.model.backbone.drop_path_rate = 0.3
+    cfg.train_dataloader.dataset.dataset.pipeline[2:2] = [large.randaugment, large.erasing]
+    cfg.custom_hooks = large.custom_hooks
+    return cfg
+
+
+def weights(work_dir: Path, epoch: int, part: str = 'state_dict') -> dict[str, Tensor]:
+    return torch.load(work_dir / f'epoch_{epoch}.pth', weights_only=True)[part]
+
+
+def equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_resumed_classifier_ends_where_the_uninterrupted_one_does(tmp_path: Path) -> None:
+    straight, halves = tmp_path / 'straight', tmp_path / 'halves'
+    trained(random_everywhere(digits('finetune', straight)))
+    trained(random_everywhere(digits('finetune', halves, train_cfg__max_epochs=1)))
+    torch.rand(3)  # the global generators are somewhere else when a run is resumed
+    resumed = random_everywhere(digits('finetune', halves, resume=True))
+    resumed.experiment_name = 'second_half'
+    assert trained(resumed).epoch == 2
+    for part in ('state_dict', 'ema_state_dict'):
+        assert equal(weights(straight, 2, part), weights(halves, 2, part))
+
+
+def test_the_average_is_stored_beside_the_weights_that_are_evaluated(tmp_path: Path) -> None:
+    plain = random_everywhere(digits('finetune', tmp_path / 'plain'))
+    plain.custom_hooks = plain.custom_hooks[:-1]
+    averaged = random_everywhere(digits('finetune', tmp_path / 'averaged'))
+    averaged.custom_hooks[-1].momentum = 0.5
+    results = [trained(cfg).message_hub.get_scalar('val/accuracy/top1').current() for cfg in (plain, averaged)]
+    assert results[0] == results[1]
+    own = weights(tmp_path / 'averaged', 2)
+    assert equal(own, weights(tmp_path / 'plain', 2))
+    average = weights(tmp_path / 'averaged', 2, 'ema_state_dict')
+    assert average.pop('steps') == 10
+    assert {f'module.{name}' for name in own} == set(average)
+    assert not torch.equal(average['module.head.fc.weight'], own['head.fc.weight'])
+
+
+def test_a_frozen_encoder_stays_as_it_was(tmp_path: Path) -> None:
+    """Weights and batch-norm statistics, bit by bit, while the head learns."""
+    cfg = digits('linear', tmp_path / 'linear', model__backbone__backbone=RESNET, model__head__in_channels=64)
+    cfg.optim_wrapper.optimizer.weight_decay = 0.1
+    runner = build_runner(cfg)
+    trained_tensors = sum(len(group['params']) for group in runner.build_optim_wrapper(cfg.optim_wrapper).param_groups)
+    assert trained_tensors == 2
+    before = {}
+    runner.model.init_weights()
+    runner._init_model_weights = lambda: before.update({k: v.clone() for k, v in runner.model.state_dict().items()})
+    runner.train()
+    after = runner.model.state_dict()
+    assert any('running_var' in name for name in before)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {'head.fc.weight', 'head.fc.bias'}
+
+
+def by_steps(work_dir: Path, **overrides: object) -> Config:
+    """Twelve steps over data of five batches, a checkpoint after each; an evaluation after the seventh."""
+    cfg = random_everywhere(digits('finetune', work_dir, **overrides))
+    cfg.train_cfg = dict(type='KeyedIterTrainLoop', max_iters=12, val_interval=7, **overrides.get('train_cfg', {}))
+    cfg.param_scheduler = [dict(type='LinearLR', by_epoch=False, start_factor=0.1, begin=0, end=12)]
+    cfg.default_hooks.checkpoint.update(by_epoch=False, max_keep_ckpts=-1)
+    cfg.custom_hooks.append(dict(type=SeenImages))
+    cfg.log_processor = dict(by_epoch=False)
+    return cfg
+
+
+class SeenImages(Hook):
+    """Notes the images of every step."""
+
+    def before_train(self, runner: Runner) -> None:
+        runner.seen = []
+
+    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
+        runner.seen.append([tuple(sample.sample_key) for sample in data_batch['data_samples']])
+
+
+@pytest.fixture(scope='module')
+def twelve_steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runner]:
+    work_dir = tmp_path_factory.mktemp('steps')
+    return work_dir, trained(by_steps(work_dir))
+
+
+def test_a_run_by_steps_passes_over_the_data(twelve_steps: tuple[Path, Runner]) -> None:
+    _, runner = twelve_steps
+    passes = [[key for batch in runner.seen[start : start + 5] for key in batch] for start in (0, 5, 10)]
+    for number, keys in enumerate(passes[:2]):
+        assert {epoch for _, epoch, _ in keys} == {number}
+        assert sorted(index for *_, index in keys) == list(range(40))
+    assert len(passes[2]) == 16 and len({key for keys in passes for key in keys}) == 96
+    assert len(runner.message_hub.get_scalar('val/accuracy/top1').data[0]) == 2
+
+
+@pytest.mark.parametrize('step', [3, 5, 7])
+def test_a_resumed_run_by_steps_ends_where_the_uninterrupted_one_does(
+    tmp_path: Path, twelve_steps: tuple[Path, Runner], step: int
+) -> None:
+    work_dir, straight = twelve_steps
+    torch.rand(3)
+    runner = trained(by_steps(tmp_path, resume=True, load_from=str(work_dir / f'iter_{step}.pth')))
+    assert runner.seen == straight.seen[step:]
+    assert equal(runner.model.state_dict(), straight.model.state_dict())
+
+
+def test_a_run_by_steps_stops_in_time(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r'the time limit after step 0 of 12: everything is saved in .*iter_0'):
+        trained(by_steps(tmp_path, train_cfg=dict(max_seconds=0)))
+
+
+def test_other_samplers_are_refused(tmp_path: Path) -> None:
+    cfg = digits('finetune', tmp_path / 'run')
+    cfg.train_dataloader.sampler = dict(type='DefaultSampler', shuffle=True)
+    runner = build_runner(cfg)
+    with pytest.raises(UserError, match='DefaultSampler, with which every epoch would see the same views'):
+        runner.train()
+
+
+def test_fewer_images_than_a_batch(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match='the training set has 40 images, fewer than one batch of 64'):
+        build_runner(digits('finetune', tmp_path / 'run', train_dataloader__batch_size=64)).train()
+
+
+@pytest.mark.parametrize(('batch_size', 'rate'), [(8, 0.1 * 8 / 128), (20, 0.1 * 20 / 128)])
+def test_the_rate_of_a_probe_follows_the_batch(tmp_path: Path, batch_size: int, rate: float) -> None:
+    overrides = dict(train_dataloader__batch_size=batch_size, auto_scale_lr__enable=True, train_cfg__max_epochs=1)
+    runner = trained(digits('linear', tmp_path / f'batch{batch_size}', **overrides))
+    assert runner.optim_wrapper.param_groups[0]['initial_lr'] == pytest.approx(rate)

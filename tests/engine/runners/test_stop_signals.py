@@ -1,0 +1,143 @@
+"""A run that is told to stop: it finishes the step, saves, and a resumed run ends as if nothing had happened."""
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from engine.test_exact_resume import assert_same
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.stop_signals import STOP_SIGNALS, _start_shielded
+from mixcl.errors import RunStopped
+
+MIDDLE = STEPS_PER_EPOCH + 2
+
+
+class Send(Hook):
+    """Sends signals to this process after a step."""
+
+    def __init__(self, *numbers: signal.Signals, step: int = MIDDLE) -> None:
+        self.numbers = numbers
+        self.step = step
+
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
+        if runner.iter + 1 == self.step:
+            for number in self.numbers:
+                os.kill(os.getpid(), number)
+
+
+class SendToWorkers(Hook):
+    """Sends every stop signal to the data workers, as a batch system may."""
+
+    def __init__(self) -> None:
+        self.workers: set[int] = set()
+        self.others = {process.pid for process in multiprocessing.active_children()}
+
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
+        for worker in multiprocessing.active_children():
+            if worker.pid in self.others:
+                continue
+            self.workers.add(worker.pid)
+            for number in STOP_SIGNALS:
+                # Not from this process, whose SIGTERM is how workers are told to end.
+                os.system(f'kill -{int(number)} {worker.pid}')
+
+
+def stopped(folder: Path, hook: Hook, **overrides: object) -> RunStopped:
+    runner = build_runner(run_config(folder, **overrides))
+    runner.register_hook(hook)
+    with pytest.raises(RunStopped) as raised:
+        runner.train()
+    return raised.value
+
+
+@pytest.fixture(scope='module')
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return trained(run_config(tmp_path_factory.mktemp('straight')))
+
+
+@pytest.mark.parametrize('number', STOP_SIGNALS)
+def test_a_stopped_run_continues_at_the_next_step(tmp_path: Path, straight: Runner, number: signal.Signals) -> None:
+    handlers = [signal.getsignal(each) for each in STOP_SIGNALS]
+    stop = stopped(tmp_path, Send(number))
+    saved = tmp_path / f'epoch_1_iter_{MIDDLE}.pth'
+    assert str(stop).startswith(f'stopped by {number.name} after step {MIDDLE} of 10: everything is saved in {saved}')
+    assert stop.exit_status == 85
+    assert [signal.getsignal(each) for each in STOP_SIGNALS] == handlers
+    resumed = trained(run_config(tmp_path, resume=True))
+    assert_same(straight, resumed)
+    assert {path.name for path in tmp_path.glob('*.pth')} == {saved.name, 'epoch_2.pth'}, 'two are kept'
+
+
+@pytest.mark.parametrize('step', [STEPS_PER_EPOCH, 2 * STEPS_PER_EPOCH])
+def test_a_run_stopped_at_the_end_of_an_epoch_finishes_it_later(tmp_path: Path, straight: Runner, step: int) -> None:
+    stopped(tmp_path, Send(signal.SIGTERM, step=step))
+    assert_same(straight, trained(run_config(tmp_path, resume=True)))
+    assert (tmp_path / 'epoch_2.pth').exists()
+
+
+def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
+    runner = build_runner(run_config(tmp_path))
+    runner.register_hook(Send(signal.SIGINT, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        runner.train()
+    assert not list(tmp_path.glob('*_iter_*.pth'))
+
+
+def test_a_second_sigterm_changes_nothing(tmp_path: Path) -> None:
+    assert f'after step {MIDDLE}' in str(stopped(tmp_path, Send(signal.SIGTERM, signal.SIGTERM, signal.SIGUSR1)))
+
+
+def test_accumulated_gradients_are_used_before_the_run_stops(tmp_path: Path) -> None:
+    accumulated = dict(optim_wrapper__accumulative_counts=3)
+    straight = trained(run_config(tmp_path / 'straight', **accumulated))
+    stop = stopped(tmp_path / 'stopped', Send(signal.SIGTERM), **accumulated)
+    assert 'after step 9 of 10' in str(stop)
+    assert_same(straight, trained(run_config(tmp_path / 'stopped', resume=True, **accumulated)))
+
+
+def test_the_time_limit_stops_like_a_signal(tmp_path: Path, straight: Runner) -> None:
+    with pytest.raises(RunStopped, match='stopped by the time limit after step 0 of 10'):
+        trained(run_config(tmp_path, train_cfg__max_seconds=0))
+    assert_same(straight, trained(run_config(tmp_path, resume=True, train_cfg__max_seconds=3600)))
+
+
+def test_workers_live_through_signals_and_end_with_the_run(tmp_path: Path, straight: Runner) -> None:
+    runner, send = build_runner(run_config(tmp_path, train_dataloader__num_workers=2)), SendToWorkers()
+    runner.register_hook(send)
+    runner.train()
+    assert_same(straight, runner)
+    assert len(send.workers) == 4, 'two in each epoch'
+    runner.train_loop.dataloader._iterator = None
+    assert not send.workers & {worker.pid for worker in multiprocessing.active_children()}
+
+
+def test_the_workers_of_an_evaluation_during_the_run_are_shielded(tmp_path: Path) -> None:
+    cfg = read_config('configs/patchmix/vit-xs4_digits.py', {'train_dataloader.num_workers': 0})
+    cfg.work_dir, cfg.train_cfg.max_seconds = str(tmp_path), 0
+    runner = build_runner(cfg)
+    with pytest.raises(RunStopped):
+        runner.train()
+    for loader in (runner.val_loop.dataloader, runner.val_loop.bank_dataloader):
+        assert loader.worker_init_fn.func is _start_shielded
+
+
+def test_without_a_checkpoint_hook_nothing_is_claimed_to_be_saved(tmp_path: Path) -> None:
+    stop = stopped(tmp_path, Send(signal.SIGTERM), default_hooks__checkpoint=None)
+    assert str(stop).endswith('nothing is saved')
+    assert not list(tmp_path.glob('*.pth'))
+
+
+def test_the_log_is_complete_before_the_run_ends(tmp_path: Path) -> None:
+    backends = [dict(type='LocalVisBackend'), dict(type='TensorboardVisBackend')]
+    stopped(tmp_path, Send(signal.SIGTERM), visualizer__vis_backends=backends)
+    (log,) = tmp_path.glob('*/vis_data/scalars.json')
+    assert len(log.read_text().splitlines()) == MIDDLE
+    hub = torch.load(tmp_path / f'epoch_1_iter_{MIDDLE}.pth', weights_only=True)['message_hub']
+    assert len(hub['log_scalars']['train/loss']['values']) == MIDDLE

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
+
+
+def clusters(per_class: int = 12, classes: int = 4, dimensions: int = 6, spread: float = 0.2) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(0)
+    labels = torch.arange(classes).repeat(per_class) * 3
+    centres = torch.randn(3 * classes, dimensions, generator=random)
+    return centres[labels] + spread * torch.randn(len(labels), dimensions, generator=random), labels
+
+
+def davies_bouldin(points: np.ndarray, labels: np.ndarray) -> float:
+    groups = [points[labels == label] for label in np.unique(labels)]
+    centres = [group.mean(axis=0) for group in groups]
+    widths = [np.linalg.norm(group - centre, axis=1).mean() for group, centre in zip(groups, centres, strict=True)]
+    numbers = range(len(groups))
+    return float(
+        np.mean(
+            [
+                max((widths[i] + widths[j]) / np.linalg.norm(centres[i] - centres[j]) for j in numbers if j != i)
+                for i in numbers
+            ]
+        )
+    )
+
+
+def calinski_harabasz(points: np.ndarray, labels: np.ndarray) -> float:
+    groups = [points[labels == label] for label in np.unique(labels)]
+    between = sum(len(group) * np.sum((group.mean(axis=0) - points.mean(axis=0)) ** 2) for group in groups)
+    within = sum(np.sum((group - group.mean(axis=0)) ** 2) for group in groups)
+    return float(between / (len(groups) - 1) / (within / (len(points) - len(groups))))
+
+
+@pytest.mark.parametrize('digits', [None, 0])
+def test_indices_agree_with_their_definitions(digits: int | None) -> None:
+    features, labels = clusters(spread=0.8)
+    if digits is not None:
+        features = features.round(decimals=digits)  # many points coincide
+    indices = cluster_indices(features, labels)
+    points = features.double().numpy()
+    assert indices['davies_bouldin'] == pytest.approx(davies_bouldin(points, labels.numpy()))
+    assert indices['calinski_harabasz'] == pytest.approx(calinski_harabasz(points, labels.numpy()))
+
+
+def test_tighter_classes_are_better_by_both_indices() -> None:
+    tight, loose = (cluster_indices(*clusters(spread=spread)) for spread in (0.1, 1.0))
+    assert tight['davies_bouldin'] < loose['davies_bouldin']
+    assert tight['calinski_harabasz'] > loose['calinski_harabasz']
+
+
+@pytest.mark.parametrize('labels', [torch.zeros(6, dtype=torch.int64), torch.arange(6)])
+def test_labels_without_clusters_are_refused(labels: Tensor) -> None:
+    with pytest.raises(UserError, match=r'two classes or more, .* 6 images have \d classes'):
+        cluster_indices(torch.randn(6, 3), labels)
+
+
+def test_the_map_keeps_classes_together_and_follows_the_seed() -> None:
+    features, labels = clusters(per_class=25)
+    mapped = map_to_plane(features)
+    assert mapped.shape == (100, 2)
+    nearest = torch.cdist(mapped, mapped).fill_diagonal_(torch.inf).argmin(dim=1)
+    assert (labels[nearest] == labels).float().mean() > 0.95
+    assert torch.equal(mapped, map_to_plane(features))
+
+
+@pytest.mark.parametrize('dimensions', [1, 2, 5])
+def test_few_images_and_few_dimensions_can_be_mapped(dimensions: int) -> None:
+    features, _ = clusters(per_class=1, dimensions=dimensions)
+    assert map_to_plane(features).isfinite().all()
+    with pytest.raises(UserError, match='four images or more, not 3'):
+        map_to_plane(features[:3])
+
+
+def test_some_images_of_some_classes_are_drawn_by_the_seed() -> None:
+    labels = torch.arange(20).repeat(30)[torch.randperm(600, generator=torch.Generator().manual_seed(1))]
+    chosen = some_of_some_classes(labels, classes=4, images=9)
+    classes, counts = labels[chosen].unique(return_counts=True)
+    assert len(classes) == 4 and counts.tolist() == [9] * 4
+    assert torch.equal(chosen, chosen.unique())
+    assert torch.equal(chosen, some_of_some_classes(labels, classes=4, images=9))
+    assert not torch.equal(classes, labels[some_of_some_classes(labels, classes=4, images=9, seed=1)].unique())
+
+
+def test_all_are_taken_where_there_are_fewer() -> None:
+    labels = torch.tensor([5, 2, 5, 2, 2])
+    assert some_of_some_classes(labels, classes=10, images=1000).tolist() == [0, 1, 2, 3, 4]
+    assert len(some_of_some_classes(labels, classes=10, images=2)) == 4

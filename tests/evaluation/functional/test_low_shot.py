@@ -1,0 +1,80 @@
+"""Low-shot SVMs: what is drawn, and the numbers against the protocol spelt out."""
+
+import numpy as np
+import pytest
+from evaluation.clusters import several_labels
+
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.average_precision import average_precision
+from mixcl.evaluation.functional.low_shot import SHOTS, draw, low_shot_mean_average_precisions
+from mixcl.evaluation.functional.svm import new_classifier, normalise
+
+BANK, BANK_PRESENT = several_labels(150, noise=2.0)
+QUERIES, PRESENT = several_labels(60, noise=2.0, seed=1)
+COSTS = (1.0, 0.5**10)
+TESTED = low_shot_mean_average_precisions(BANK, BANK_PRESENT, QUERIES, PRESENT, (1, 3), samples=4, costs=COSTS, seed=5)
+
+
+def test_the_shots_of_the_protocol() -> None:
+    assert SHOTS == (1, 2, 4, 8, 16, 32, 64, 96)
+
+
+@pytest.mark.parametrize('shot', [1, 2, 3])
+def test_what_is_drawn(shot: int) -> None:
+    label = BANK_PRESENT[:, 0].numpy()
+    chosen = draw(label, shot, 0, shot)
+    assert len(set(chosen.tolist())) == 20 * shot
+    assert (label[chosen[:shot]] == 1).all() and (label[chosen[shot:]] == -1).all()
+    assert np.array_equal(chosen, draw(label, shot, 0, shot))
+    assert not np.array_equal(chosen, draw(label, shot, 1, shot))
+
+
+def test_every_image_can_be_drawn() -> None:
+    label = np.array([1, 0, 1, 1] + [-1] * 20)
+    drawn = np.concatenate([draw(label, 1, number) for number in range(40)])
+    assert set(drawn.tolist()) == set(range(24)) - {1}
+
+
+def test_the_protocol_spelt_out() -> None:
+    train, test = normalise(BANK), normalise(QUERIES)
+    for shot, found in TESTED.items():
+        means = np.zeros((len(COSTS), 4))
+        for place, cost in enumerate(COSTS):
+            for sample in range(4):
+                precisions = []
+                for number in range(3):
+                    label, test_label = BANK_PRESENT[:, number].numpy(), PRESENT[:, number].numpy()
+                    chosen = draw(label, shot, 5, 'low-shot', shot, sample, number)
+                    svm = new_classifier(cost, 5).fit(train[chosen], label[chosen])
+                    scores = svm.decision_function(test[test_label != 0])
+                    precisions.append(average_precision(scores, test_label[test_label != 0] == 1))
+                means[place, sample] = np.mean(precisions)
+        best = max(range(len(COSTS)), key=lambda place: means[place].mean())
+        assert found == pytest.approx(means[best])
+    assert TESTED[3].mean() > TESTED[1].mean()
+
+
+def test_the_number_of_processes_changes_nothing() -> None:
+    arguments = (BANK, BANK_PRESENT, QUERIES, PRESENT, (1, 3))
+    together = low_shot_mean_average_precisions(*arguments, samples=4, costs=COSTS, seed=5, jobs=2)
+    assert all(np.array_equal(together[shot], TESTED[shot]) for shot in (1, 3))
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (dict(shots=()), r'shots must be one or more integers from 1, not \(\)'),
+        (dict(shots=(0, 1)), r'not \(0, 1\)'),
+        (dict(samples=0), 'samples must be 1 or more, not 0'),
+        (dict(costs=(-1.0,)), 'costs must be one or more numbers above 0'),
+        (dict(shots=(1, 96)), r'class number \d has \d+ positive training image\(s\), but low-shot with 96 positives'),
+        (
+            dict(shots=(20,)),
+            r'negative training image\(s\), but low-shot with 20 positives and 380 negatives needs 380',
+        ),
+    ],
+)
+def test_refusals(change: dict, message: str) -> None:
+    settings = dict(bank=BANK, bank_present=BANK_PRESENT, queries=QUERIES, present=PRESENT, shots=(1,)) | change
+    with pytest.raises(UserError, match=message):
+        low_shot_mean_average_precisions(**settings)

@@ -1,0 +1,89 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from mixcl.evaluation.functional import quality
+from mixcl.evaluation.functional.quality import alignment, class_alignment, effective_rank, uniformity
+
+
+def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
+    return torch.randn(rows, dimensions, generator=torch.Generator().manual_seed(seed)) + 0.3
+
+
+def unit(rows: Tensor) -> np.ndarray:
+    values = rows.double().numpy()
+    return values / np.linalg.norm(values, axis=1, keepdims=True)
+
+
+@pytest.fixture(params=[3, 2048])
+def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, 'ROWS_AT_ONCE', request.param)
+
+
+@pytest.mark.parametrize('power', [1.0, 2.0, 3.0])
+def test_alignment_is_the_mean_distance_of_the_pairs(power: float) -> None:
+    first, second = features(31, 7), features(31, 7, seed=1)
+    expected = np.mean([np.linalg.norm(x - y) ** power for x, y in zip(unit(first), unit(second), strict=True)])
+    assert alignment(first, 5 * second, power).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_alignment_of_equal_and_of_opposite_pairs() -> None:
+    rows = features(9, 4)
+    assert alignment(rows, 2 * rows).item() == pytest.approx(0, abs=1e-12)
+    assert alignment(rows, -rows).item() == pytest.approx(4)
+
+
+@pytest.mark.usefixtures('rows_at_once')
+@pytest.mark.parametrize('scale', [0.5, 2.0])
+@pytest.mark.parametrize('rows', [2, 3, 7, 40])
+def test_uniformity_is_that_of_all_pairs(rows: int, scale: float) -> None:
+    values = features(rows, 5)
+    points = unit(values)
+    pairs = [(i, j) for i in range(rows) for j in range(i)]
+    expected = math.log(np.mean([math.exp(-scale * np.sum((points[i] - points[j]) ** 2)) for i, j in pairs]))
+    assert uniformity(values, scale).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_uniformity_of_a_collapse_and_of_two_poles() -> None:
+    assert uniformity(torch.ones(50, 8)).item() == pytest.approx(0, abs=1e-5)
+    # Two of the six pairs coincide, the other four have the squared distance 4.
+    poles = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]])
+    assert uniformity(poles).item() == pytest.approx(math.log((2 + 4 * math.exp(-8)) / 6))
+
+
+@pytest.mark.usefixtures('rows_at_once')
+@pytest.mark.parametrize('shape', [(40, 6), (5, 9), (1, 4), (4, 1)])
+def test_effective_rank_is_that_of_the_singular_values(shape: tuple[int, int]) -> None:
+    values = features(*shape)
+    singular = np.linalg.svd(values.double().numpy(), compute_uv=False)
+    shares = singular / singular.sum()
+    assert effective_rank(values).item() == pytest.approx(math.exp(-np.sum(shares * np.log(shares))), rel=1e-6)
+
+
+def test_effective_rank_counts_equal_directions() -> None:
+    assert effective_rank(torch.eye(6)[[0, 1, 2, 0, 1, 2]]).item() == pytest.approx(3)
+    assert effective_rank(torch.ones(30, 6)).item() == pytest.approx(1, abs=1e-5)
+    assert effective_rank(torch.zeros(3, 4)).item() == 1
+    assert effective_rank(torch.tensor([[1.0, torch.nan], [0.0, 1.0]])).isnan()
+
+
+@pytest.mark.usefixtures('rows_at_once')
+def test_class_alignment_is_that_of_all_pairs_of_a_class() -> None:
+    values, labels = features(23, 5), torch.tensor([4, 7, 4, 4, 9] * 4 + [7, 9, 2])
+    points = unit(values)
+    pairs = [(i, j) for i in range(23) for j in range(i) if labels[i] == labels[j]]
+    expected = np.mean([np.sum((points[i] - points[j]) ** 2) for i, j in pairs])
+    assert class_alignment(values, labels).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_class_alignment_needs_a_pair() -> None:
+    assert class_alignment(features(3, 5), torch.arange(3)).isnan()
+
+
+def test_half_precision_is_computed_in_full() -> None:
+    values = features(50, 8).half()
+    for measure in (uniformity, effective_rank):
+        assert measure(values).item() == pytest.approx(measure(values.double()).item(), rel=1e-5)
