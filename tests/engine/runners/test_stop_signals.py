@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from engine.test_exact_resume import assert_same
+from engine.runners.test_exact_resume import assert_same
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
