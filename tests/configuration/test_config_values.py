@@ -62,7 +62,7 @@ def test_an_error_of_a_constructor_is_told_with_its_place(change: dict, message:
 
 
 def test_an_error_of_no_part_of_the_config() -> None:
-    with pytest.raises(UserError, match='^the config cannot be built: ValueError: two lines'), built_from(Config()):
+    with pytest.raises(UserError, match=r'^the config cannot be built: ValueError: two lines'), built_from(Config()):
         raise ValueError('two\nlines')
 
 
