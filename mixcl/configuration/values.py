@@ -1,13 +1,13 @@
 """Values that constructors take although they cannot be meant, and that would be noticed late or never."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mmengine.config import Config
 
 COUNT = ('a whole number at least 1', lambda value: value >= 1 and value % 1 == 0)
 COUNTED = ('accumulative_counts', 'batch_size', 'hidden_channels', 'max_epochs', 'max_iters', 'val_interval')
-RANGES = {
+RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(COUNTED, COUNT),
     **dict.fromkeys(('num_workers', 'warmup'), ('a number 0 or more', lambda value: value >= 0)),
     'interval': ('a whole number at least 1, or -1 for never', lambda value: value == -1 or COUNT[1](value)),

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mmdet.datasets import CocoDataset, VOCDataset
+from mmdet.datasets import BaseDetDataset, CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
 
 from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
@@ -39,7 +39,7 @@ class _CompleteCOCO(COCO):
         return ids
 
 
-class _CompleteData:
+class _CompleteData(BaseDetDataset):
     """What both data sets refuse. :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images in training."""
 
     def load_data_list(self) -> list[dict]:
