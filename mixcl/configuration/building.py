@@ -36,10 +36,10 @@ def place_of(error: Exception, cfg: Config) -> str:
     It is what the innermost call of mmengine's ``build_from_cfg`` was given that stands in the config, apart from keys
     that builders add; ``the config`` if there is none.
     """
-    calls = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == 'build_from_cfg']
-    for call in reversed(calls):
-        given = call.f_locals['cfg']
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == 'build_from_cfg']
+    given = [frame.f_locals.get('cfg') for frame in reversed(frames)]
+    for settings in (one for one in given if isinstance(one, Mapping)):
         for path, node in walk(dict(cfg.items())):
-            if isinstance(node, Mapping) and 'type' in node and {key: given.get(key) for key in node} == node:
+            if isinstance(node, Mapping) and 'type' in node and {key: settings.get(key) for key in node} == node:
                 return readable(path)
     return 'the config'

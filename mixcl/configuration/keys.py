@@ -105,9 +105,6 @@ PARAMWISE = Acceptor('mmengine.DefaultOptimWrapperConstructor', PARAMWISE_KEYS)
 PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}), open=True)
 """What it reads from the values of ``custom_keys``; other keys become options of the optimiser."""
 
-PARAMWISE_NAMES = Acceptor(PARAMWISE.label, frozenset(), open=True)
-"""``custom_keys`` itself: parts of parameter names."""
-
 
 def acceptors(
     node: Mapping[str, Any], path: Path, scope: str, owner: str | None = None, parent: Any = None
@@ -132,8 +129,8 @@ def acceptors(
         return [SECTIONS[path]]
     if place == 'paramwise_cfg':
         return [replace(PARAMWISE, open='constructor' in parent)]
-    if 'custom_keys' in path[-2:]:
-        return [PARAMWISE_RULE if path[-1] != 'custom_keys' else PARAMWISE_NAMES]
+    if path[-2:-1] == ('custom_keys',):
+        return [PARAMWISE_RULE]
     return _typeless(node, path, place)
 
 

@@ -51,6 +51,7 @@ def test_ranges_of_numbers(key: str, wrong: list, right: list) -> None:
     [
         (dict(swap_views=[1]), r"^model cannot be built: TypeError: '<=' .*\(at .* in streams\.py"),
         (dict(target=dict(type='EMA', momentum='x')), '^model.target cannot be built: TypeError'),
+        (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
         (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must lie between 0 and 1, not 1.5'),
     ],
 )

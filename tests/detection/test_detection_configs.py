@@ -58,7 +58,7 @@ def test_data_sets_that_check_themselves_and_runs_that_resume_exactly():
         assert cfg.train_cfg.type in ('mixcl.KeyedTrainLoop', 'mixcl.KeyedIterTrainLoop')
         assert hooks.checkpoint.type == 'mixcl.CheckpointHook' and hooks.checkpoint.max_keep_ckpts == 2
         assert hooks.checkpoint.get('by_epoch', True) == ('max_epochs' in cfg.train_cfg)
-        assert hooks.nonfinite == dict(type='mixcl.DetectorNonFiniteHook', policy='raise')
+        assert hooks.nonfinite.policy == 'raise'
 
 
 @pytest.mark.parametrize('name', RESNETS)
