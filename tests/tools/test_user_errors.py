@@ -1,5 +1,6 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -135,6 +136,8 @@ def test_unreadable_images_are_named_and_training_goes_on(tmp_path: Path) -> Non
         assert log.count(f'images/bad{number}.jpg (not an image)') == 1
     assert 'met 2 unreadable image(s)' in log
     assert (tmp_path / 'run/epoch_1.pth').exists()
+    record = json.loads((tmp_path / 'run/environment.json').read_text())
+    assert record['train_data']['samples'] == 8 and 'torch' in record['packages']
 
 
 def test_a_folder_of_unreadable_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
