@@ -8,6 +8,7 @@ from tools.in_process import run_here
 
 TOOL = 'tools/check_config.py'
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+MOCO = 'configs/mocov2/r50_in1k.py'
 
 
 def test_a_sound_config_and_what_it_changes(capfd: pytest.CaptureFixture) -> None:
@@ -39,7 +40,11 @@ def test_another_base_and_several_processes(capfd: pytest.CaptureFixture) -> Non
         ([DIGITS], 'optim_wrapper.optimizer.lr=-1', 'optim_wrapper.optimizer cannot be built: ValueError: Invalid lea'),
         ([DIGITS], "model.terms=[('view1','view3',1)]", "unknown stream 'view3'"),
         ([DIGITS], 'model.mixer.patch_size=0', 'patch_size must be at least 1 pixel'),
-        (['configs/mocov2/r50_in1k.py', '--no-data', '--processes', 10**5], None, 'less than the .* of 100000 process'),
+        (
+            [MOCO, '--no-data', '--processes', 10**5],
+            None,
+            '(less|fewer) than the .* keys of one step',
+        ),
         ([DIGITS], 'model.mixer.patch_size=5', '16x16 pixels cannot be cut into patches of 5x5'),
         ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),
         ([DIGITS], 'model.backbone.img_size=24', r'img_size is \(24, 24\)'),
@@ -61,5 +66,5 @@ def test_one_sentence(capfd: pytest.CaptureFixture, arguments: list, option: str
 def test_shuffled_groups_are_those_of_one_process_only() -> None:
     """Batches of 12 in 8 groups; of several processes each is a group."""
     small = ['train_dataloader.batch_size=12']
-    assert run_here(TOOL, 'configs/mocov2/r50_in1k.py', '--no-data', options=small) == 2
-    assert run_here(TOOL, 'configs/mocov2/r50_in1k.py', '--no-data', '--processes', 2, options=small) == 0
+    assert run_here(TOOL, MOCO, '--no-data', options=small) == 2
+    assert run_here(TOOL, MOCO, '--no-data', '--processes', 2, options=small) == 0
