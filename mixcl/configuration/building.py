@@ -10,12 +10,6 @@ from mmengine.config import Config
 from mixcl.configuration.paths import readable, walk
 from mixcl.errors import UserError
 
-BUILDING_ERRORS = (
-    *(TypeError, ValueError, LookupError, AttributeError),
-    *(AssertionError, ArithmeticError, NotImplementedError),
-)
-"""What classes raise for arguments that they cannot use."""
-
 
 @contextmanager
 def built_from(cfg: Config) -> Iterator[None]:
@@ -28,7 +22,7 @@ def built_from(cfg: Config) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except BUILDING_ERRORS as error:
+    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, ArithmeticError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise UserError(
             f'{place_of(error, cfg)} cannot be built: {type(error).__name__}: {" ".join(str(error).split())} '

@@ -38,14 +38,11 @@ def test_another_base_and_several_processes(capfd: pytest.CaptureFixture) -> Non
     [
         (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist'),
         ([DIGITS], 'optim_wrapper.optimizer.lr=-1', 'optim_wrapper.optimizer cannot be built: ValueError: Invalid lea'),
-        ([DIGITS], "model.terms=[('view1','view3',1)]", "unknown stream 'view3'"),
-        ([DIGITS], 'model.mixer.patch_size=0', 'patch_size must be at least 1 pixel'),
         (
             [MOCO, '--no-data', '--processes', 10**5],
             None,
             '(less|fewer) than the .* keys of one step',
         ),
-        ([DIGITS], 'model.mixer.patch_size=5', '16x16 pixels cannot be cut into patches of 5x5'),
         ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),
         ([DIGITS], 'model.backbone.img_size=24', r'img_size is \(24, 24\)'),
         ([DIGITS], 'default_hooks.nonfinite.policy=skipp', "policy must be one of .*not 'skipp'"),
