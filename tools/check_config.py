@@ -13,6 +13,7 @@ from mmengine.registry import DefaultScope
 
 from mixcl.configuration import (
     OverrideAction,
+    built_from,
     check_data_roots,
     check_files,
     check_metric_files,
@@ -21,7 +22,7 @@ from mixcl.configuration import (
 from mixcl.configuration.difference import base_of, difference
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.dry_run import told_as_user_error, try_hooks, try_schedules, try_views
+from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 from mixcl.registry import MODELS
@@ -44,14 +45,12 @@ def check_model(cfg: Config, processes: int) -> None:
     Raises:
         UserError: if it cannot be built, or the batch does not fit.
     """
-    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
-        with told_as_user_error('the model'):
-            # As the Runner does, which hands the preprocessor of the top level to the model.
-            preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
-            model = MODELS.build({**preprocessor, **cfg.model})
+    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
+        # As the Runner does, which hands the preprocessor of the top level to the model.
+        preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
+        model = MODELS.build({**preprocessor, **cfg.model})
         if cfg.get('train_cfg'):
-            with told_as_user_error('optim_wrapper'):
-                build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))
+            build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))
     if cfg.get('activation_checkpointing') is not None:
         checkpoint_activations(model, cfg.activation_checkpointing)
     batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')

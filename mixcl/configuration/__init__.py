@@ -1,7 +1,8 @@
 """Checks of a config before anything is built: unknown keys, wrong values, overrides without effect, missing files."""
 
+from mixcl.configuration.building import built_from
 from mixcl.configuration.check import check_config
 from mixcl.configuration.data_roots import check_data_roots, set_data_root
-from mixcl.configuration.files import check_files, check_metric_files
+from mixcl.configuration.missing_files import check_files, check_metric_files
 from mixcl.configuration.overrides import OverrideAction, check_overrides
-from mixcl.configuration.schedule_lengths import schedule_notes
+from mixcl.configuration.values import schedule_notes

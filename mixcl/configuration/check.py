@@ -5,11 +5,10 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.annotations import expected_type
 from mixcl.configuration.keys import Acceptor, acceptors
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
-from mixcl.configuration.ranges import expected_range, uneven_heads
 from mixcl.configuration.spelling import slip_of, suggest
+from mixcl.configuration.values import wrong_values
 from mixcl.errors import UserError
 
 
@@ -19,8 +18,8 @@ def check_config(cfg: Config) -> None:
     A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases,
     and the keys that mmengine takes out first. Dataloaders and the Runner's other sections may have what mmengine
     reads. A top-level name that resembles one of the Runner's is refused; any other is the config's own variable,
-    and neither it nor a name that starts with an underscore is looked into. Required arguments are not checked. Values
-    are compared with the types that constructors write down, and numbers with the ranges that their names imply.
+    and neither it nor a name that starts with an underscore is looked into. Values and required arguments are left to
+    the constructors, apart from those that none of them refuses (:mod:`mixcl.configuration.values`).
 
     Raises:
         UserError: names every unknown key and every unknown ``type`` with its place, and suggests a similar one; names
@@ -60,35 +59,20 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
         except UserError as error:
             yield f'{readable(path)} has type={error}'
             candidates = []
-        yield from _unknown_keys(node, path, candidates)
-        yield from _wrong_values(node, path, candidates)
-        owner = candidates[0].package if candidates else owner
+        if candidates:
+            yield from _unknown_keys(node, path, min(candidates, key=lambda one: len(one.unknown(node))))
+            owner = candidates[0].package
+        for key, expected in wrong_values(node):
+            yield f'{readable((*path, key))}={node[key]!r} must be {expected}'
     for key, child in children(node):
         yield from _problems(child, (*path, key), scope, owner, node)
 
 
-def _unknown_keys(node: Mapping[str, Any], path: Path, candidates: list[Acceptor]) -> Iterator[str]:
-    if not candidates:
-        return
-    best = min(candidates, key=lambda candidate: len(candidate.unknown(node)))
-    for key in best.unknown(node):
-        hint = suggest(key, best.keys)
-        yield f'{readable(path)} has an unknown key {key!r} for {best.label}{hint}'
+def _unknown_keys(node: Mapping[str, Any], path: Path, acceptor: Acceptor) -> Iterator[str]:
+    for key in acceptor.unknown(node):
+        yield f'{readable(path)} has an unknown key {key!r} for {acceptor.label}{suggest(key, acceptor.keys)}'
     arch = node.get('arch')
-    if best.arch_keys and isinstance(arch, Mapping):
-        for key in sorted(set(arch) - best.arch_keys):
-            hint = suggest(key, best.arch_keys)
-            yield f'{readable((*path, "arch"))} has an unknown key {key!r} for {best.label}{hint}'
-
-
-def _wrong_values(node: Mapping[str, Any], path: Path, candidates: list[Acceptor]) -> Iterator[str]:
-    best = min(candidates, key=lambda candidate: len(candidate.unknown(node)), default=None)
-    for key, value in node.items():
-        expected = expected_range(key, value)
-        if expected is None and best is not None and key in best.annotations:
-            expected = expected_type(value, best.annotations[key])
-        if expected is not None:
-            yield f'{readable((*path, key))}={value!r} must be {expected}'
-    if uneven_heads(node):
-        width, heads = node['embed_dims'], node['num_heads']
-        yield f'{readable(path)} has embed_dims={width}, which num_heads={heads} does not divide'
+    if acceptor.arch_keys and isinstance(arch, Mapping):
+        for key in sorted(set(arch) - acceptor.arch_keys):
+            place, hint = readable((*path, 'arch')), suggest(key, acceptor.arch_keys)
+            yield f'{place} has an unknown key {key!r} for {acceptor.label}{hint}'

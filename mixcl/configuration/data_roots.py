@@ -12,7 +12,6 @@ from mixcl.errors import UserError
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
 """Where the Runner finds data sets; loops may have loaders of their own, such as the bank of a kNN evaluation."""
 
-
 EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
 """Where metrics are; those of detection read an annotation file that lies in a data set's root."""
 
@@ -43,8 +42,10 @@ def check_data_roots(cfg: Config) -> None:
     """
     for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         root = node['data_root']
-        if root and '://' not in str(root):
-            _check_folder(FilePath(root), f'{readable(path)}.data_root')
+        problem = folder_problem(FilePath(root)) if root and '://' not in str(root) else None
+        if problem:
+            place = f'{readable(path)}.data_root'
+            raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass --data-root DIR")
 
 
 def _moved(file: str, old_roots: set[str], root: str) -> str:
@@ -71,9 +72,3 @@ def folder_problem(folder: FilePath) -> str | None:
     if not folder.is_dir():
         return 'does not exist'
     return None if any(folder.iterdir()) else 'is empty'
-
-
-def _check_folder(folder: FilePath, place: str) -> None:
-    problem = folder_problem(folder)
-    if problem:
-        raise UserError(f"the data folder '{folder}' ({place}) {problem}; put the data there or pass --data-root DIR")

@@ -1,7 +1,7 @@
 """Which keys may stand in which dict of a config."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -10,22 +10,14 @@ from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
 from mmengine.model import BaseInit, MMDistributedDataParallel, PretrainedInit
 from mmengine.optim import BaseOptimWrapper, OptimWrapper, _ParamScheduler
-from mmengine.runner import (
-    EpochBasedTrainLoop,
-    IterBasedTrainLoop,
-    LogProcessor,
-    TestLoop,
-    ValLoop,
-    set_random_seed,
-)
+from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop, LogProcessor, TestLoop, ValLoop, set_random_seed
 from mmengine.utils.dl_utils import set_multi_processing
 from mmengine.visualization import BaseVisBackend
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.utils.data import DataLoader
 
-from mixcl.configuration.annotations import annotations_of, arch_keys_of
 from mixcl.configuration.paths import Path
-from mixcl.configuration.signature import accepted_keywords
+from mixcl.configuration.signature import accepted_keywords, arch_keys_of
 from mixcl.configuration.spelling import slip_of
 from mixcl.configuration.types import Factory, find_factories, package_of
 
@@ -79,15 +71,13 @@ class Acceptor:
         keys: the keys that it is known to take.
         open: whether it takes any other key too; only slips of the known ones are then unknown.
         package: where it comes from; ``None`` for plain sections.
-        annotations: the types of its arguments, where it tells them.
-        arch_keys: the keys of its argument ``arch``, where that may be a dict and the class tells them.
+        arch_keys: the keys of its argument ``arch``, where that may be a dict and the class names them.
     """
 
     label: str
     keys: frozenset[str]
     open: bool = False
     package: str | None = None
-    annotations: Mapping[str, Any] = field(default_factory=dict)
     arch_keys: frozenset[str] | None = None
 
     def unknown(self, node: Iterable[str]) -> list[str]:
@@ -96,40 +86,24 @@ class Acceptor:
         return [key for key in keys if slip_of(key, self.keys)] if self.open else keys
 
 
+DEFAULT_HOOKS = frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'})
+
 SECTIONS: dict[Path, Acceptor] = {
     ('auto_scale_lr',): Acceptor('mmengine', frozenset({'enable', 'base_batch_size'})),
     ('custom_imports',): Acceptor('mmengine', frozenset({'imports', 'allow_failed_imports'})),
-    ('default_hooks',): Acceptor(
-        'mmengine',
-        frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'}),
-        open=True,
-    ),
+    ('default_hooks',): Acceptor('mmengine', DEFAULT_HOOKS, open=True),
     ('env_cfg',): Acceptor('mmengine', frozenset({'cudnn_benchmark', 'mp_cfg', 'dist_cfg', 'resource_limit'})),
 }
 """What mmengine reads from dicts that are arguments of no function."""
 
-PARAMWISE = Acceptor(
-    'mmengine.DefaultOptimWrapperConstructor',
-    frozenset(
-        {
-            'bias_decay_mult',
-            'bias_lr_mult',
-            'bypass_duplicate',
-            'custom_keys',
-            'dcn_offset_lr_mult',
-            'dwconv_decay_mult',
-            'flat_decay_mult',
-            'norm_decay_mult',
-        }
-    ),
-)
+PARAMWISE_KEYS = frozenset(
+    f'{kind}_mult' for kind in ('bias_decay', 'bias_lr', 'dcn_offset_lr', 'dwconv_decay', 'flat_decay', 'norm_decay')
+) | {'bypass_duplicate', 'custom_keys'}
+PARAMWISE = Acceptor('mmengine.DefaultOptimWrapperConstructor', PARAMWISE_KEYS)
 """What the default constructor reads from ``paramwise_cfg``; another one may read more."""
 
 PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}), open=True)
 """What it reads from the values of ``custom_keys``; other keys become options of the optimiser."""
-
-PARAMWISE_NAMES = Acceptor(PARAMWISE.label, frozenset(), open=True)
-"""``custom_keys`` itself: parts of parameter names."""
 
 
 def acceptors(
@@ -155,8 +129,8 @@ def acceptors(
         return [SECTIONS[path]]
     if place == 'paramwise_cfg':
         return [replace(PARAMWISE, open='constructor' in parent)]
-    if 'custom_keys' in path[-2:]:
-        return [PARAMWISE_RULE if path[-1] != 'custom_keys' else PARAMWISE_NAMES]
+    if path[-2:-1] == ('custom_keys',):
+        return [PARAMWISE_RULE]
     return _typeless(node, path, place)
 
 
@@ -179,4 +153,4 @@ def _acceptor(factory: Factory, extra: frozenset[str]) -> Acceptor:
     names, open_ended = accepted_keywords(factory)
     package = package_of(factory)
     label = f'{package}.{getattr(factory, "__name__", factory)}'
-    return Acceptor(label, names | extra, open_ended, package, annotations_of(factory), arch_keys_of(factory))
+    return Acceptor(label, names | extra, open_ended, package, arch_keys_of(factory))

@@ -1,4 +1,4 @@
-"""Which keyword arguments a class or a function takes, through ``**kwargs`` to the bases."""
+"""Which keyword arguments a class or a function takes, through ``**kwargs`` to the bases, and which keys ``arch``."""
 
 import ast
 import functools
@@ -26,7 +26,7 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
 
     A constructor that passes its ``**kwargs`` on to ``super().__init__`` takes also what the next class in the
     method resolution order takes; the names that it takes out of ``kwargs`` itself are read from its source. The
-    result is open if ``**kwargs`` are stored or handed to something else, and for what tells no signature (C code).
+    result is open if ``**kwargs`` are stored or handed to something else, and for what has no signature (C code).
     """
     try:
         if inspect.isclass(factory):
@@ -82,3 +82,23 @@ def _uses(constructor: Callable[..., Any], variadic: str) -> tuple[frozenset[str
 
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
+
+
+@functools.cache
+def arch_keys_of(factory: Callable[..., Any]) -> frozenset[str] | None:
+    """Collect the keys of the dict ``arch`` of one of mmpretrain's transformers.
+
+    These are the keys of its named sizes and, since a class may read more, all words that its source has in quotes.
+
+    Returns:
+        The keys, or None for a class without named sizes.
+    """
+    sizes = getattr(factory, 'arch_zoo', None)
+    if not isinstance(sizes, dict) or not all(isinstance(size, dict) for size in sizes.values()):
+        return None
+    try:
+        source = ''.join(inspect.getsource(cls) for cls in factory.__mro__ if hasattr(cls, 'arch_zoo'))
+    except (OSError, TypeError):
+        source = ''
+    words = source.replace('"', "'").split("'")
+    return frozenset({key for size in sizes.values() for key in size} | {word for word in words if word.isidentifier()})

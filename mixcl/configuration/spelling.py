@@ -1,4 +1,4 @@
-"""Slips of the pen: which known name was meant."""
+"""Misspelt names: which known name was meant."""
 
 import difflib
 from collections.abc import Iterable

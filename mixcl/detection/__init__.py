@@ -1,14 +1,14 @@
 """The mmdet side of transfer: detection and instance segmentation with a pretrained backbone.
 
-Importing it registers the parts for mixcl's and mmdet's configs alike (``custom_imports``), or says which command
-installs what is missing. Nothing else in mixcl imports mmdet or the compiled operators of mmcv.
+A config imports it by ``custom_imports``; its parts are then known to configs of mixcl and of mmdet. Where something is
+missing, the import says which command installs it. Nothing else in mixcl imports mmdet or mmcv's compiled operators.
 """
 
 import mixcl.detection.requirements
-from mixcl.detection.batches import KeyedAspectRatioBatchSampler
+from mixcl.detection.aspect_ratio_sampler import KeyedAspectRatioBatchSampler
 from mixcl.detection.datasets import CocoDetection, VOCDetection
+from mixcl.detection.detector_layer_decay import DetectorLayerDecayConstructor
 from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
-from mixcl.detection.layer_decay import DetectorLayerDecayConstructor
 from mixcl.detection.nonfinite import DetectorNonFiniteHook
 from mixcl.detection.precise_batch_norm import PreciseBatchNormHook
 from mixcl.detection.rpn_head import FullPrecisionRPNHead

@@ -62,7 +62,7 @@ def self_attention(attention: Attention, x: Tensor, absent: Tensor | None = None
 
     The decomposed relative position of query i and key j is ``q_i . rel_h[h_i - h_j] + q_i . rel_w[w_i - w_j]``. As
     the first part depends on j by its row only, it equals a dot product of further channels: H values of the query
-    with the one-hot row of the key, and likewise W values with its column. So fused kernels see plain queries and
+    with the one-hot row of the key, and W values with its one-hot column. So fused kernels see plain queries and
     keys of d + H + W channels.
 
     Args:
@@ -76,18 +76,17 @@ def self_attention(attention: Attention, x: Tensor, absent: Tensor | None = None
     batch, height, width, _ = x.shape
     qkv = attention.qkv(x).reshape(batch, height * width, 3, attention.num_heads, -1)
     query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind()
-    queries, keys = [query * attention.scale], [key]
-    if attention.use_rel_pos:
-        queries += _relative_channels(attention, query, height, width)
-        keys += [channels.expand(*key.shape[:3], -1) for channels in _one_hot_positions(height, width, key)]
+    queries = [query * attention.scale, *_relative_channels(attention, query, height, width)]
+    positions = _one_hot_positions(height, width, key)
+    keys = [key, *(channels.expand(*key.shape[:3], -1) for channels in positions)]
     if absent is not None:
         queries.append(torch.ones_like(query[..., :1]))
         keys.append(ABSENT * absent.to(key.dtype).flatten(1, 2)[:, None].expand(-1, attention.num_heads, -1, -1))
-    query, key = _aligned(torch.cat(queries, dim=-1)), _aligned(torch.cat(keys, dim=-1))
-    # Equal widths for all three: without that, neither the CPU's fused kernel nor flash attention takes them.
-    padding = query.shape[-1] - value.shape[-1]
-    out = F.scaled_dot_product_attention(query, key, F.pad(value, (0, padding)), scale=1.0)
-    out = out[..., : value.shape[-1]].transpose(1, 2).reshape(batch, height, width, -1)
+    query, key = torch.cat(queries, dim=-1), torch.cat(keys, dim=-1)
+    width_of_all = -(-query.shape[-1] // ALIGNMENT) * ALIGNMENT  # fused kernels want equal widths
+    query, key, padded = (F.pad(part, (0, width_of_all - part.shape[-1])) for part in (query, key, value))
+    out = F.scaled_dot_product_attention(query, key, padded, scale=1.0)[..., : value.shape[-1]]
+    out = out.transpose(1, 2).reshape(batch, height, width, -1)
     return attention.proj(out)
 
 
@@ -108,7 +107,3 @@ def _one_hot_positions(height: int, width: int, like: Tensor) -> list[Tensor]:
     rows = torch.eye(height, dtype=like.dtype, device=like.device).repeat_interleave(width, dim=0)
     columns = torch.eye(width, dtype=like.dtype, device=like.device).repeat(height, 1)
     return [rows, columns]
-
-
-def _aligned(channels: Tensor) -> Tensor:
-    return F.pad(channels, (0, -channels.shape[-1] % ALIGNMENT))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mmdet.datasets import CocoDataset, VOCDataset
+from mmdet.datasets import BaseDetDataset, CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
 
 from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
@@ -39,8 +39,23 @@ class _CompleteCOCO(COCO):
         return ids
 
 
-class _EveryImage:
-    """A data set that is tested on as it is; :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images."""
+class _CompleteData(BaseDetDataset):
+    """What both data sets refuse. :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images in training."""
+
+    def load_data_list(self) -> list[dict]:
+        _check_exists(self.ann_file)
+        data = super().load_data_list()
+        _check_files((item['img_path'] for item in data), self.ann_file, 'image')
+        return data
+
+    def filter_data(self) -> list[dict]:
+        data = super().filter_data()
+        if not data:
+            raise UserError(
+                f'no image of {self.ann_file} is left: none has an object of the classes that the config names, or all '
+                'are smaller than filter_cfg.min_size'
+            )
+        return data
 
     def prepare_data(self, index: int) -> dict | None:
         try:
@@ -53,7 +68,7 @@ class _EveryImage:
 
 
 @DATASETS.register_module()
-class CocoDetection(_EveryImage, CocoDataset):
+class CocoDetection(_CompleteData, CocoDataset):
     """``mmdet.CocoDataset`` that refuses incomplete data.
 
     mmdet skips classes that an annotation file lacks, and numbers classes by their order in that file, whatever the
@@ -68,7 +83,6 @@ class CocoDetection(_EveryImage, CocoDataset):
     COCOAPI = _CompleteCOCO
 
     def load_data_list(self) -> list[dict]:
-        _check_exists(self.ann_file)
         try:
             data = super().load_data_list()
         except UserError:
@@ -76,17 +90,13 @@ class CocoDetection(_EveryImage, CocoDataset):
         except (AssertionError, KeyError, TypeError, ValueError) as error:
             reason = f'{type(error).__name__}: {error}'
             raise UserError(f'{self.ann_file} is no COCO annotation file: {reason}') from error
-        _check_images((item['img_path'] for item in data), self.ann_file)
         if any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms):
             _check_masks(data, self.ann_file)
         return data
 
-    def filter_data(self) -> list[dict]:
-        return _checked_to_have_images(super().filter_data(), self.ann_file)
-
 
 @DATASETS.register_module()
-class VOCDetection(_EveryImage, VOCDataset):
+class VOCDetection(_CompleteData, VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data.
 
     Raises:
@@ -100,12 +110,7 @@ class VOCDetection(_EveryImage, VOCDataset):
             names = Path(self.ann_file).read_text(encoding='utf-8').split()
             annotations = Path(self.sub_data_root, self.ann_subdir)
             _check_files((str(annotations / f'{name}.xml') for name in names), self.ann_file, 'annotation')
-        data = super().load_data_list()
-        _check_images((item['img_path'] for item in data), self.ann_file)
-        return data
-
-    def filter_data(self) -> list[dict]:
-        return _checked_to_have_images(super().filter_data(), self.ann_file)
+        return super().load_data_list()
 
 
 def _is_local(path: str) -> bool:
@@ -126,24 +131,11 @@ def _check_masks(data: list[dict], source: str) -> None:
         )
 
 
-def _checked_to_have_images(data: list[dict], source: str) -> list[dict]:
-    if not data:
-        raise UserError(
-            f'no image of {source} is left: none has an object of the classes that the config names, or all are '
-            'smaller than filter_cfg.min_size'
-        )
-    return data
-
-
-def _check_images(paths: Iterable[str], source: str) -> None:
-    _check_files((path for path in paths if _is_local(path)), source, 'image')
-
-
 def _check_files(paths: Iterable[str], source: str, kind: str) -> None:
-    """One listing per folder: asking for every single file is slow on network disks."""
+    """List every folder once: asking for every single file is slow on network disks."""
     present: dict[str, set[str]] = {}
     missing = []
-    for path in paths:
+    for path in filter(_is_local, paths):
         folder, name = os.path.split(path)
         if folder not in present:
             present[folder] = set(os.listdir(folder)) if os.path.isdir(folder) else set()

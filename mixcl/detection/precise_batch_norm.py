@@ -19,7 +19,7 @@ from mixcl.registry import HOOKS
 class _Batches:
     """The first batches of a data loader's epoch, from workers of their own: those of the loader may be training.
 
-    Their number is known also when a batch sampler makes them.
+    Unlike a ``DataLoader``, it knows the batch size when a batch sampler makes the batches.
     """
 
     def __init__(self, loader: DataLoader) -> None:

@@ -36,7 +36,6 @@ class DetectionViT(ViTSAM):
         pretrained_img_size: of the grid that the position embedding is kept at; it is resized to every image's.
         patch_size: in pixels.
         window_size: side of the windows, in patches.
-        use_rel_pos: whether attention knows relative positions.
         drop_path_rate: of the last block; rises linearly from 0.
         activation_checkpointing: compute activations within blocks again in the backward pass instead of keeping
             them: less memory, about a third more time.
@@ -57,7 +56,6 @@ class DetectionViT(ViTSAM):
         pretrained_img_size: int = 224,
         patch_size: int = 16,
         window_size: int = 14,
-        use_rel_pos: bool = True,
         drop_path_rate: float = 0.0,
         activation_checkpointing: bool = False,
         **kwargs,
@@ -74,15 +72,13 @@ class DetectionViT(ViTSAM):
             patch_size=patch_size,
             out_channels=0,
             window_size=window_size,
-            use_rel_pos=use_rel_pos,
+            use_abs_pos=True,
+            use_rel_pos=True,
             drop_path_rate=drop_path_rate,
             **kwargs,
         )
         self.position_resolution = (pretrained_img_size // patch_size,) * 2
-        if self.use_abs_pos:
-            self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
-        else:
-            self.register_parameter('pos_embed', None)  # init_weights of ViTSAM asks for it
+        self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
         self.activation_checkpointing = activation_checkpointing
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
@@ -95,12 +91,10 @@ class DetectionViT(ViTSAM):
             One (B, C, H / patch, W / patch) map per index in ``out_indices``.
         """
         tokens, (height, width) = self.patch_embed(images)
-        if self.use_abs_pos:
-            position = resize_pos_embed(
-                self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0
-            )
-            tokens = self.drop_after_pos(tokens + position)
-        x = tokens.unflatten(1, (height, width))
+        position = resize_pos_embed(
+            self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0
+        )
+        x = self.drop_after_pos(tokens + position).unflatten(1, (height, width))
         maps = []
         for index, layer in enumerate(self.layers):
             if self.activation_checkpointing and self.training:

@@ -1,13 +1,12 @@
 """Which of the data folders that the configs name are there."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from mmengine.config import Config
 
 from mixcl.configuration.data_roots import folder_problem
 from mixcl.configuration.paths import walk
-from mixcl.doctor.findings import NOTE, OK, Finding
+from mixcl.doctor import NOTE, OK, Finding
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -17,20 +16,16 @@ def check_data() -> list[Finding]:
     folder = next((path for path in (PACKAGE.parent / 'configs', PACKAGE / '.mim/configs') if path.is_dir()), None)
     if folder is None:
         return [Finding(NOTE, 'configs', 'are not installed with this package; data folders were not looked for')]
-    roots: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for path in sorted((folder / '_base_/datasets').glob('*.py')):
-        for root in set(_roots(Config.fromfile(path))):
-            roots.setdefault(root, []).append(path.stem)
-    return [_finding(root, names) for root, names in sorted(roots.items())]
+        values = walk(dict(Config.fromfile(path).items()))
+        for root in {str(value) for place, value in values if place and place[-1] == 'data_root' and value}:
+            names.setdefault(root, []).append(path.stem)
+    return [_finding(root, f'of {", ".join(used)}') for root, used in sorted(names.items())]
 
 
-def _roots(cfg: Config) -> Iterator[str]:
-    return (str(value) for path, value in walk(dict(cfg.items())) if path and path[-1] == 'data_root' and value)
-
-
-def _finding(root: str, names: list[str]) -> Finding:
+def _finding(root: str, used: str) -> Finding:
     problem = folder_problem(Path(root))
-    used = f'of {", ".join(names)}'
     if problem is None:
         return Finding(OK, root, f'data {used}')
     return Finding(NOTE, root, f'{problem}; data {used}: put them there or pass --data-root DIR')

@@ -1,12 +1,12 @@
-"""Devices, memory and disk."""
+"""Devices, memory, disk, and the compiled operators of detection."""
 
 import shutil
 from pathlib import Path
 
 import torch
 
-from mixcl.doctor.findings import FAULT, NOTE, OK, Finding
-from mixcl.environment import hardware
+from mixcl.collect_env import cpu_cores, memory_gib
+from mixcl.doctor import FAULT, NOTE, OK, Finding
 
 LITTLE_SHARED_MEMORY = 2**30
 LITTLE_DISK = 5 * 2**30
@@ -14,21 +14,27 @@ LITTLE_DISK = 5 * 2**30
 
 def check_machine() -> list[Finding]:
     """Compute on every device, and look at memory and disk."""
-    found = hardware()
-    processor = Finding(OK, 'processor', f'{found["cpu_cores"]} cores, {found["memory_gib"]} GiB of memory')
-    return [processor, *_devices(), *_shared_memory(), _disk()]
+    processor = Finding(OK, 'processor', f'{cpu_cores()} cores, {memory_gib()} GiB of memory')
+    devices = [_device(index) for index in range(torch.cuda.device_count())]
+    return [processor, *(devices or [_no_device()]), *_shared_memory(), _disk()]
 
 
-def _devices() -> list[Finding]:
-    if not torch.cuda.is_available():
-        reason = (
-            f'torch was built for CUDA {torch.version.cuda} but sees no GPU; on a machine that has one, check the '
-            'driver with nvidia-smi'
-            if torch.version.cuda
-            else 'torch was built for CPUs only'
-        )
-        return [Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')]
-    return [_device(index) for index in range(torch.cuda.device_count())]
+def check_detection() -> Finding:
+    """Call the operators that detection needs; pretraining needs none."""
+    try:
+        from mixcl.detection.requirements import check_requirements
+
+        check_requirements()
+    except Exception as error:  # packages that do not fit each other fail in any way
+        return Finding(NOTE, 'detection', f'not usable: {" ".join(str(error).split())}; pretraining works without')
+    return Finding(OK, 'detection', "mmdet is installed, and mmcv's nms and roi_align give the right results")
+
+
+def _no_device() -> Finding:
+    reason = 'torch was built for CPUs only'
+    if torch.version.cuda:
+        reason = f'torch was built for CUDA {torch.version.cuda} but sees none; check the driver with nvidia-smi'
+    return Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')
 
 
 def _device(index: int) -> Finding:
@@ -51,9 +57,10 @@ def _shared_memory() -> list[Finding]:
         return []
     total = shutil.disk_usage(folder).total
     sentence = f'{total / 2**30:.1f} GiB'
-    if total < LITTLE_SHARED_MEMORY:
-        sentence += '; data workers pass images through it and may die with a bus error: docker run --shm-size=16g'
-    return [Finding(OK if total >= LITTLE_SHARED_MEMORY else NOTE, 'shared memory', sentence)]
+    if total >= LITTLE_SHARED_MEMORY:
+        return [Finding(OK, 'shared memory', sentence)]
+    advice = 'data workers pass images through it and may die with a bus error: docker run --shm-size=16g'
+    return [Finding(NOTE, 'shared memory', f'{sentence}; {advice}')]
 
 
 def _disk() -> Finding:

@@ -2,10 +2,12 @@
 
 import importlib
 from importlib import metadata
+from types import ModuleType
 
+import torch
 from packaging.requirements import Requirement
 
-from mixcl.doctor.findings import FAULT, NOTE, OK, Finding
+from mixcl.doctor import FAULT, OK, Finding
 
 NEEDED = {
     'torch': 'torch',
@@ -17,36 +19,20 @@ NEEDED = {
     'numpy': 'numpy',
     'scikit-learn': 'sklearn',
     'matplotlib': 'matplotlib',
+    'safetensors': 'safetensors',
     'tensorboard': 'tensorboard',
     'opencv-python-headless': 'cv2',
 }
 """Distributions and the modules that they bring."""
 
-EXTRAS = {
-    'mmdet': (
-        'detection transfer (Mask R-CNN)',
-        "pip install -c constraints.txt 'mixcl[det]', and mmcv with operators (see below)",
-    ),
-    'safetensors': ('reading and writing .safetensors weights', 'pip install safetensors'),
-    'pytest': ('the tests', "pip install -c constraints.txt 'mixcl[test]'"),
-}
-"""Modules that are needed for one purpose only: the purpose, and how to get them."""
-
-RIVALS = {
-    'onedl-mmengine': 'mmengine',
-    'onedl-mmcv': 'mmcv',
-    'onedl-mmpretrain': 'mmpretrain',
-    'onedl-mmdetection': 'mmdet',
-}
+RIVALS = {f'onedl-{name}': name for name in ('mmengine', 'mmcv', 'mmpretrain')} | {'onedl-mmdetection': 'mmdet'}
 """The unmaintained distributions that write to the same folders as their continuation."""
 
 
 def check_packages() -> list[Finding]:
-    """Import everything that pretraining needs, and look for what extras need."""
+    """Import everything that pretraining needs."""
     required = requirements()
-    needed = [_needed(distribution, module, required) for distribution, module in NEEDED.items()]
-    extras = [_extra(module, purpose, command) for module, (purpose, command) in EXTRAS.items()]
-    return [*needed, *extras, *_rivals()]
+    return [*(_needed(name, module, required.get(name)) for name, module in NEEDED.items()), *_rivals()]
 
 
 def requirements() -> dict[str, Requirement]:
@@ -66,32 +52,24 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
-def _needed(distribution: str, module: str, required: dict[str, Requirement]) -> Finding:
+def _needed(distribution: str, module: str, required: Requirement | None) -> Finding:
+    advice = f'pip install -c constraints.txt {distribution}'
     try:
-        imported = importlib.import_module(module)
+        imported = _used(module)
     except Exception as error:  # packages that do not fit each other fail in any way
-        reason = ' '.join(str(error).split())[:160]
-        return Finding(
-            FAULT,
-            module,
-            f'cannot be imported ({type(error).__name__}: {reason}): pip install -c constraints.txt {distribution}',
-        )
+        reason = f'{type(error).__name__}: {" ".join(str(error).split())[:160]}'
+        return Finding(FAULT, module, f'cannot be used ({reason}): {advice}')
     version = str(getattr(imported, '__version__', version_of(distribution)))
-    bounds = required[distribution].specifier if distribution in required else ''
-    if bounds and not bounds.contains(version.partition('+')[0], prereleases=True):
-        sentence = (
-            f'version {version} does not fit, mixcl needs {bounds}: pip install -c constraints.txt {distribution}'
-        )
-        return Finding(FAULT, module, sentence)
+    if required and not required.specifier.contains(version.partition('+')[0], prereleases=True):
+        return Finding(FAULT, module, f'version {version} does not fit, mixcl needs {required.specifier}: {advice}')
     return Finding(OK, module, version)
 
 
-def _extra(module: str, purpose: str, command: str) -> Finding:
-    try:
-        imported = importlib.import_module(module)
-    except Exception as error:
-        return Finding(NOTE, module, f'not usable ({type(error).__name__}); it is for {purpose}: {command}')
-    return Finding(OK, module, f'{getattr(imported, "__version__", "")}, for {purpose}')
+def _used(module: str) -> ModuleType:
+    imported = importlib.import_module(module)
+    if module == 'torchvision':  # one that was built for another torch may be imported, but not called
+        imported.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([1.0]), 0.5)
+    return imported
 
 
 def _rivals() -> list[Finding]:

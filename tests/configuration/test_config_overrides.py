@@ -54,17 +54,29 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize('overrides', ALLOWED, ids=str)
-def test_what_is_allowed_can_be_merged(overrides):
-    cfg = _config()
-    check_overrides(cfg, copy.deepcopy(overrides))
-    cfg.merge_from_dict(overrides)
+def test_what_is_allowed_can_be_merged():
+    for overrides in ALLOWED:
+        cfg = _config()
+        check_overrides(cfg, copy.deepcopy(overrides))
+        cfg.merge_from_dict(overrides)
 
 
-def test_a_misspelt_leaf_is_found_after_merging():
+@pytest.mark.parametrize(
+    ('key', 'message'),
+    [
+        ('optim_wrapper.optimizer.typ', r"optim_wrapper\.optimizer has an unknown key 'typ'"),
+        ('model.bakbone.arch', "model has an unknown key 'bakbone' for .*ImageClassifier; did you mean 'backbone'"),
+        ('model.backbone.conv_cfg.type', r"model\.backbone has an unknown key 'conv_cfg'"),
+        ('model.backbone.x.y.z', r"model\.backbone has an unknown key 'x'"),
+        ('model..arch', "model has an unknown key ''"),
+        ('train_dataloader.datset.times', r"did you mean 'dataset'"),
+    ],
+)
+def test_what_nothing_reads_is_found_after_merging(key, message):
     cfg = _config()
-    cfg.merge_from_dict({'optim_wrapper.optimizer.typ': 'SGD'})
-    with pytest.raises(UserError, match=r"optim_wrapper\.optimizer has an unknown key 'typ'"):
+    check_overrides(cfg, {key: 5})
+    cfg.merge_from_dict({key: 5})
+    with pytest.raises(UserError, match=message):
         check_config(cfg)
 
 
@@ -73,9 +85,6 @@ def test_a_misspelt_leaf_is_found_after_merging():
     [
         ('modle.backbone.arch', "the config has no 'modle'; did you mean 'model'"),
         ('epoch', "the config has no 'epoch'; did you mean 'epochs'"),
-        ('model.bakbone.arch', "model has no 'bakbone'; did you mean 'backbone'"),
-        ('model.backbone.conv_cfg.type', "model.backbone has no 'conv_cfg'"),
-        ('model.backbone.x.y.z', "model.backbone has no 'x'"),
         ('model.backbone.arch.depth', "model.backbone.arch is 'deit-tiny', which has no parts"),
         ('model.backbone.out_indices.0', r'model.backbone.out_indices is \(3, 11\), which has no parts'),
         ('optim_wrapper.clip_grad.max_norm', r'clip_grad is None.*add optim_wrapper.clip_grad._delete_=True'),
@@ -85,7 +94,6 @@ def test_a_misspelt_leaf_is_found_after_merging():
         ('param_scheduler.end', "has no 'end'"),
         ('param_scheduler.0', 'give the whole list param_scheduler'),
         ('param_scheduler.1.milestones.0', 'give the whole list param_scheduler.1.milestones'),
-        ('model..arch', "model has no ''"),
     ],
 )
 def test_a_place_that_does_not_exist_is_refused(key, message):
@@ -110,13 +118,9 @@ def test_a_used_variable_is_refused_with_the_places_that_use_it():
     ('key', 'hint'),
     [
         ('epochs', r'train_cfg\.max_epochs \(now 77\)$'),
-        (
-            'images.data_root',
-            r'for example train_dataloader\.dataset\.dataset\.data_root \(now .*, or pass --data-root$',
-        ),
-        ('images.split', r'for example train_dataloader\.dataset\.dataset\.split$'),
-        ('pipeline.0.scale', r'for example val_dataloader\.dataset\.pipeline\.0\.scale \(now 36\)$'),
+        ('images.data_root', r'for example train_dataloader\.dataset\.dataset\.data_root or .*, or pass --data-root$'),
         ('pipeline', r'for example val_dataloader\.dataset\.pipeline$'),
+        ('pipeline.0.scale', r'for example val_dataloader\.dataset\.pipeline\.0\.scale \(now 36\)$'),
         ('lost', r'override the place that uses it$'),
         ('flag', r'override the place that uses it$'),
     ],

@@ -1,4 +1,4 @@
-"""Everything here needs mmdet and mmcv's compiled operators; ``make test`` brings them."""
+"""Everything here needs mmdet and mmcv's compiled operators, which ``make det`` installs."""
 
 from pathlib import Path
 

@@ -9,6 +9,8 @@ import sys
 import pytest
 from detection.shapes_runs import SHAPES, log_of
 from detection.voc_shapes import write_voc
+from mmengine.config import Config
+from mmengine.runner import Runner
 from tools.command import ROOT, error_lines, run
 from tools.in_process import run_here
 
@@ -95,6 +97,7 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     assert {path.name for path in pictures.iterdir()} == {'000.png', '001.png'}
 
 
+@pytest.mark.long
 def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
     """Synchronised batch norm, the extra norm of the C4 head and precise statistics under gloo; then a test."""
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
@@ -117,6 +120,7 @@ def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
     assert all(0 <= results[f'pascal_voc/{metric}'] <= 1 for metric in ('mAP', 'AP50', 'AP75'))
 
 
+@pytest.mark.long
 def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmix, shapes, tmp_path):
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', SHAPES)
     options = (
@@ -127,6 +131,12 @@ def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmi
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'BFloat16OptimWrapper' in train.stdout and 'learning rate' in train.stdout
     assert 'Iter(train) [2/2]' in train.stdout and (tmp_path / 'iter_2.pth').exists()
+
+
+def detection_backbone(patch_size=16, **arch):
+    arch = dict(embed_dims=384, num_layers=2, num_heads=12, feedforward_channels=1536) | arch
+    settings = dict(arch=arch, global_blocks=(0,), img_size=64, patch_size=patch_size)
+    return MODELS.build(dict(type='mixcl.DetectionViT', **settings))
 
 
 @pytest.mark.parametrize(
@@ -141,17 +151,14 @@ def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmi
     ids=str,
 )
 def test_a_checkpoint_of_another_architecture_is_refused(patchmix, arch, message):
-    arch = dict(embed_dims=384, num_layers=2, num_heads=12, feedforward_channels=1536, patch_size=16) | arch
-    patch_size = arch.pop('patch_size')
-    settings = dict(arch=arch, global_blocks=(0,), img_size=64, patch_size=patch_size)
-    backbone = MODELS.build(dict(type='mixcl.DetectionViT', **settings))
+    backbone = detection_backbone(**arch)
     with pytest.raises(UserError, match=message):
         load_backbone(backbone, read_pretrained(patchmix), backbone.new_parameters)
 
 
+@pytest.mark.long
 def test_a_resnets_checkpoint_is_refused_by_the_transformer(mixco):
-    arch = dict(embed_dims=32, num_layers=2, num_heads=2, feedforward_channels=32)
-    backbone = MODELS.build(dict(type='mixcl.DetectionViT', arch=arch, global_blocks=(0,), img_size=64))
+    backbone = detection_backbone()
     with pytest.raises(UserError, match=r'does not fit .* a DetectionViT: not one name is the same \(conv1.weight in'):
         load_backbone(backbone, read_pretrained(mixco), backbone.new_parameters)
 
@@ -166,18 +173,12 @@ def test_annotations_without_a_class_are_refused_before_training(shapes, tmp_pat
     assert "lacks 1 of the 3 classes that the config names, for example 'triangle'" in line
 
 
-@pytest.mark.parametrize(
-    ('option', 'message'),
-    [
-        ('val_evaluator.ann_file=other.json', 'there is no annotation file other.json (val_evaluator.ann_file)'),
-        ('val_dataloader.dataset.ann_file=other.json', 'there is no annotation file'),
-    ],
-)
-def test_a_missing_annotation_file_is_refused_before_training(shapes, tmp_path, capsys, option, message):
+@pytest.mark.parametrize('place', ['val_evaluator.ann_file', 'val_dataloader.dataset.ann_file'])
+def test_a_missing_annotation_file_is_refused_before_training(shapes, tmp_path, capsys, place):
     train = ('tools/train.py', SHAPES, '--data-root', shapes, '--work-dir', tmp_path)
-    assert run_here(*train, options=(option, *SHORT_SHAPES)) == 2
+    assert run_here(*train, options=(f'{place}=other.json', *SHORT_SHAPES)) == 2
     (line,) = error_lines(capsys.readouterr().err)
-    assert message in line and 'other.json' in line and 'Iter(train)' not in log_of(tmp_path)
+    assert 'there is no annotation file' in line and 'other.json' in line and 'Iter(train)' not in log_of(tmp_path)
 
 
 def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):
@@ -189,16 +190,11 @@ def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):
         assert old in example
         example = example.replace(old, new)
     (tmp_path / 'plain.py').write_text(example)
-    program = (
-        'from mmengine.config import Config; from mmengine.runner import Runner\n'
-        f"cfg = Config.fromfile('{tmp_path}/plain.py')\n"
-        f"cfg.work_dir = '{tmp_path}'\n"
-        'runner = Runner.from_cfg(cfg)\n'
-        'groups = runner.build_optim_wrapper(cfg.optim_wrapper).param_groups\n'
-        "print(type(runner.model.backbone).__name__, min(group['lr'] for group in groups))\n"
-    )
-    result = run('-c', program)
-    assert f'DetectionViT {1e-4 * 0.7**3}' in result.stdout, result.stderr[-3000:]
+    cfg = Config.fromfile(tmp_path / 'plain.py')
+    cfg.work_dir, cfg.experiment_name = str(tmp_path), 'plain'
+    runner = Runner.from_cfg(cfg)
+    rates = [group['lr'] for group in runner.build_optim_wrapper(cfg.optim_wrapper).param_groups]
+    assert type(runner.model.backbone).__name__ == 'DetectionViT' and min(rates) == pytest.approx(1e-4 * 0.7**3)
 
 
 def test_without_mmdet_one_sentence_names_the_command(tmp_path, monkeypatch, capsys):

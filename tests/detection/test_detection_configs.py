@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 
+import mmdet
 import pytest
 import torch
 from mmdet.registry import MODELS
@@ -12,6 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixcl.configuration.paths import walk
 from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
 
 FOLDER = Path(__file__).parents[2] / 'configs/transfer'
 CONFIGS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob('*.py') if '_base_' not in path.parts)
@@ -34,47 +36,37 @@ def test_they_are_all_there():
     assert len(RESNETS) == 5 and len(TRANSFORMERS) == 4
 
 
-@pytest.mark.parametrize('name', CONFIGS)
-def test_nothing_is_loaded_from_elsewhere(name):
-    cfg = read(name)
-    content = cfg.to_dict()
-    assert not [value for _, value in walk(content) if isinstance(value, dict) and value.get('type') == 'Pretrained']
-    assert not [address for address in REMOTE if address in repr(content)]
-    assert cfg.load_from is None
+def test_nothing_is_loaded_from_elsewhere():
+    for name in CONFIGS:
+        content = read(name).to_dict()
+        values = [value for _, value in walk(content)]
+        assert not [value for value in values if isinstance(value, dict) and value.get('type') == 'Pretrained'], name
+        assert not [address for address in REMOTE if address in repr(content)], name
+        assert content['load_from'] is None
 
 
-@pytest.mark.parametrize('name', CONFIGS)
-def test_training_and_test_read_the_sets_that_check_themselves(name):
-    cfg = read(name)
-    assert cfg.train_dataloader.dataset.type == 'mixcl.KeyedDataset'
-    images = cfg.train_dataloader.dataset.dataset
-    for dataset in (*images.get('datasets', [images]), cfg.val_dataloader.dataset, cfg.test_dataloader.dataset):
-        assert dataset.type in ('mixcl.CocoDetection', 'mixcl.VOCDetection')
-        assert dataset.pipeline[0].type == 'mixcl.LoadImage'
-
-
-@pytest.mark.parametrize('name', CONFIGS)
-def test_runs_resume_exactly_and_stop_when_asked_to(name):
-    cfg = read(name)
-    assert cfg.train_cfg.type in ('mixcl.KeyedTrainLoop', 'mixcl.KeyedIterTrainLoop')
-    assert cfg.train_dataloader.sampler.type == 'mixcl.KeyedSampler'
-    assert cfg.train_dataloader.get('batch_sampler', {}).get('type') in (None, 'mixcl.KeyedAspectRatioBatchSampler')
-    hooks = cfg.default_hooks
-    assert hooks.checkpoint.type == 'mixcl.CheckpointHook' and hooks.checkpoint.max_keep_ckpts == 2
-    assert hooks.checkpoint.get('by_epoch', True) == ('max_epochs' in cfg.train_cfg)
-    assert hooks.nonfinite == dict(type='mixcl.DetectorNonFiniteHook', policy='raise')
+def test_data_sets_that_check_themselves_and_runs_that_resume_exactly():
+    for name in CONFIGS:
+        cfg = read(name)
+        images = cfg.train_dataloader.dataset.dataset
+        for dataset in (*images.get('datasets', [images]), cfg.val_dataloader.dataset, cfg.test_dataloader.dataset):
+            assert dataset.type in ('mixcl.CocoDetection', 'mixcl.VOCDetection')
+            assert dataset.pipeline[0].type == 'mixcl.LoadImage'
+        loader, hooks = cfg.train_dataloader, cfg.default_hooks
+        assert (loader.dataset.type, loader.sampler.type) == ('mixcl.KeyedDataset', 'mixcl.KeyedSampler')
+        assert loader.get('batch_sampler', {}).get('type') in (None, 'mixcl.KeyedAspectRatioBatchSampler')
+        assert cfg.train_cfg.type in ('mixcl.KeyedTrainLoop', 'mixcl.KeyedIterTrainLoop')
+        assert hooks.checkpoint.type == 'mixcl.CheckpointHook' and hooks.checkpoint.max_keep_ckpts == 2
+        assert hooks.checkpoint.get('by_epoch', True) == ('max_epochs' in cfg.train_cfg)
+        assert hooks.nonfinite.policy == 'raise'
 
 
 @pytest.mark.parametrize('name', RESNETS)
 def test_resnets_are_pytorch_style_with_synchronised_batch_norm_and_nothing_frozen(name):
     cfg = read(name)
-    parts = [cfg.model.backbone, *([cfg.model.roi_head.shared_head] if 'c4' in name else [])]
-    for part in parts:
-        assert (
-            part.style == 'pytorch'
-            and part.norm_eval is False
-            and part.norm_cfg == dict(type='SyncBN', requires_grad=True)
-        )
+    for part in (cfg.model.backbone, *([cfg.model.roi_head.shared_head] if 'c4' in name else [])):
+        assert (part.style, part.norm_eval) == ('pytorch', False)
+        assert part.norm_cfg == dict(type='SyncBN', requires_grad=True)
     assert cfg.model.backbone.frozen_stages == -1
     preprocessor = cfg.model.data_preprocessor
     assert preprocessor.bgr_to_rgb and preprocessor.std == [58.395, 57.12, 57.375]
@@ -149,20 +141,11 @@ def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
     assert len(detector.rpn_head.rpn_conv) == 2
 
 
-@pytest.mark.parametrize('name', ['mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py', 'retinanet/retinanet_r50_fpn_1x_coco.py'])
-def test_configs_of_mmdet_can_be_read_too(name):
-    import mmdet
-
-    assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
+def test_configs_of_mmdet_can_be_read_too():
+    for name in ('mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py', 'retinanet/retinanet_r50_fpn_1x_coco.py'):
+        assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
 
 
-def test_a_misspelt_option_of_an_operator_is_refused(tmp_path):
-    from mixcl.errors import UserError
-
-    path = tmp_path / 'a.py'
-    path.write_text(
-        f"_base_ = '{FOLDER}/coco/mask-rcnn_r50-fpn_1x.py'\n"
-        'model = dict(test_cfg=dict(rcnn=dict(nms=dict(iou_treshold=0.5))))\n'
-    )
+def test_a_misspelt_option_of_an_operator_is_refused():
     with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
-        read_config(path)
+        read_config(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', {'model.test_cfg.rcnn.nms.iou_treshold': 0.5})

@@ -76,7 +76,9 @@ def test_polygons_run_lengths_and_crowds_are_read_as_pycocotools_reads_them(shap
 
 
 def test_a_class_that_the_annotations_lack_is_refused(shapes):
+    """mmdet would give the third class the second label."""
     change(shapes, lambda content: content['categories'].pop(1))
+    assert coco_set(shapes, type='mmdet.CocoDataset').cat2label == {10: 0, 30: 1}
     with pytest.raises(UserError, match=r"annotations.json lacks 1 of the 3 classes .*'rectangle'"):
         coco_set(shapes)
 
@@ -108,27 +110,14 @@ def test_no_image_left_is_refused(shapes, filter_cfg):
         coco_set(shapes, filter_cfg=filter_cfg)
 
 
-def test_mmdet_would_number_the_remaining_classes_differently(shapes):
-    """The reason for the check: the third class would get the second label."""
-    change(shapes, lambda content: content['categories'].pop(1))
-    dataset = coco_set(shapes, type='mmdet.CocoDataset')
-    assert dataset.cat2label == {10: 0, 30: 1}
-
-
-def test_a_missing_image_is_named(shapes):
+def test_what_is_missing_is_named(shapes):
+    with pytest.raises(UserError, match=r'there is no annotation file .*other.json'):
+        coco_set(shapes, ann_file='other.json')
+    with pytest.raises(UserError, match=r'6 image file\(s\)'):
+        coco_set(shapes, data_prefix=dict(img='elsewhere/'))
     (shapes / 'images/004.png').unlink()
     with pytest.raises(UserError, match=r'1 image file\(s\) that .*annotations.json names are missing.*004.png'):
         coco_set(shapes)
-
-
-def test_a_missing_folder_of_images_is_as_many_missing_images(shapes):
-    with pytest.raises(UserError, match=r'6 image file\(s\)'):
-        coco_set(shapes, data_prefix=dict(img='elsewhere/'))
-
-
-def test_a_missing_annotation_file_is_named(shapes):
-    with pytest.raises(UserError, match=r'there is no annotation file .*other.json'):
-        coco_set(shapes, ann_file='other.json')
 
 
 def test_an_unreadable_image_ends_a_test_in_a_sentence(shapes):

@@ -22,34 +22,25 @@ class Detector(nn.Module):
         self.neck = MODELS.build(dict(type='mixcl.SimpleFeaturePyramid', in_channels=8, out_channels=4))
 
 
-def constructor():
-    return OPTIM_WRAPPER_CONSTRUCTORS.build(
-        dict(
-            type='mixcl.DetectorLayerDecayConstructor',
-            optim_wrapper_cfg=dict(
-                type='OptimWrapper', optimizer=dict(type='AdamW', lr=1e-4, betas=(0.9, 0.999), weight_decay=0.1)
-            ),
-            paramwise_cfg=dict(
-                layer_decay_rate=0.7, norm_decay_mult=0.0, custom_keys={'pos_embed': dict(decay_mult=0.0)}
-            ),
-        )
+def optimizer_of(model):
+    optimizer = dict(type='AdamW', lr=1e-4, betas=(0.9, 0.999), weight_decay=0.1)
+    constructor = dict(
+        type='mixcl.DetectorLayerDecayConstructor',
+        optim_wrapper_cfg=dict(type='OptimWrapper', optimizer=optimizer),
+        paramwise_cfg=dict(layer_decay_rate=0.7, norm_decay_mult=0.0, custom_keys={'pos_embed': dict(decay_mult=0.0)}),
     )
+    return OPTIM_WRAPPER_CONSTRUCTORS.build(constructor)(model).optimizer
 
 
-def settings_by_name(model):
-    optimizer = constructor()(model).optimizer
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
+def test_rates_and_decays_of_vitdet_base():
+    model = Detector(12)
+    optimizer, names = optimizer_of(model), {id(parameter): name for name, parameter in model.named_parameters()}
     settings = {
         names[id(parameter)]: (group['lr'] / 1e-4, group['weight_decay'])
         for group in optimizer.param_groups
         for parameter in group['params']
     }
     assert settings.keys() == set(names.values())
-    return settings, optimizer
-
-
-def test_rates_and_decays_of_vitdet_base():
-    settings, optimizer = settings_by_name(Detector(12))
     expected = {
         'backbone.patch_embed.projection.weight': (0.7**13, 0.1),
         'backbone.pos_embed': (0.7**13, 0.0),
@@ -70,4 +61,4 @@ def test_a_backbone_without_depths_is_refused():
     detector = nn.Module()
     detector.backbone = nn.Linear(2, 2)
     with pytest.raises(UserError, match='which Linear does not'):
-        constructor()(detector)
+        optimizer_of(detector)

@@ -1,6 +1,7 @@
 """What is said when mmcv's operators are missing, broken or wrong."""
 
 import sys
+from types import ModuleType
 
 import mmcv.ops
 import pytest
@@ -21,6 +22,17 @@ def test_they_work_here():
 def test_no_operators(monkeypatch):
     monkeypatch.setitem(sys.modules, 'mmcv.ops', None)
     with pytest.raises(UserError, match=r'needs the compiled operators of mmcv .* run `make det`'):
+        check_requirements()
+
+
+def test_operators_that_cannot_be_loaded(monkeypatch):
+    def fail(name):
+        raise ImportError(f'_ext.so: undefined symbol: _ZNK3c105Error4whatEv, of {name}')
+
+    module = ModuleType('mmcv.ops')
+    module.__getattr__ = fail
+    monkeypatch.setitem(sys.modules, 'mmcv.ops', module)
+    with pytest.raises(UserError, match=r'cannot be loaded with torch .*undefined symbol.*another one; run `make det`'):
         check_requirements()
 
 

@@ -1,74 +1,60 @@
-"""tools/check_config.py, run as a user runs it."""
+"""tools/check_config.py."""
 
 import re
-import runpy
-import sys
 
 import pytest
-from tools.command import error_lines, run
+from tools.command import error_lines
+from tools.in_process import run_here
 
 TOOL = 'tools/check_config.py'
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
+MOCO = 'configs/mocov2/r50_in1k.py'
 
 
-def test_a_sound_config_and_what_it_changes() -> None:
-    result = run(TOOL, DIGITS, '--cfg-options', 'model.mixer.num_mix=2', 'train_cfg.max_epochs=3')
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == 'a run could start'
-    assert 'model.mixer.num_mix: 3 -> 2' in result.stdout
-    assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in result.stdout
+def test_a_sound_config_and_what_it_changes(capfd: pytest.CaptureFixture) -> None:
+    assert run_here(TOOL, DIGITS, options=['model.mixer.num_mix=2', 'train_cfg.max_epochs=3']) == 0
+    output = capfd.readouterr().out
+    assert output.splitlines()[-1] == 'a run could start'
+    assert 'model.mixer.num_mix: 3 -> 2' in output
+    assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in output
 
 
-@pytest.mark.parametrize('name', ['evaluation/finetune/any_digits', 'evaluation/linear/any_digits', 'byol/r50_in1k'])
-def test_configs_of_other_kinds(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, name: str) -> None:
-    monkeypatch.setattr(sys, 'argv', [TOOL, f'configs/{name}.py', '--no-data'])
-    runpy.run_path(TOOL, run_name='__main__')
+def test_a_config_of_another_kind(capfd: pytest.CaptureFixture) -> None:
+    assert run_here(TOOL, 'configs/byol/r50_in1k.py', '--no-data') == 0
     assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
 
 
-def test_another_base_and_several_processes() -> None:
-    result = run(
-        *(TOOL, 'configs/mixco/r18_tinyimagenet_mocov2.py', '--base', 'configs/mocov2/r18_tinyimagenet.py'),
-        *('--no-data', '--processes', 3),
-    )
-    assert result.returncode == 0, result.stderr
-    assert "+ model.mixer.type = 'Mixup'" in result.stdout
-    assert 'on each of 3 process(es)' in result.stdout
+def test_another_base_and_several_processes(capfd: pytest.CaptureFixture) -> None:
+    base = ('--base', 'configs/mocov2/r18_tinyimagenet.py')
+    command = (TOOL, 'configs/mixco/r18_tinyimagenet_mocov2.py', *base, '--no-data', '--processes', 3)
+    assert run_here(*command) == 0
+    output = capfd.readouterr().out
+    assert "+ model.mixer.type = 'Mixup'" in output
+    assert 'on each of 3 process(es)' in output
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'message'),
+    ('arguments', 'option', 'message'),
     [
-        (['configs/patchmix/vit-s16_in1k.py'], 'does not exist'),
-        ([DIGITS, '--cfg-options', 'model.backbone.arch.num_headss=4'], "did you mean 'num_heads'"),
-        ([DIGITS, '--cfg-options', 'optim_wrapper.optimizer.lr=-1'], 'lr=-1 must be a number 0 or more'),
-        ([DIGITS, '--cfg-options', "model.terms=[('view1','view3',1)]"], "unknown stream 'view3'"),
+        (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist'),
+        ([DIGITS], 'optim_wrapper.optimizer.lr=-1', 'optim_wrapper.optimizer cannot be built: ValueError: Invalid lea'),
         (
-            [DIGITS, '--cfg-options', 'model.backbone.arch.num_heads=5'],
-            'embed_dims=96, which num_heads=5 does not divide',
+            [MOCO, '--no-data', '--processes', 10**5],
+            None,
+            '(less|fewer) than the .* keys of one step',
         ),
-        ([DIGITS, '--cfg-options', 'model.mixer.patch_size=0'], 'patch_size=0 must be'),
-        (['configs/mocov2/r50_in1k.py', '--no-data', '--processes', 100_000], 'less than the .* of 100000 process'),
-        ([DIGITS, '--cfg-options', 'model.mixer.patch_size=5'], '16x16 pixels cannot be cut into patches of 5x5'),
-        ([DIGITS, '--cfg-options', 'train_dataloader.batch_size=2'], 'cannot be mixed from the 2 images'),
-        ([DIGITS, '--cfg-options', 'model.backbone.img_size=24'], r'img_size is \(24, 24\)'),
-        ([DIGITS, '--cfg-options', 'default_hooks.nonfinite.policy=skipp'], "policy must be one of .*not 'skipp'"),
-        ([DIGITS, '--cfg-options', 'optim_wrapper.optimizer.betas=3'], 'optim_wrapper cannot be built: TypeError'),
-        ([DIGITS, '--cfg-options', 'param_scheduler.0.by_epoch=False'], 'leave out convert_to_iter_based'),
-        ([DIGITS, '--cfg-options', "activation_checkpointing=['backbone.layer']"], "names 'backbone.layer', which"),
-        ([DIGITS, '--cfg-options', "custom_hooks=[dict(type='BannerHook',x=1)]"], '--cfg-options .* cannot be read'),
-        ([DIGITS, '--cfg-options', 'lr'], '--cfg-options lr cannot be read'),
-        ([DIGITS, '--processes', 0], '--processes must be at least 1'),
+        ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),
+        ([DIGITS], 'model.backbone.img_size=24', r'img_size is \(24, 24\)'),
+        ([DIGITS], 'default_hooks.nonfinite.policy=skipp', "policy must be one of .*not 'skipp'"),
+        ([DIGITS], 'param_scheduler.0.by_epoch=False', 'leave out convert_to_iter_based'),
+        ([DIGITS], "activation_checkpointing=['backbone.layer']", "names 'backbone.layer', which"),
+        ([DIGITS], "custom_hooks=[dict(type='BannerHook',x=1)]", '--cfg-options .* cannot be read'),
+        ([DIGITS, '--processes', 0], None, '--processes must be at least 1'),
     ],
 )
-def test_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, arguments: list, message: str
-) -> None:
-    monkeypatch.setattr(sys, 'argv', [TOOL, *map(str, arguments)])
-    with pytest.raises(SystemExit) as exit_:
-        runpy.run_path(TOOL, run_name='__main__')
-    output, errors = capfd.readouterr()
-    assert exit_.value.code == 2, output
+def test_one_sentence(capfd: pytest.CaptureFixture, arguments: list, option: str | None, message: str) -> None:
+    assert run_here(TOOL, *arguments, options=[option] if option else []) == 2
+    errors = capfd.readouterr().err
     (line,) = error_lines(errors)
     assert re.search(message, line), line
     assert 'Traceback' not in errors
@@ -76,6 +62,6 @@ def test_one_sentence(
 
 def test_shuffled_groups_are_those_of_one_process_only() -> None:
     """Batches of 12 in 8 groups; of several processes each is a group."""
-    small = ('--no-data', '--cfg-options', 'train_dataloader.batch_size=12')
-    assert run(TOOL, 'configs/mocov2/r50_in1k.py', *small).returncode == 2
-    assert run(TOOL, 'configs/mocov2/r50_in1k.py', '--processes', 2, *small).returncode == 0
+    small = ['train_dataloader.batch_size=12']
+    assert run_here(TOOL, MOCO, '--no-data', options=small) == 2
+    assert run_here(TOOL, MOCO, '--no-data', '--processes', 2, options=small) == 0

@@ -1,29 +1,62 @@
 """Stores what a run ran on beside its config."""
 
+import hashlib
 import json
+import os
 from pathlib import Path
+from typing import Any
 
+from mmengine.dataset import BaseDataset
 from mmengine.dist import master_only
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from torch.utils.data import Dataset
 
-from mixcl.environment import environment, fingerprint
+from mixcl.collect_env import collect_env
 from mixcl.registry import HOOKS
+
+FILES_MEASURED = 10_000
+"""Sizes of so many files, evenly spread, are added up; on network disks asking for a million takes minutes."""
 
 
 @HOOKS.register_module()
 class EnvironmentHook(Hook):
     """Writes ``environment.json`` into the work dir, and into the folder of this start's log.
 
-    It holds versions of all packages, hardware, the state of the source code, the command, and a fingerprint of the
-    training data (see :mod:`mixcl.environment`). The resolved config lies beside it, written by mmengine.
+    It holds the command, versions of all packages, the machine, the state of the source code, and a fingerprint of the
+    training data. The resolved config lies beside it, written by mmengine.
     """
 
     @master_only
     def before_train(self, runner: Runner) -> None:
         """Write it."""
-        record = dict(**environment(), seed=runner.seed, world_size=runner.world_size)
+        record = dict(**collect_env(), seed=runner.seed, world_size=runner.world_size)
         record['train_data'] = fingerprint(runner.train_dataloader.dataset)
         text = json.dumps(record, indent=1)
         for folder in (runner.work_dir, runner.log_dir):
             Path(folder, 'environment.json').write_text(text, encoding='utf-8')
+
+
+def fingerprint(dataset: Dataset) -> dict[str, Any]:
+    """What tells one state of a data set from another.
+
+    Returns:
+        The number of samples; for data sets of files also the added sizes of up to 10,000 of them, evenly spread, how
+        many these were, and a digest of the first and the last path, relative to the data set's root.
+    """
+    wrapped = getattr(dataset, 'dataset', dataset)
+    found: dict[str, Any] = dict(type=type(wrapped).__name__, samples=len(dataset))
+    if not isinstance(wrapped, BaseDataset) or not len(dataset) or 'img_path' not in wrapped.get_data_info(0):
+        return found
+    indices = range(0, len(dataset), -(-len(dataset) // FILES_MEASURED))
+    sizes = [_size(wrapped.get_data_info(index)['img_path']) for index in indices]
+    ends = [os.path.relpath(wrapped.get_data_info(index)['img_path'], wrapped.data_root or '.') for index in (0, -1)]
+    digest = hashlib.sha256('\n'.join(ends).encode()).hexdigest()[:16]
+    return found | dict(bytes=sum(sizes), files_measured=len(sizes), first_and_last_path=digest)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:  # missing, or on a remote file system
+        return 0

@@ -5,7 +5,6 @@ import gc
 import logging
 import os
 import sys
-import traceback
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from mmengine.runner import Runner
 from torch import nn
 
 from mixcl.configuration import (
+    built_from,
     check_config,
     check_data_roots,
     check_files,
@@ -29,7 +29,7 @@ from mixcl.configuration.paths import walk
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.dry_run import told_as_user_error, try_schedules, try_views
+from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.weights import (
@@ -163,20 +163,12 @@ def build_runner(cfg: Config) -> Runner:
         try_schedules(cfg)
     path = cfg.get('load_from')
     checkpoint = read_checkpoint(path) if path else None
-    try:
+    with built_from(cfg):
         runner = Runner.from_cfg(cfg)
-    except UserError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise UserError(
-            f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
-            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
-        ) from error
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.
-        with told_as_user_error('optim_wrapper'):
+        with built_from(cfg):
             runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
         try_views(cfg, runner.model.module if is_model_wrapper(runner.model) else runner.model)
     if cfg.get('resume') and not path:

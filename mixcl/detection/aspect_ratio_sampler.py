@@ -1,4 +1,4 @@
-"""Batches of images that are alike in shape, of runs that resume exactly."""
+"""Batches of either upright or wide images, for runs that resume exactly."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -11,9 +11,7 @@ from mixcl.registry import DATA_SAMPLERS
 
 @DATA_SAMPLERS.register_module()
 class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
-    """mmdet's batches of either upright or wide images, which can begin within an epoch.
-
-    Arguments as of ``mmdet.AspectRatioBatchSampler``; the sampler is a ``KeyedSampler``.
+    """``mmdet.AspectRatioBatchSampler`` around a ``KeyedSampler``, which can begin within an epoch.
 
     Attributes:
         start: how many batches to leave out, where a run continues within an epoch.
@@ -24,6 +22,6 @@ class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
         self.start = 0
 
     def __iter__(self) -> Iterator[list[SampleKey]]:
-        # A new one: what a pass that was broken off has collected would be in the batches of the next.
+        # A new one, since mmdet's keeps what it had collected when a pass was broken off.
         batches = AspectRatioBatchSampler(self.sampler, self.batch_size, self.drop_last)
         yield from islice(batches, self.start, None)

@@ -1,4 +1,4 @@
-"""Files that a config names."""
+"""Weights and annotation files that a config names and that do not exist."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,9 +17,9 @@ def check_files(cfg: Config) -> None:
     """
     for path, node in walk(dict(runner_sections(cfg))):
         if isinstance(node, Mapping) and node.get('type') == 'Pretrained' and node.get('checkpoint'):
-            _check(str(node['checkpoint']), f'{readable(path)}.checkpoint')
+            _check(node['checkpoint'], f'{readable(path)}.checkpoint')
     if cfg.get('load_from'):
-        _check(str(cfg.load_from), 'load_from')
+        _check(cfg.load_from, 'load_from')
 
 
 def check_metric_files(cfg: Config, section: str) -> None:
@@ -35,9 +35,9 @@ def check_metric_files(cfg: Config, section: str) -> None:
     for path, node in walk(cfg.get(section), (section,)):
         if isinstance(node, Mapping) and node.get('ann_file'):
             advice = 'put it there or pass --data-root DIR'
-            _check(str(node['ann_file']), f'{readable(path)}.ann_file', 'annotation file', advice)
+            _check(node['ann_file'], f'{readable(path)}.ann_file', 'annotation file', advice)
 
 
-def _check(file: str, place: str, kind: str = 'checkpoint file', advice: str = 'correct the path') -> None:
-    if '://' not in file and not Path(file).expanduser().is_file():
+def _check(file: str | Path, place: str, kind: str = 'checkpoint file', advice: str = 'correct the path') -> None:
+    if '://' not in str(file) and not Path(file).expanduser().is_file():
         raise UserError(f'there is no {kind} {file} ({place}); {advice}')

@@ -1,0 +1,45 @@
+"""Errors while the parts of a config are built, told with the place in the config."""
+
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path as FilePath
+
+from mmengine.config import Config
+
+from mixcl.configuration.paths import readable, walk
+from mixcl.errors import UserError
+
+
+@contextmanager
+def built_from(cfg: Config) -> Iterator[None]:
+    """Turn what a constructor says of its arguments into one sentence that names the dict of the config.
+
+    Raises:
+        UserError: for errors of wrong arguments; a ``UserError`` passes as it is.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, ArithmeticError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(
+            f'{place_of(error, cfg)} cannot be built: {type(error).__name__}: {" ".join(str(error).split())} '
+            f'(at "{last.line}" in {FilePath(last.filename).name}; MIXCL_TRACEBACK=1 shows more)'
+        ) from error
+
+
+def place_of(error: Exception, cfg: Config) -> str:
+    """Write where in a config the dict stands that was being built when an error was raised.
+
+    It is what the innermost call of mmengine's ``build_from_cfg`` was given that stands in the config, apart from keys
+    that builders add; ``the config`` if there is none.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == 'build_from_cfg']
+    given = [frame.f_locals.get('cfg') for frame in reversed(frames)]
+    for settings in (one for one in given if isinstance(one, Mapping)):
+        for path, node in walk(dict(cfg.items())):
+            if isinstance(node, Mapping) and 'type' in node and {key: settings.get(key) for key in node} == node:
+                return readable(path)
+    return 'the config'
