@@ -60,13 +60,8 @@ def check_model(cfg: Config, processes: int) -> None:
     if processes > 1 and isinstance(model.target, ShuffledEMA):
         model.target.groups = 1  # each process is a group then
     try_views(cfg, model)
-    for name, queue in model.memory.items():
-        keys = processes * batch_size * model.recipe.views.get(queue.fed_by, 0)
-        if keys > queue.size:
-            raise UserError(
-                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step of {processes} '
-                'process(es); raise it or lower train_dataloader.batch_size'
-            )
+    for queue in model.memory.values():
+        queue.check(processes * batch_size * model.recipe.crops(queue.fed_by))
 
 
 def _plain_wrapper(optim_wrapper: dict) -> dict:

@@ -1,8 +1,7 @@
-"""What cannot work together, said in a sentence, and mostly when a model is built."""
+"""Checks of a learner's settings, most of them while it is built; each failure is one sentence for the user."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mmengine.dist import get_world_size
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -31,19 +30,19 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
     """The queues of ``model.memory``.
 
     Raises:
-        UserError: for settings that a queue does not have, or a name that negatives would understand otherwise.
+        UserError: for unknown or missing settings, or the name of a stream.
     """
     for name, settings in memory.items():
         if set(settings) != {'size', 'channels', 'fed_by'}:
             raise UserError(f'model.memory.{name} must give size, channels and fed_by, not {", ".join(settings)}')
         if name in ('own', *streams):
-            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; call it otherwise')
+            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; choose another name')
         check_names(f'model.memory.{name}.fed_by', [settings['fed_by']], streams)
     return {name: Queue(**settings) for name, settings in memory.items()}
 
 
 def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective, memory: Mapping[str, Queue]) -> None:
-    """Raise UserError if vectors that are compared would have different lengths. Unknown widths pass."""
+    """Raise UserError if vectors that are compared would have different lengths. Unknown lengths pass."""
     projected = neck.get('out_channels')
     predicted = projected if predictor is None else predictor.get('out_channels')
     widths = {'model.neck.out_channels': projected, 'model.predictor.out_channels': predicted}
@@ -59,21 +58,10 @@ def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective,
 
 
 def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> None:
-    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects them."""
+    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects."""
     for value in features.values():
         if in_channels is not None and value.shape[1] != in_channels:
             raise UserError(
                 f'the backbone gives features of {value.shape[1]} channels, but model.neck.in_channels={in_channels}; '
                 'set it to what the backbone gives'
-            )
-
-
-def check_queues(memory: Mapping[str, Queue], crops: Mapping[str, int], batch_size: int) -> None:
-    """Raise UserError if the keys of one step do not fit into a queue; ``crops`` are rows per image of the views."""
-    for name, queue in memory.items():
-        keys = get_world_size() * batch_size * crops.get(queue.fed_by, 0)
-        if keys > queue.size:
-            raise UserError(
-                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step; raise it or lower '
-                'train_dataloader.batch_size'
             )

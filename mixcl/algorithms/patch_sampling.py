@@ -1,4 +1,4 @@
-"""The engine on two views of which the backbone sees sampled patches (APS)."""
+"""Contrastive learning on two views of which the encoders see sampled patches only (APS)."""
 
 import inspect
 from dataclasses import replace
@@ -21,7 +21,7 @@ class PatchSamplingLearner(ContrastiveLearner):
     The patches come in ``data_samples[i].tokens``, int64 (2 views, n), from ``SampledPatchPair`` through
     ``ChunkedPretrainLoop``. Mixed streams keep all their patches, and so does :meth:`extract_features`.
 
-    Arguments as of :class:`ContrastiveLearner`; two views of one crop each, and a backbone that takes patch indices
+    Same arguments as :class:`ContrastiveLearner`; two views of one crop each, and a backbone that takes patch indices
     (``ContrastiveViT``).
 
     Raises:
@@ -41,7 +41,7 @@ class PatchSamplingLearner(ContrastiveLearner):
             raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
 
     def check_grid(self, grid: tuple[int, int]) -> None:
-        """Raise UserError if the backbone does not divide images into (rows, columns) of patches as the sampler did."""
+        """Raise UserError if the backbone's grid of patches (rows, columns) is not that of the sampler."""
         own = tuple(self.backbone.patch_resolution)
         if tuple(grid) != own:
             raise UserError(
@@ -57,7 +57,7 @@ class PatchSamplingLearner(ContrastiveLearner):
         return streams
 
     def _tokens(self, data_samples: list | None) -> Tensor:
-        """(2 views, B, n)"""
+        """(2 views, B, n) int64 indices of the sampled patches."""
         if not data_samples or 'tokens' not in data_samples[0] or data_samples[0].tokens.dim() != 2:
             raise UserError(
                 'PatchSamplingLearner found no patches of one chunk in its samples; make the views with '
