@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.losses import Objective, Queue
@@ -65,3 +65,25 @@ def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> N
                 f'the backbone gives features of {value.shape[1]} channels, but model.neck.in_channels={in_channels}; '
                 'set it to what the backbone gives'
             )
+
+
+def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
+    """Raise UserError if the backbone is a vision transformer to which the crops (C, h, w) do not fit.
+
+    It would silently drop pixels at the border, or resize its position embedding.
+    """
+    patch_size, image_size = getattr(backbone, 'patch_size', None), getattr(backbone, 'img_size', None)
+    if patch_size is None or image_size is None:
+        return
+    for crop in crops:
+        height, width = crop.shape[-2:]
+        if height % patch_size or width % patch_size:
+            raise UserError(
+                f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
+                'model.backbone; make the size of the crops a multiple of patch_size'
+            )
+    if tuple(crops[0].shape[-2:]) != tuple(image_size):
+        raise UserError(
+            f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
+            f'model.backbone.img_size is {tuple(image_size)}; make them agree'
+        )

@@ -8,7 +8,14 @@ from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.algorithms.checks import build_memory, check_features, check_joint, check_names, check_widths
+from mixcl.algorithms.checks import (
+    build_memory,
+    check_features,
+    check_joint,
+    check_names,
+    check_patches,
+    check_widths,
+)
 from mixcl.algorithms.step_outputs import StepObserver, StepOutputs
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
@@ -137,28 +144,10 @@ class ContrastiveLearner(BaseModel):
         """
         processes = get_world_size() if processes is None else processes
         self.recipe.check(crops, batch_size, self.query_names | self.key_names)
-        self._check_patches(crops)
+        check_patches(self.backbone, crops)
         self.target.check_batch(batch_size, processes)
         for queue in self.memory.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
-
-    def _check_patches(self, crops: list[Tensor]) -> None:
-        """A vision transformer would silently drop pixels at the border, or resize its position embedding."""
-        patch_size, image_size = getattr(self.backbone, 'patch_size', None), getattr(self.backbone, 'img_size', None)
-        if patch_size is None or image_size is None:
-            return
-        for crop in crops:
-            height, width = crop.shape[-2:]
-            if height % patch_size or width % patch_size:
-                raise UserError(
-                    f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
-                    'model.backbone; make the size of the crops a multiple of patch_size'
-                )
-        if tuple(crops[0].shape[-2:]) != tuple(image_size):
-            raise UserError(
-                f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
-                f'model.backbone.img_size is {tuple(image_size)}; make them agree'
-            )
 
     def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
         """Set the key of the step, which decides its random numbers, and the share of the run that is over."""
@@ -237,14 +226,14 @@ class ContrastiveLearner(BaseModel):
         for term in self.terms:
             target = term.soft_target(compositions[term.query], compositions[term.key], starts[term.key])
             context = NegativesContext(
-                queries[term.query],
-                compositions[term.query],
-                keys[term.key],
-                target,
-                keys,
-                compositions,
-                starts,
-                generator(*self._key, term.name),
+                queries=queries[term.query],
+                composition=compositions[term.query],
+                keys=keys[term.key],
+                target=target,
+                prepared=keys,
+                compositions=compositions,
+                starts=starts,
+                generator=generator(*self._key, term.name),
             )
             negatives = [source(context) for source in self.sources[term.name]]
             rows = self.objective(context.queries, context.keys, target, negatives, **term.options)
