@@ -42,7 +42,7 @@ class RunStopped(BaseException):
 def reported_to_user(
     afterwards: str = 'the same command with --resume continues from the last checkpoint',
 ) -> Iterator[None]:
-    """End a command-line tool: on a :class:`UserError` with one sentence and status 2, on a :class:`RunStopped` with 85.
+    """End a command-line tool: a :class:`UserError` with one sentence and status 2, a :class:`RunStopped` with 85.
 
     Ctrl-C without a run to save exits with 130. The status of a stopped run is also written to the file
     ``MIXCL_STATUS_FILE``, for launchers that do not return the status of their processes. With ``MIXCL_TRACEBACK=1`` in

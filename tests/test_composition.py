@@ -43,19 +43,6 @@ def test_merged_sums_shares_of_one_image_and_frees_the_entry():
     torch.testing.assert_close(merged.weights, torch.tensor([[0.5, 0.5, 0.0]]))
 
 
-def test_freed_entries_of_two_rows_do_not_match_each_other():
-    a = Composition(torch.tensor([[0, 0]]), torch.tensor([[0.5, 0.5]]))
-    b = Composition(torch.tensor([[1, 1]]), torch.tensor([[0.5, 0.5]]))
-    assert a.overlap(b).tolist() == [[0.0]]
-    assert not a.target(b).valid.any()
-
-
-def test_start_offsets_the_columns():
-    views = Composition.identity(2, start=4)
-    dense = views.target(views, start=4).dense(6)
-    assert dense[:, 4:].tolist() == [[1, 0], [0, 1]] and dense[:, :4].sum() == 0
-
-
 def test_crops_stacked_as_one_stream_share_the_target():
     views, crops = Composition.identity(3), Composition.cat([Composition.identity(3)] * 2)
     assert crops.reach == 2

@@ -14,12 +14,9 @@ def test_the_teacher_temperature_rises_linearly_and_stays() -> None:
         objective.begin_step(progress)
         found.append(objective.teacher_temperature)
     assert found == pytest.approx([0.04, 0.0475, 0.055, 0.07, 0.07, 0.07])
-
-
-def test_without_a_warm_up_the_temperature_is_constant() -> None:
-    objective = DINODistillation(4, warmup=0.0)
-    objective.begin_step(0.0)
-    assert objective.teacher_temperature == 0.07
+    constant = DINODistillation(4, warmup=0.0)
+    constant.begin_step(0.0)
+    assert constant.teacher_temperature == 0.07
 
 
 def test_the_centre_is_a_moving_average_of_the_raw_outputs_of_the_named_streams() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mixcl.composition import Composition
 from mixcl.errors import UserError
-from mixcl.mixers.patchmix import PatchMix, mix_patches, patch_groups, patchmix_composition
+from mixcl.mixers.patchmix import PatchMix, patch_groups, patchmix_composition
 
 
 def groups_to_sources(permutation: list[int], num_mix: int, batch: int) -> list[list[int]]:
@@ -117,12 +117,6 @@ def test_groups_are_complementary_and_leftovers_stay():
     assert patch_groups(torch.randperm(49), 2).bincount().tolist() == [25, 24]
 
 
-def test_one_group_map_for_all_images_of_a_batch():
-    images = torch.arange(4.0)[:, None, None, None].expand(4, 3, 8, 8)
-    mixed, _ = PatchMix(2, 2)(images)
-    assert torch.equal((mixed - mixed[:1]) % 4, images.expand_as(mixed))
-
-
 def test_plan_draws_the_number_and_the_decision_once():
     mixer = PatchMix(num_mix=(2, 4), patch_size=2, probability=0.5)
     drawn = [mixer.plan(8).num_mix for _ in range(400)]
@@ -131,18 +125,6 @@ def test_plan_draws_the_number_and_the_decision_once():
     images = torch.randn(8, 3, 8, 8)
     plan = PatchMix((2, 4), 2).plan(8)
     assert {mixer.place(images, plan)[1].sources.shape[1] for _ in range(5)} == {plan.num_mix}
-
-
-def test_mixing_none_leaves_the_images():
-    images = torch.randn(3, 3, 8, 8)
-    mixed, composition = PatchMix(1, 4)(images)
-    assert torch.equal(mixed, images) and composition.sources.tolist() == [[0], [1], [2]]
-
-
-def test_permuting_the_images_of_a_batch_rolls_with_them():
-    """Rolling the batch by one rolls the mixtures by one: no image is special."""
-    images, groups = torch.randn(5, 3, 8, 8), torch.randint(0, 3, (4, 4))
-    assert torch.equal(mix_patches(images.roll(1, 0), groups, 2), mix_patches(images, groups, 2).roll(1, 0))
 
 
 @pytest.mark.parametrize(

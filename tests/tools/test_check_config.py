@@ -48,7 +48,7 @@ def test_another_base_and_several_processes() -> None:
             'embed_dims=96, which num_heads=5 does not divide',
         ),
         ([DIGITS, '--cfg-options', 'model.mixer.patch_size=0'], 'patch_size=0 must be'),
-        (['configs/mocov2/r50_in1k.py', '--no-data', '--processes', 100_000], 'less than the .* of 100000 process'),
+        (['configs/mocov2/r50_in1k.py', '--no-data', '--processes', 100_000], 'fewer than the .* keys of one step'),
         ([DIGITS, '--cfg-options', 'model.mixer.patch_size=5'], '16x16 pixels cannot be cut into patches of 5x5'),
         ([DIGITS, '--cfg-options', 'train_dataloader.batch_size=2'], 'cannot be mixed from the 2 images'),
         ([DIGITS, '--cfg-options', 'model.backbone.img_size=24'], r'img_size is \(24, 24\)'),
