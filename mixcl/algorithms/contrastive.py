@@ -60,7 +60,7 @@ class ContrastiveLearner(BaseModel):
         observers: called with the :class:`~mixcl.algorithms.step_outputs.StepOutputs` of every step.
 
     Raises:
-        UserError: if the tables do not fit together.
+        UserError: for anything in the tables that does not fit together.
     """
 
     def __init__(

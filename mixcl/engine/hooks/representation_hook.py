@@ -78,7 +78,7 @@ def measures(outputs: StepOutputs) -> dict[str, Tensor]:
     # Of unit vectors; shares sum to 1: sum_t Y_t |q - k_t|^2 = 2 - 2 q . sum_t Y_t k_t.
     distances = 2 - 2 * (queries * target.expect(keys)).sum(dim=1)
     return dict(
-        alignment=target.mean(distances),
+        alignment=distances.where(target.valid, 0).sum() / target.valid.sum(),
         query_uniformity=uniformity(queries[:ROWS]),
         key_uniformity=uniformity(keys[:ROWS]),
         effective_rank=effective_rank(outputs.features[:ROWS]),

@@ -24,7 +24,7 @@ def chance_level(
         return None
     constant = [Negatives(_constant(vectors), keep) for vectors, keep in negatives]
     rows = objective.forward(_constant(queries), _constant(keys), target, constant, **options)
-    return target.mean(rows)
+    return mean_of_valid(rows, target)
 
 
 def similarity_gap(objective: Objective, queries: Tensor, keys: Tensor, target: SoftTarget) -> Tensor | None:
@@ -33,8 +33,13 @@ def similarity_gap(objective: Objective, queries: Tensor, keys: Tensor, target: 
         return None
     similarities = queries @ keys.T
     others = ~target.support(keys.shape[0]) & target.valid[:, None]
-    positive = target.mean(target.pick(similarities))
+    positive = mean_of_valid(target.pick(similarities), target)
     return positive - (similarities * others).sum() / others.sum().clamp_min(1)
+
+
+def mean_of_valid(rows: Tensor, target: SoftTarget) -> Tensor:
+    """The mean over the rows whose target is valid."""
+    return torch.where(target.valid, rows, torch.zeros_like(rows)).sum() / target.valid.sum().clamp_min(1)
 
 
 def _constant(vectors: Tensor) -> Tensor:
@@ -76,6 +81,6 @@ class ObjectiveProbe:
         gap = similarity_gap(objective, queries, keys, target)
         if chance is not None:
             self.readings['chance_level'] = chance
-            self.readings['chance_ratio'] = target.mean(rows.detach()) / chance
+            self.readings['chance_ratio'] = mean_of_valid(rows.detach(), target) / chance
         if gap is not None:
             self.readings['similarity_gap'] = gap
