@@ -56,11 +56,11 @@ class Composition:
     @classmethod
     def cat(cls, parts: Sequence['Composition']) -> 'Composition':
         """Stack streams row-wise, for example the local crops of a batch. All parts list the same number of images."""
-        reaches = [part.reach for part in parts]
+        reaches = [part.reach for part in parts if part.reach is not None]
         return cls(
             torch.cat([part.sources for part in parts]),
             torch.cat([part.weights for part in parts]),
-            None if None in reaches else sum(reaches),
+            sum(reaches) if len(reaches) == len(parts) else None,
         )
 
     @property

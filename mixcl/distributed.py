@@ -1,5 +1,7 @@
 """Tensors that are spread over the processes: gathering rows, and parts of sharded parameters."""
 
+from typing import Any
+
 import torch
 from mmengine.dist import get_rank, get_world_size
 from torch import Tensor
@@ -56,12 +58,12 @@ def _gathered(rows: Tensor) -> Tensor:
 
 class _GatherWithGradient(torch.autograd.Function):
     @staticmethod
-    def forward(context, rows: Tensor) -> Tensor:
+    def forward(context: Any, rows: Tensor) -> Tensor:
         context.num_rows = len(rows)
         return _gathered(rows)
 
     @staticmethod
-    def backward(context, gradient: Tensor) -> Tensor:
+    def backward(context: Any, gradient: Tensor) -> Tensor:
         gradient = gradient.contiguous().clone()
         all_reduce(gradient)
         start = first_row(context.num_rows)

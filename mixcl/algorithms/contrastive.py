@@ -1,6 +1,7 @@
 """The engine: turns streams and a table of terms into named losses."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from mmengine.dist import get_rank, get_world_size
@@ -90,13 +91,14 @@ class ContrastiveLearner(BaseModel):
         )
         self.objective: Objective = LOSSES.build(objective)
         self.terms = parse_terms(terms, self.recipe.names, self.objective)
-        self.memory = nn.ModuleDict(build_memory(memory or {}, self.recipe.names))
+        self.queues = build_memory(memory or {}, self.recipe.names)
+        self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
         self.query_names = {term.query for term in self.terms}
         self.key_names = self._key_names()
         check_names('model.objective', self.key_names, self.recipe.names)
         check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, self.objective, self.memory)
+        check_widths(neck, predictor, self.objective, self.queues)
         self.joint = joint
         self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
@@ -108,24 +110,24 @@ class ContrastiveLearner(BaseModel):
 
     def _sources(self, term: Term) -> list[NegativesSource]:
         """The negatives of a row: queues, rows of streams, or sources built from configs."""
-        sources = []
+        sources: list[NegativesSource] = []
         for item in term.negatives:
             name = term.query if item == 'own' else item
             if isinstance(name, dict):
                 sources.append(NEGATIVES.build(name))
-            elif name in self.memory:
-                sources.append(self.memory[name])
+            elif name in self.queues:
+                sources.append(self.queues[name])
             elif name in self.recipe.names:
                 sources.append(Rows(name))
             else:
-                known = ', '.join(['own', *self.memory, *self.recipe.names])
+                known = ', '.join(['own', *self.queues, *self.recipe.names])
                 raise UserError(f'negatives of {term.name} name {name!r}, but there are {known}')
         return sources
 
     def _key_names(self) -> set[str]:
         names = {term.key for term in self.terms}
         names |= {stream for sources in self.sources.values() for source in sources for stream in source.streams}
-        names |= {queue.fed_by for queue in self.memory.values()}
+        names |= {queue.fed_by for queue in self.queues.values()}
         return names | set(getattr(self.objective, 'centred_by', ()))
 
     def init_weights(self) -> None:
@@ -146,7 +148,7 @@ class ContrastiveLearner(BaseModel):
         self.recipe.check(crops, batch_size, self.query_names | self.key_names)
         check_patches(self.backbone, crops)
         self.target.check_batch(batch_size, processes)
-        for queue in self.memory.values():
+        for queue in self.queues.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
     def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
@@ -167,7 +169,7 @@ class ContrastiveLearner(BaseModel):
     # ----- one step -----
 
     def forward(
-        self, inputs: list[Tensor] | Tensor, data_samples: list | None = None, mode: str = 'tensor'
+        self, inputs: Any, data_samples: list | None = None, mode: str = 'tensor'
     ) -> dict[str, Tensor] | Tensor:
         """Called by mmengine: mode 'loss' takes the list of view batches, 'tensor' one batch of images."""
         if mode == 'loss':
@@ -241,7 +243,7 @@ class ContrastiveLearner(BaseModel):
         return losses
 
     def _remember(self, raw_keys: dict[str, Tensor]) -> None:
-        for queue in self.memory.values():
+        for queue in self.queues.values():
             queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
         self.objective.observe(raw_keys)
 

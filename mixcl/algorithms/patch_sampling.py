@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,7 +29,7 @@ class PatchSamplingLearner(ContrastiveLearner):
         UserError: for other views or another backbone.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if list(self.recipe.views.values()) != [1, 1] or self.recipe.swap_views:
             raise UserError(

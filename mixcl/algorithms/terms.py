@@ -60,7 +60,7 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     """
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise UserError(f'model.terms must be a list of rows (query stream, key stream, weight), not {rows!r}')
-    terms = []
+    terms: list[Term] = []
     for position, row in enumerate(rows):
         term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
         for stream in (term.query, term.key):

@@ -1,6 +1,7 @@
 """A vision transformer set up as the contrastive papers set it up."""
 
 import math
+from typing import Any
 
 import torch
 from mmpretrain.models import VisionTransformer
@@ -33,7 +34,7 @@ class ContrastiveViT(VisionTransformer):
             visible in the weights.
     """
 
-    def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs) -> None:
+    def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
         self.fixed_position = fixed_position

@@ -3,6 +3,7 @@
 import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -185,7 +186,7 @@ class EpochwiseEMA(EMA):
         return super().momentum_at(math.floor(progress * epochs + 1e-9) / epochs, epochs)
 
 
-def follow_if(taken: Tensor, own: list[Tensor], online: list[Tensor], share: float) -> None:
+def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
     """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
     for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
         target.lerp_(source, (share * taken).to(target.dtype))

@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 
 
@@ -50,10 +49,10 @@ class Objective(nn.Module, ABC):
     def key_start(self, num_rows: int) -> int:
         """The index among the prepared keys at which this process's ``num_rows`` keys start."""
 
-    def check_options(self, **options: float) -> None:
+    def check_options(self, *args: Any, **kwargs: Any) -> None:
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""
 
-    def check_row(self, has_negatives: bool, **options) -> None:
+    def check_row(self, has_negatives: bool, **options: Any) -> None:
         """Raise :class:`~mixcl.errors.UserError` if a row of the table of terms cannot have these options.
 
         Args:
@@ -71,7 +70,13 @@ class Objective(nn.Module, ABC):
         """Take the raw keys of a step after its losses, for objectives that keep statistics of them."""
 
     @abstractmethod
-    def forward(
-        self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = (), **options
-    ) -> Tensor:
-        """(R,) the loss of every row; the caller averages over the rows whose target is valid."""
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The losses (R,) of query rows; the caller averages over the rows whose target is valid.
+
+        Args of subclasses:
+            queries: (R, D), prepared.
+            keys: (G, D), prepared.
+            target: a :class:`~mixcl.composition.SoftTarget` of the queries over the keys.
+            negatives: a sequence of :class:`Negatives`, empty by default.
+            **options: the keywords of ``options``.
+        """

@@ -1,6 +1,7 @@
 """Soft-target InfoNCE over keys and extra negatives."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -91,7 +92,7 @@ class InfoNCE(Objective):
         if among is not None and among not in NORMALISERS:
             raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')
 
-    def check_row(self, has_negatives: bool, **options) -> None:
+    def check_row(self, has_negatives: bool, **options: Any) -> None:
         super().check_row(has_negatives, **options)
         among = options.get('among', self.among)
         if among != 'batch' and not has_negatives:

@@ -75,6 +75,9 @@ class Queue(nn.Module, NegativesSource):
         fed_by: key stream that fills it.
     """
 
+    vectors: Tensor
+    position: Tensor
+
     def __init__(self, size: int, channels: int, fed_by: str) -> None:
         super().__init__()
         if size < 1 or channels < 1:

@@ -57,7 +57,8 @@ class PatchMix(Mixer):
     def place(
         self, images: Tensor, plan: PatchMixPlan, generator: torch.Generator | None = None
     ) -> tuple[Tensor, Composition]:
-        rows, columns = self._grid(*images.shape[-2:], plan.num_mix)
+        height, width = images.shape[-2:]
+        rows, columns = self._grid(height, width, plan.num_mix)
         permutation = torch.randperm(rows * columns, generator=generator)
         groups = patch_groups(permutation, plan.num_mix).view(rows, columns).to(images.device, non_blocking=True)
         mixed = mix_patches(images, groups, self.patch_size)

@@ -8,6 +8,7 @@ import argparse
 import statistics
 import time
 from functools import partial
+from typing import Any
 
 import torch
 from mmengine.registry import DefaultScope
@@ -58,7 +59,7 @@ def step(model: PatchSamplingLearner, optimizer: Optimizer, views: list[Tensor],
     optimizer.zero_grad()
 
 
-def seconds(*arguments: object) -> float:
+def seconds(*arguments: Any) -> float:
     """Duration of one step."""
     start = time.perf_counter()
     step(*arguments)
@@ -67,7 +68,7 @@ def seconds(*arguments: object) -> float:
     return time.perf_counter() - start
 
 
-def activation_bytes(model: PatchSamplingLearner, *arguments: object) -> int:
+def activation_bytes(model: PatchSamplingLearner, *arguments: Any) -> int:
     """Memory of one step beyond weights, optimiser state and images."""
     return activation_memory.activation_bytes(model, partial(step, model, *arguments))
 
