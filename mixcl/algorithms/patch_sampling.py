@@ -42,7 +42,7 @@ class PatchSamplingLearner(ContrastiveLearner):
             raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
 
     def check_grid(self, grid: tuple[int, int]) -> None:
-        """Raise UserError if the backbone's grid of patches (rows, columns) is not that of the sampler."""
+        """Raise UserError if the backbone does not divide images into (rows, columns) of patches as the sampler did."""
         own = tuple(self.backbone.patch_resolution)
         if tuple(grid) != own:
             raise UserError(

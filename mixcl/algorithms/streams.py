@@ -92,6 +92,14 @@ class StreamRecipe:
         """Rows per image of a stream."""
         return self.views[self.source.get(name, name)]
 
+    def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
+        """Raise UserError if the named streams cannot be made from batches of such crops (C, h, w)."""
+        by_view = self._by_view(crops)
+        for name, view in self.source.items():
+            if name in names:
+                for crop in by_view[view]:
+                    self.mixer.check(batch_size, *crop.shape[-2:])
+
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
         """The named streams of one step.
 
@@ -121,14 +129,6 @@ class StreamRecipe:
             return by_view
         first, second = list(by_view)[:2]
         return by_view | {first: by_view[second], second: by_view[first]}
-
-    def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
-        """Raise UserError if the named streams cannot be made from batches of such crops (C, h, w)."""
-        by_view = self._by_view(crops)
-        for name, view in self.source.items():
-            if name in names:
-                for crop in by_view[view]:
-                    self.mixer.check(batch_size, *crop.shape[-2:])
 
     def _by_view(self, crops: list[Tensor]) -> dict[str, list[Tensor]]:
         if len(crops) != sum(self.views.values()):
