@@ -171,19 +171,19 @@ def page(found: dict[str, list[dict]], args: argparse.Namespace) -> str:
 {command}
 ```
 
-wrote this page; runs that are complete are not repeated. The configs are in `configs/digits_table/`: one small ViT, the
-views of the digits, batches of 128, AdamW. Each method inherits its plain host (in bold) and changes only mixer,
-streams, terms and negatives.
+wrote this page; it repeats nothing that is done. The configs lie under `configs/digits_table/`: one small ViT, the
+views of the digits, batches of 128, AdamW; each method inherits its plain host (in bold) and changes the table of terms
+alone.
 
 {args.epochs} epoch(s) in {precision}, {args.seeds} seed(s): mean ± standard deviation over the seeds, in percent.
-kNN (k = 10) and linear probe use the frozen online encoder and the 360 test images, so one image is 0.3 points. "To
-host" is the difference to the host with the same seed, in points. APS has configs of its own and is compared with
-MoCo v3. All methods have the same epochs but not the same cost: "passes" are encoder passes per image and step, with +
-without gradient. (APS drops three quarters of the patches and makes four steps per batch; local crops of DINO are a
-quarter as large.)
+kNN (k = 10) and linear probe are those of the frozen online encoder on the 360 test images, so that one image is 0.3
+points. "To host" is the difference to the host with the same seed, in points. APS, whose configs are its own, is
+compared with MoCo v3. Epochs are equal, costs are not: "passes" are encoder passes per image and step, with gradient +
+without (APS drops three quarters of the patches of each and makes four steps of a batch; local crops of DINO are a
+quarter as large).
 
 Digits are easy for raw pixels, and {args.epochs} epoch(s) are few: this compares what methods learn in the same short
-time, not their final accuracy.
+time, not what they reach.
 
 | method | kNN | to host | linear | to host | passes | steps |
 |---|---|---|---|---|---|---|

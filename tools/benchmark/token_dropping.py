@@ -1,7 +1,8 @@
 """Time and activation memory of an APS training step that keeps a quarter of the patches, and all of them.
 
 ``python tools/benchmark/token_dropping.py`` prints a table. A step is two views of a batch through backbone, heads and
-loss, the backward pass, and AdamW. Memory is what :mod:`mixcl.apis.activation_memory` measures.
+loss, the backward pass, and AdamW. Memory is that of tensors saved for the backward pass; on a GPU
+the peak above what was allocated before the step.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from mixcl.algorithms import PatchSamplingLearner
-from mixcl.apis import activation_memory
+from mixcl.apis.activation_memory import activation_bytes as bytes_beside_weights
 from mixcl.registry import MODELS
 
 ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
@@ -70,7 +71,7 @@ def seconds(*arguments: Any) -> float:
 
 def activation_bytes(model: PatchSamplingLearner, *arguments: Any) -> int:
     """Memory of one step beyond weights, optimiser state and images."""
-    return activation_memory.activation_bytes(model, partial(step, model, *arguments))
+    return bytes_beside_weights(model, partial(step, model, *arguments))
 
 
 def measure(name: str, batch_size: int, repeats: int) -> None:
