@@ -50,13 +50,8 @@ def test_full_precision_under_autocast() -> None:
 
 @pytest.mark.parametrize(
     ('argument', 'value'),
-    [('student_temperature', 0), ('warmup_temperature', -0.1), ('warmup', 1.5), ('centre_momentum', -0.1)],
+    [('student_temperature', 0), ('warmup_temperature', -0.1), ('warmup', 1.5), ('centred_by', ())],
 )
 def test_out_of_range_is_refused(argument: str, value: float) -> None:
-    with pytest.raises(UserError, match=f'DINODistillation: {argument} must .* not {value}'):
+    with pytest.raises(UserError, match=f'DINODistillation: {argument} must '):
         DINODistillation(4, **{argument: value})
-
-
-def test_a_centre_without_a_stream_is_refused() -> None:
-    with pytest.raises(UserError, match='centred_by must name key streams'):
-        DINODistillation(4, centred_by=())
