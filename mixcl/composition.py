@@ -25,7 +25,7 @@ class Composition:
             owner. An image that is listed belongs to the row, whatever its share.
         weights: (R, K) float, shares; every row sums to 1. An image listed twice counts once with the summed share.
         reach: in how many rows one image may occur, at most. ``None`` lets :meth:`target` count it, which costs
-            a synchronisation with the GPU; mixers know it and say it.
+            a synchronisation with the GPU; the mixers of mixcl know the number and set it.
     """
 
     sources: Tensor
@@ -49,18 +49,18 @@ class Composition:
 
     @classmethod
     def identity(cls, n: int, start: int = 0, device: torch.device | str | None = None) -> 'Composition':
-        """n plain views: row i is image ``start + i`` with share 1."""
+        """The composition of n plain views: row i is image ``start + i`` with share 1."""
         sources = torch.arange(start, start + n, device=device)[:, None]
         return cls(sources, torch.ones(n, 1, device=device), reach=1)
 
     @classmethod
     def cat(cls, parts: Sequence['Composition']) -> 'Composition':
         """Stack streams row-wise, for example the local crops of a batch. All parts list the same number of images."""
-        reaches = [part.reach for part in parts]
+        reaches = [part.reach for part in parts if part.reach is not None]
         return cls(
             torch.cat([part.sources for part in parts]),
             torch.cat([part.weights for part in parts]),
-            None if None in reaches else sum(reaches),
+            sum(reaches) if len(reaches) == len(parts) else None,
         )
 
     @property
@@ -81,11 +81,11 @@ class Composition:
         return Composition(self.sources, torch.full_like(self.weights, 1 / self.weights.shape[1]), self.reach)
 
     def shifted(self, start: int) -> 'Composition':
-        """The same rows, with ``start`` added to every image id: from local to global ids."""
+        """The same rows with ``start`` added to every image id, which turns local ids into global ones."""
         return Composition(self.sources + start, self.weights, self.reach)
 
     def merged(self) -> 'Composition':
-        """Each image listed once per row, with its summed share; freed entries get source ``ABSENT`` and share 0."""
+        """The same rows, each image listed once with its summed share; freed entries: source ``ABSENT``, share 0."""
         same = self.sources[:, :, None] == self.sources[:, None, :]  # (R, K, K)
         total = (same * self.weights[:, None, :]).sum(dim=2)
         first = ~same.tril(diagonal=-1).any(dim=2)
@@ -99,7 +99,7 @@ class Composition:
         ``overlap[i, j] = sum over images s of min(own share of s in row i, other's share of s in row j)``
 
         Returns:
-            (len(self), len(other)) float. For looking at and for tests; training uses :meth:`target`.
+            (len(self), len(other)) float. For inspection and tests; training uses :meth:`target`.
         """
         a, b = self.merged(), other.merged()
         hit = _same_source(a.sources[:, :, None, None], b.sources[None, None])  # (Ra, Ka, Rb, Kb)
@@ -118,7 +118,7 @@ class Composition:
             start: column of the first of them among the gathered keys (``rank * len(keys)``).
 
         Returns:
-            A :class:`SoftTarget` whose rows sum to 1; a row that shares nothing with any key is not ``valid``.
+            A :class:`SoftTarget` whose rows sum to 1, except rows that share nothing with any key (not ``valid``).
         """
         a, b = self.merged(), keys.merged()
         ids, order = b.sources.flatten().sort(stable=True)
@@ -171,6 +171,11 @@ class SoftTarget:
     def valid(self) -> Tensor:
         """(R,) bool: rows that share something with some key. Others take no part in a loss."""
         return self.weights.sum(dim=1) > 0
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean of (R,) values over the valid rows; 0 if there are none."""
+        valid = self.valid
+        return torch.where(valid, values, torch.zeros_like(values)).sum() / valid.sum().clamp_min(1)
 
     def dense(self, num_keys: int) -> Tensor:
         """(R, num_keys) float: the target as a matrix over the gathered keys."""

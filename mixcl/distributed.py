@@ -1,4 +1,6 @@
-"""Gathering what is spread over processes."""
+"""Tensors that are spread over the processes: gathering rows, and parts of sharded parameters."""
+
+from typing import Any
 
 import torch
 from mmengine.dist import get_rank, get_world_size
@@ -7,21 +9,19 @@ from torch.distributed import all_gather, all_reduce
 from torch.distributed.tensor import DTensor, Replicate
 
 
-def gather_rows(rows: Tensor, gradient: str = 'global') -> Tensor:
+def gather_rows(rows: Tensor) -> Tensor:
     """The rows of all processes in rank order, (world size * n, ...); this process's start at ``rank * n``.
 
-    Every process must hand in the same number of rows.
+    Where ``rows`` carry a gradient, the gradient of the sum of all processes' losses flows back. After the averaging of
+    DistributedDataParallel it is that of one process with the whole batch.
 
     Args:
-        rows: (n, ...) of this process.
-        gradient: what flows back where ``rows`` carry a gradient. 'global': the gradient of the sum of all processes'
-            losses, so that after the averaging of DistributedDataParallel the result is that of one process with the
-            whole batch. 'slice': only that of this process's loss, as SimCLR codes in circulation have it.
+        rows: (n, ...) of this process; n must be the same in every process.
     """
     if get_world_size() == 1:
         return rows
     if torch.is_grad_enabled() and rows.requires_grad:
-        return _GatherWithGradient.apply(rows, gradient == 'global')
+        return _GatherWithGradient.apply(rows)
     return _gathered(rows)
 
 
@@ -31,17 +31,17 @@ def first_row(num_rows: int) -> int:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor that may be spread over the processes (FSDP), complete in each; all processes must ask together."""
+    """The complete tensor, where it may be sharded over the processes (FSDP). All processes must call this together."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def local_part(tensor: Tensor) -> Tensor:
-    """This process's part of a tensor that may be spread over the processes, without a copy."""
+    """This process's part of a tensor that may be sharded over the processes, without a copy."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def replicated(tensor: Tensor) -> Tensor:
-    """The same, in the form that can still be combined with tensors that are spread over the processes."""
+    """The same values, replicated on all processes; sharded tensors can still be combined with the result."""
     return (
         tensor.redistribute(placements=[Replicate()] * tensor.device_mesh.ndim)
         if isinstance(tensor, DTensor)
@@ -58,14 +58,13 @@ def _gathered(rows: Tensor) -> Tensor:
 
 class _GatherWithGradient(torch.autograd.Function):
     @staticmethod
-    def forward(context, rows: Tensor, reduce: bool) -> Tensor:
-        context.num_rows, context.reduce = len(rows), reduce
+    def forward(context: Any, rows: Tensor) -> Tensor:
+        context.num_rows = len(rows)
         return _gathered(rows)
 
     @staticmethod
-    def backward(context, gradient: Tensor) -> tuple[Tensor, None]:
-        if context.reduce:
-            gradient = gradient.contiguous().clone()
-            all_reduce(gradient)
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        gradient = gradient.contiguous().clone()
+        all_reduce(gradient)
         start = first_row(context.num_rows)
-        return gradient[start : start + context.num_rows], None
+        return gradient[start : start + context.num_rows]

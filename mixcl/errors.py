@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATIENCE = 10.0
-"""Seconds for which the other processes let the first one tell what all of them met."""
+"""Seconds for which the other processes wait so that the first one can report the error."""
 
 
 class UserError(ValueError):
@@ -20,17 +20,18 @@ class UserError(ValueError):
     """
 
     of_one_process = False
-    """Whether one process of a distributed run meets it alone; otherwise all meet the same and the first tells."""
+    """Whether only one process of a distributed run meets the error; if all meet it, the first one reports it."""
 
     def __init__(self, message: str) -> None:
-        # torch raises an error of a data worker again with the worker's traceback in front of the sentence.
+        # torch re-raises an error of a data worker with the worker's traceback before the sentence.
         super().__init__(message.rpartition('UserError: ')[2].strip())
 
 
 class RunStopped(BaseException):
-    """A run that ended before its last step because it was asked to, with everything saved.
+    """A run that was asked to stop before its last step, and has saved everything.
 
-    The message says why and where it stands. Like KeyboardInterrupt, it is no error that anyone on the way may handle.
+    The message says why, and at which step. Like KeyboardInterrupt it is no ``Exception``, so handlers of errors do not
+    catch it.
     """
 
     exit_status = 85
@@ -41,14 +42,14 @@ class RunStopped(BaseException):
 def reported_to_user(
     afterwards: str = 'the same command with --resume continues from the last checkpoint',
 ) -> Iterator[None]:
-    """End a command-line tool: a :class:`UserError` as one sentence and status 2, a :class:`RunStopped` with 85.
+    """End a command-line tool: a :class:`UserError` with one sentence and status 2, a :class:`RunStopped` with 85.
 
-    Ctrl-C where there is no run to save exits with 130. The status of a stopped run is also written to a file named by
-    ``MIXCL_STATUS_FILE``, for launchers that do not pass on the status of their processes. With ``MIXCL_TRACEBACK=1``
-    in the environment errors are raised instead, for those who write their own parts.
+    Ctrl-C without a run to save exits with 130. The status of a stopped run is also written to the file
+    ``MIXCL_STATUS_FILE``, for launchers that do not return the status of their processes. With ``MIXCL_TRACEBACK=1`` in
+    the environment errors are raised with their traceback, for people who write their own parts.
 
     Args:
-        afterwards: what is to be done after Ctrl-C.
+        afterwards: what the user can do after Ctrl-C.
     """
     try:
         yield
@@ -59,12 +60,12 @@ def reported_to_user(
         if error.of_one_process or _first_process():
             print(f'error: {error}', file=sys.stderr)
         else:
-            # torchrun kills all processes when one has failed, also the one that is about to say why.
+            # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             time.sleep(PATIENCE)
         sys.exit(2)
     except RunStopped as stop:
-        # A launcher that sees the first process end may tell the others to.
+        # When the first process has ended, a launcher may send this signal to the others.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if _first_process():
             print(stop, file=sys.stderr)

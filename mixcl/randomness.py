@@ -14,7 +14,7 @@ import torch
 
 
 def seed_of(*key: int | str) -> int:
-    """Digest a key to a seed in [0, 2**63).
+    """The seed of a key, in [0, 2**63).
 
     The digest is fixed (BLAKE2b), unlike Python's ``hash``, which is salted per process.
 
@@ -29,12 +29,12 @@ def seed_of(*key: int | str) -> int:
 
 
 def generator(*key: int | str) -> torch.Generator:
-    """A CPU generator that starts from the key."""
+    """A CPU generator seeded from the key."""
     return torch.Generator().manual_seed(seed_of(*key))
 
 
 def seed_global_generators(*key: int | str) -> None:
-    """Start the global generators of python, numpy, torch and CUDA from the key.
+    """Seed the global generators of python, numpy, torch and CUDA from the key.
 
     Third-party code (transforms, drop path) draws from these generators. Calling this at the start of every training
     step and of every view makes such draws functions of the key as well.
@@ -43,14 +43,14 @@ def seed_global_generators(*key: int | str) -> None:
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
     torch.default_generator.manual_seed(seed)
-    # torch.manual_seed would do both, but costs 40 microseconds where CUDA is not in use, several times per image.
+    # torch.manual_seed seeds both, but takes 40 microseconds where CUDA is not in use, several times per image.
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(seed)
 
 
 @contextmanager
 def undisturbed_generators() -> Iterator[None]:
-    """Put the global generators of python, numpy and torch's CPU back to where they were."""
+    """Restore the global generators of python, numpy and torch's CPU afterwards."""
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield

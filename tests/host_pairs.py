@@ -31,8 +31,6 @@ WHOLE = {
 }
 """Models whose two processes equal one that has the whole batch."""
 
-SLICED = {'SimCLR, slice': hosts.simclr()}
-SLICED['SimCLR, slice']['objective'] = SLICED['SimCLR, slice']['objective'] | dict(gradient='slice')
 LOCAL = {'MixCo on MoCo v2': hosts.moco_v2(EVEN)}
 """A model whose rows see the keys of their own process only."""
 
@@ -57,7 +55,7 @@ FOUR = {
 OWN_KEYS = {*LOCAL, *(name for name in GRID if name.startswith('moco_v2 '))}
 """Models whose mixtures see the keys of their own process only."""
 
-EVERY = WHOLE | SLICED | LOCAL | GRID | FOUR
+EVERY = WHOLE | LOCAL | GRID | FOUR
 
 
 def build(name: str) -> ContrastiveLearner:
@@ -79,7 +77,7 @@ def samples(learner: ContrastiveLearner, rank: int) -> list[DataSample] | None:
 
 def everything(rank: int) -> dict[str, dict]:
     """What one process of the pair finds, by name."""
-    return {name: step(name, rank) for name in WHOLE | SLICED | LOCAL}
+    return {name: step(name, rank) for name in WHOLE | LOCAL}
 
 
 def grid(rank: int) -> dict[str, dict]:

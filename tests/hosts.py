@@ -164,7 +164,6 @@ def aps(**parts: object) -> dict:
 HOSTS = dict(moco_v1=moco_v1, moco_v2=moco_v2, moco_v3=moco_v3, simclr=simclr, byol=byol, simsiam=simsiam, dino=dino)
 
 MIXERS = dict(
-    identity=dict(type='Identity'),
     patchmix=dict(type='PatchMix', num_mix=3, patch_size=2),
     mixup=dict(type='Mixup', pairing='halves', share=dict(type='Uniform')),
     cutmix=dict(type='CutMix', pairing='derangement', per_sample=False),

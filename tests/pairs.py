@@ -88,7 +88,7 @@ def everything(rank: int) -> dict:
         norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
         low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
         gathered=gather_rows(own_rows(rank)),
-        gathered_gradients={kind: gathered_gradient(rank, kind) for kind in ('global', 'slice')},
+        gathered_gradient=gathered_gradient(rank),
         learners={name: learner_step(name, rank) for name in LEARNERS},
         batches=hashed_batches(),
         same_view=hashed_views(synthetic()[SampleKey(SEED, 2, 4)]['inputs']),
@@ -139,10 +139,10 @@ def factors(rank: int) -> Tensor:
     return torch.randn(8, 3, generator=torch.Generator().manual_seed(rank))
 
 
-def gathered_gradient(rank: int, kind: str) -> Tensor:
+def gathered_gradient(rank: int) -> Tensor:
     """(4, 3), what flows back to a process's rows."""
     rows = own_rows(rank).requires_grad_()
-    (gather_rows(rows, kind) * factors(rank)).sum().backward()
+    (gather_rows(rows) * factors(rank)).sum().backward()
     return rows.grad
 
 

@@ -1,6 +1,4 @@
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -9,18 +7,9 @@ import torch
 from mixcl.randomness import generator, seed_global_generators, seed_of
 
 
-def test_the_digest_is_fixed():
-    """Numbers that another process, machine or Python gives as well."""
-    assert seed_of(7, 0, 'mix1') == seed_of(np.int64(7), 0, 'mix1')
-    program = "from mixcl.randomness import seed_of; print(seed_of(7, 0, 'mix1'))"
-    for salt in ('1', '2'):
-        result = subprocess.run(
-            [sys.executable, '-c', program],
-            env={'PYTHONHASHSEED': salt, 'PYTHONPATH': ':'.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
-        assert int(result.stdout) == seed_of(7, 0, 'mix1'), result.stderr
+def test_the_digest_is_fixed() -> None:
+    """Another number would change the random draws of every run."""
+    assert seed_of(7, 0, 'mix1') == seed_of(np.int64(7), 0, 'mix1') == 7517582858257530333
 
 
 def test_every_part_of_a_key_counts():

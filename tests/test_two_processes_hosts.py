@@ -9,7 +9,6 @@ import torch
 from host_pairs import BATCH, LOCAL, SEED, STEP, WHOLE
 from one_process import one_process
 from pairs import RANKS
-from torch import Tensor
 from torch.nn import functional
 
 from mixcl.randomness import generator
@@ -63,31 +62,3 @@ def test_keys_are_encoded_in_the_shuffled_blocks(pair: list[dict], name: str) ->
             keys[block] = functional.normalize(learner.target.neck(learner.target.backbone(images[block])[-1]), dim=1)
     for found in pair:
         close(found[name]['memory']['memory.queue.vectors'][: 2 * BATCH], keys)
-
-
-def sliced_gradients() -> dict[str, Tensor]:
-    """SimCLR's gradients when a process takes the other one's keys as constants: NT-Xent written out."""
-    learner = host_pairs.build('SimCLR')
-    views = [torch.cat([host_pairs.crops(learner, rank)[view] for rank in RANKS]) for view in range(2)]
-    z1, z2 = (functional.normalize(learner.neck(learner.backbone(view)[-1]), dim=1) for view in views)
-    losses = []
-    for rank in RANKS:
-        own = torch.arange(2 * BATCH) // BATCH == rank
-        k1, k2 = (torch.where(own[:, None], z, z.detach()) for z in (z1, z2))
-        for queries, positives, others in ((z1, k2, k1), (z2, k1, k2)):
-            same = queries @ others.T / 0.5
-            same = same.masked_fill(torch.eye(2 * BATCH, dtype=torch.bool), -torch.inf)
-            logits = torch.cat([queries @ positives.T / 0.5, same], dim=1)
-            rows = functional.cross_entropy(logits, torch.arange(2 * BATCH), reduction='none')
-            losses.append(0.5 * rows[own].mean())
-    (sum(losses) / len(RANKS)).backward()
-    return {key: p.grad for key, p in learner.named_parameters() if p.requires_grad}
-
-
-def test_sliced_gradients_leave_out_what_other_processes_want_of_our_keys(pair: list[dict]) -> None:
-    sliced, whole = sliced_gradients(), one_process('SimCLR')['gradients']
-    for found in pair:
-        close(found['SimCLR, slice']['gradients'], sliced)
-        close(found['SimCLR, slice']['losses'], found['SimCLR']['losses'])
-    flat, flat_whole = (torch.cat([value.flatten() for value in table.values()]) for table in (sliced, whole))
-    assert (flat - flat_whole).norm() > 0.05 * flat_whole.norm()

@@ -20,7 +20,6 @@ from mixcl.configuration import (
     schedule_notes,
 )
 from mixcl.configuration.difference import base_of, difference
-from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
 from mixcl.engine.runners.launch import read_config
@@ -53,19 +52,7 @@ def check_model(cfg: Config, processes: int) -> None:
             build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))
     if cfg.get('activation_checkpointing') is not None:
         checkpoint_activations(model, cfg.activation_checkpointing)
-    batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
-    if batch_size is None or not hasattr(model, 'recipe'):
-        return
-    if processes > 1 and isinstance(model.target, ShuffledEMA):
-        model.target.groups = 1  # each process is a group then
-    try_views(cfg, model)
-    for name, queue in model.memory.items():
-        keys = processes * batch_size * model.recipe.views.get(queue.fed_by, 0)
-        if keys > queue.size:
-            raise UserError(
-                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step of {processes} '
-                'process(es); raise it or lower train_dataloader.batch_size'
-            )
+    try_views(cfg, model, processes)
 
 
 def _plain_wrapper(optim_wrapper: dict) -> dict:

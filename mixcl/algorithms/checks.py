@@ -1,9 +1,8 @@
-"""What cannot work together, said in a sentence, and mostly when a model is built."""
+"""Checks of a learner's settings, most of them while it is built; each failure is one sentence for the user."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mmengine.dist import get_world_size
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.losses import Objective, Queue
@@ -31,19 +30,19 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
     """The queues of ``model.memory``.
 
     Raises:
-        UserError: for settings that a queue does not have, or a name that negatives would understand otherwise.
+        UserError: for unknown or missing settings, or the name of a stream.
     """
     for name, settings in memory.items():
         if set(settings) != {'size', 'channels', 'fed_by'}:
             raise UserError(f'model.memory.{name} must give size, channels and fed_by, not {", ".join(settings)}')
         if name in ('own', *streams):
-            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; call it otherwise')
+            raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; choose another name')
         check_names(f'model.memory.{name}.fed_by', [settings['fed_by']], streams)
     return {name: Queue(**settings) for name, settings in memory.items()}
 
 
 def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective, memory: Mapping[str, Queue]) -> None:
-    """Raise UserError if vectors that are compared would have different lengths. Unknown widths pass."""
+    """Raise UserError if vectors that are compared would have different lengths. Unknown lengths pass."""
     projected = neck.get('out_channels')
     predicted = projected if predictor is None else predictor.get('out_channels')
     widths = {'model.neck.out_channels': projected, 'model.predictor.out_channels': predicted}
@@ -59,7 +58,7 @@ def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective,
 
 
 def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> None:
-    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects them."""
+    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects."""
     for value in features.values():
         if in_channels is not None and value.shape[1] != in_channels:
             raise UserError(
@@ -68,12 +67,23 @@ def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> N
             )
 
 
-def check_queues(memory: Mapping[str, Queue], crops: Mapping[str, int], batch_size: int) -> None:
-    """Raise UserError if the keys of one step do not fit into a queue; ``crops`` are rows per image of the views."""
-    for name, queue in memory.items():
-        keys = get_world_size() * batch_size * crops.get(queue.fed_by, 0)
-        if keys > queue.size:
+def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
+    """Raise UserError if the backbone is a vision transformer to which the crops (C, h, w) do not fit.
+
+    It would silently drop pixels at the border, or resize its position embedding.
+    """
+    patch_size, image_size = getattr(backbone, 'patch_size', None), getattr(backbone, 'img_size', None)
+    if patch_size is None or image_size is None:
+        return
+    for crop in crops:
+        height, width = crop.shape[-2:]
+        if height % patch_size or width % patch_size:
             raise UserError(
-                f'model.memory.{name}.size={queue.size} is less than the {keys} keys of one step; raise it or lower '
-                'train_dataloader.batch_size'
+                f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
+                'model.backbone; make the size of the crops a multiple of patch_size'
             )
+    if tuple(crops[0].shape[-2:]) != tuple(image_size):
+        raise UserError(
+            f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
+            f'model.backbone.img_size is {tuple(image_size)}; make them agree'
+        )

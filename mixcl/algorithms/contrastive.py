@@ -1,14 +1,22 @@
 """The engine: turns streams and a table of terms into named losses."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from mmengine.dist import get_rank
+from mmengine.dist import get_rank, get_world_size
 from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.algorithms.checks import build_memory, check_features, check_joint, check_names, check_queues, check_widths
+from mixcl.algorithms.checks import (
+    build_memory,
+    check_features,
+    check_joint,
+    check_names,
+    check_patches,
+    check_widths,
+)
 from mixcl.algorithms.step_outputs import StepObserver, StepOutputs
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
@@ -42,7 +50,7 @@ class ContrastiveLearner(BaseModel):
         mixer: config of the mixer, or None where nothing is mixed.
         streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
-        shared_plan: whether all mixed streams of a step share the mixer's plan, or have one each.
+        shared_plan: whether all mixed streams of a step share the mixer's plan; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
         joint: groups of streams that share a forward pass and its batch-norm statistics, for example
             ``[('view1', 'mix1')]``; every other stream has its own.
@@ -83,13 +91,14 @@ class ContrastiveLearner(BaseModel):
         )
         self.objective: Objective = LOSSES.build(objective)
         self.terms = parse_terms(terms, self.recipe.names, self.objective)
-        self.memory = nn.ModuleDict(build_memory(memory or {}, self.recipe.names))
+        self.queues = build_memory(memory or {}, self.recipe.names)
+        self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
         self.query_names = {term.query for term in self.terms}
         self.key_names = self._key_names()
         check_names('model.objective', self.key_names, self.recipe.names)
         check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, self.objective, self.memory)
+        check_widths(neck, predictor, self.objective, self.queues)
         self.joint = joint
         self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
@@ -100,25 +109,25 @@ class ContrastiveLearner(BaseModel):
         self.observers: list[StepObserver] = []
 
     def _sources(self, term: Term) -> list[NegativesSource]:
-        """The negatives of a row: a queue, the rows of a stream, or a kind of its own."""
-        sources = []
+        """The negatives of a row: queues, rows of streams, or sources built from configs."""
+        sources: list[NegativesSource] = []
         for item in term.negatives:
             name = term.query if item == 'own' else item
             if isinstance(name, dict):
                 sources.append(NEGATIVES.build(name))
-            elif name in self.memory:
-                sources.append(self.memory[name])
+            elif name in self.queues:
+                sources.append(self.queues[name])
             elif name in self.recipe.names:
                 sources.append(Rows(name))
             else:
-                known = ', '.join(['own', *self.memory, *self.recipe.names])
+                known = ', '.join(['own', *self.queues, *self.recipe.names])
                 raise UserError(f'negatives of {term.name} name {name!r}, but there are {known}')
         return sources
 
     def _key_names(self) -> set[str]:
         names = {term.key for term in self.terms}
         names |= {stream for sources in self.sources.values() for source in sources for stream in source.streams}
-        names |= {queue.fed_by for queue in self.memory.values()}
+        names |= {queue.fed_by for queue in self.queues.values()}
         return names | set(getattr(self.objective, 'centred_by', ()))
 
     def init_weights(self) -> None:
@@ -127,38 +136,28 @@ class ContrastiveLearner(BaseModel):
 
     # ----- what the train loop calls -----
 
-    def check_batch(self, crops: list[Tensor], batch_size: int) -> None:
-        """Raise UserError if batches of ``batch_size`` images with crops of these shapes (C, h, w) cannot be used."""
-        self.recipe.check(crops, batch_size, self.query_names | self.key_names)
-        self._check_patches(crops)
-        self.target.check_batch(batch_size)
-        check_queues(self.memory, self.recipe.views, batch_size)
+    def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
+        """Raise UserError if batches of such images cannot be used.
 
-    def _check_patches(self, crops: list[Tensor]) -> None:
-        """A vision transformer would drop what is left over at the border, or resize its positions, without a word."""
-        patch_size, image_size = getattr(self.backbone, 'patch_size', None), getattr(self.backbone, 'img_size', None)
-        if patch_size is None or image_size is None:
-            return
-        for crop in crops:
-            height, width = crop.shape[-2:]
-            if height % patch_size or width % patch_size:
-                raise UserError(
-                    f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
-                    'model.backbone; make the size of the crops a multiple of patch_size'
-                )
-        if tuple(crops[0].shape[-2:]) != tuple(image_size):
-            raise UserError(
-                f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
-                f'model.backbone.img_size is {tuple(image_size)}; make them agree'
-            )
+        Args:
+            crops: of one image, (C, h, w) each.
+            batch_size: number of images per process.
+            processes: number of processes that train; by default those of this run.
+        """
+        processes = get_world_size() if processes is None else processes
+        self.recipe.check(crops, batch_size, self.query_names | self.key_names)
+        check_patches(self.backbone, crops)
+        self.target.check_batch(batch_size, processes)
+        for queue in self.queues.values():
+            queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
     def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
-        """Say which step this is and which share of the run is over; its mixing is a function of the key."""
+        """Set the key of the step, which decides its random numbers, and the share of the run that is over."""
         self._key = key
         self.objective.begin_step(progress)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
-        """Let the target encoder follow after an optimiser step; returns values for the log.
+        """Update the target encoder after an optimiser step; returns values for the log.
 
         Args:
             progress: share of the run that is over, in (0, 1].
@@ -170,9 +169,9 @@ class ContrastiveLearner(BaseModel):
     # ----- one step -----
 
     def forward(
-        self, inputs: list[Tensor] | Tensor, data_samples: list | None = None, mode: str = 'tensor'
+        self, inputs: Any, data_samples: list | None = None, mode: str = 'tensor'
     ) -> dict[str, Tensor] | Tensor:
-        """mmengine's entry: mode 'loss' takes the list of view batches, 'tensor' one batch of images."""
+        """Called by mmengine: mode 'loss' takes the list of view batches, 'tensor' one batch of images."""
         if mode == 'loss':
             return self.loss(inputs, data_samples)
         if mode == 'tensor':
@@ -229,27 +228,27 @@ class ContrastiveLearner(BaseModel):
         for term in self.terms:
             target = term.soft_target(compositions[term.query], compositions[term.key], starts[term.key])
             context = NegativesContext(
-                queries[term.query],
-                compositions[term.query],
-                keys[term.key],
-                target,
-                keys,
-                compositions,
-                starts,
-                generator(*self._key, term.name),
+                queries=queries[term.query],
+                composition=compositions[term.query],
+                keys=keys[term.key],
+                target=target,
+                prepared=keys,
+                compositions=compositions,
+                starts=starts,
+                generator=generator(*self._key, term.name),
             )
             negatives = [source(context) for source in self.sources[term.name]]
             rows = self.objective(context.queries, context.keys, target, negatives, **term.options)
-            losses[term.name] = term.weight * _mean_over(rows, target.valid)
+            losses[term.name] = term.weight * target.mean(rows)
         return losses
 
     def _remember(self, raw_keys: dict[str, Tensor]) -> None:
-        for queue in self.memory.values():
+        for queue in self.queues.values():
             queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
         self.objective.observe(raw_keys)
 
     def _inputs(self, streams: dict[str, Stream]) -> Inputs:
-        # In the order of the recipe, which all processes share.
+        # The order of the recipe is the same in all processes.
         ordered = {name: streams[name] for name in self.recipe.names if name in streams}
         return Inputs(
             images={name: stream.images for name, stream in ordered.items()},
@@ -284,14 +283,10 @@ class ContrastiveLearner(BaseModel):
 
 
 def feature_std(features: Tensor) -> Tensor:
-    """Spread of L2-normalised features (R, C) over a batch, scaled by sqrt(C): about 1 if spread out, 0 if collapsed.
+    """Spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if spread out, 0 if collapsed.
 
-    Taken before the head, whose batch normalisation would hide a collapse.
+    SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
     """
     with torch.no_grad():
         directions = functional.normalize(features.detach().float(), dim=1)
         return directions.std(dim=0, unbiased=False).mean() * features.shape[1] ** 0.5
-
-
-def _mean_over(rows: Tensor, valid: Tensor) -> Tensor:
-    return torch.where(valid, rows, torch.zeros_like(rows)).sum() / valid.sum().clamp_min(1)

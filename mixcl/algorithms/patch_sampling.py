@@ -1,7 +1,8 @@
-"""The engine on two views of which the backbone sees sampled patches (APS)."""
+"""Contrastive learning on two views of which the encoders see sampled patches only (APS)."""
 
 import inspect
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,14 +22,14 @@ class PatchSamplingLearner(ContrastiveLearner):
     The patches come in ``data_samples[i].tokens``, int64 (2 views, n), from ``SampledPatchPair`` through
     ``ChunkedPretrainLoop``. Mixed streams keep all their patches, and so does :meth:`extract_features`.
 
-    Arguments as of :class:`ContrastiveLearner`; two views of one crop each, and a backbone that takes patch indices
+    Same arguments as :class:`ContrastiveLearner`; two views of one crop each, and a backbone that takes patch indices
     (``ContrastiveViT``).
 
     Raises:
         UserError: for other views or another backbone.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if list(self.recipe.views.values()) != [1, 1] or self.recipe.swap_views:
             raise UserError(
@@ -57,7 +58,7 @@ class PatchSamplingLearner(ContrastiveLearner):
         return streams
 
     def _tokens(self, data_samples: list | None) -> Tensor:
-        """(2 views, B, n)"""
+        """(2 views, B, n) int64 indices of the sampled patches."""
         if not data_samples or 'tokens' not in data_samples[0] or data_samples[0].tokens.dim() != 2:
             raise UserError(
                 'PatchSamplingLearner found no patches of one chunk in its samples; make the views with '

@@ -13,7 +13,7 @@ from mixcl.randomness import generator
 
 
 class StepKey(NamedTuple):
-    """What the randomness of one training step on one process is a function of."""
+    """The key of all random numbers of one training step on one process."""
 
     seed: int
     step: int
@@ -22,7 +22,7 @@ class StepKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Stream:
-    """Rows of images and what each counts as.
+    """Images, and what each of them counts as.
 
     Attributes:
         images: (R, 3, H, W) float, normalised.
@@ -41,9 +41,10 @@ class StreamRecipe:
     Args:
         views: number of crops by view name, in the order of the loader, for example
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
-        mixed: by name of a mixed stream ``dict(mix=<view>)``: the view whose crops are mixed, each on its own.
-        mixer: mixes them; may be None where no stream is mixed.
-        shared_plan: one plan per step for all mixed streams (SDMP, PatchMix), or one for each (MixCo, DACL).
+        mixed: mixed streams by name, ``dict(mix=<view>)`` each: the view whose crops are mixed, one by one.
+        mixer: the mixer; None where no stream is mixed.
+        shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
+            (MixCo, DACL).
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
 
     Raises:
@@ -84,15 +85,23 @@ class StreamRecipe:
 
     @property
     def names(self) -> list[str]:
-        """All streams that a term may use."""
+        """The names of all streams."""
         return [*self.views, *self.source]
 
     def crops(self, name: str) -> int:
         """Rows per image of a stream."""
         return self.views[self.source.get(name, name)]
 
+    def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
+        """Raise UserError if the named streams cannot be made from batches of such crops (C, h, w)."""
+        by_view = self._by_view(crops)
+        for name, view in self.source.items():
+            if name in names:
+                for crop in by_view[view]:
+                    self.mixer.check(batch_size, *crop.shape[-2:])
+
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
-        """Make the named streams of one step.
+        """The named streams of one step.
 
         Args:
             crops: (B, 3, h, w) each, all crops of view 1, then all of view 2, and so on.
@@ -120,14 +129,6 @@ class StreamRecipe:
             return by_view
         first, second = list(by_view)[:2]
         return by_view | {first: by_view[second], second: by_view[first]}
-
-    def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
-        """Raise UserError if batches of such crops (C, h, w) cannot be turned into the named streams."""
-        by_view = self._by_view(crops)
-        for name, view in self.source.items():
-            if name in names:
-                for crop in by_view[view]:
-                    self.mixer.check(batch_size, *crop.shape[-2:])
 
     def _by_view(self, crops: list[Tensor]) -> dict[str, list[Tensor]]:
         if len(crops) != sum(self.views.values()):

@@ -18,8 +18,8 @@ class Term:
         key: name of the stream that they are pulled to.
         weight: factor of this term in the total loss.
         options: keywords for the objective in this row, for example ``dict(smoothing=0.1)``.
-        target: rule for the target: 'overlap' of the compositions; 'owner', the row's owner alone; 'even', equal
-            shares of all images that the row lists.
+        target: rule for the target: 'overlap' of the compositions; 'owner', each row counts as its owner alone; 'even',
+            as all images that it lists, in equal shares.
         negatives: names or configs of its extra negatives.
     """
 
@@ -44,7 +44,7 @@ class Term:
 TARGETS: dict[str, Callable[[Composition], Composition]] = dict(
     overlap=lambda composition: composition, owner=Composition.owned, even=Composition.even
 )
-"""What both streams are taken to count as, by the value of a row's option ``target``."""
+"""What the rows of both streams count as, by the value of the option ``target``."""
 
 
 def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Objective) -> list[Term]:
@@ -53,14 +53,14 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     Args:
         rows: tuples ``(query, key, weight)`` or ``(query, key, weight, dict of options)``.
         streams: names that may be used.
-        objective: knows which options a row may carry and their ranges.
+        objective: decides which options a row may have, and their ranges.
 
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
     """
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise UserError(f'model.terms must be a list of rows (query stream, key stream, weight), not {rows!r}')
-    terms = []
+    terms: list[Term] = []
     for position, row in enumerate(rows):
         term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
         for stream in (term.query, term.key):
@@ -101,7 +101,7 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
                 f'{", ".join((*objective.options, "target", "negatives"))}'
             )
     if not (math.isfinite(term.weight) and term.weight > 0):
-        raise UserError(f'{place} has weight {term.weight!r}; a weight is above 0, and a row can be deleted')
+        raise UserError(f'{place} has weight {term.weight!r}; it must be above 0 (delete a row to leave it out)')
     if not isinstance(term.negatives, (list, tuple)):
         raise UserError(f"{place}: negatives must be a list such as ['own'], not {term.negatives!r}")
     if term.target not in TARGETS:

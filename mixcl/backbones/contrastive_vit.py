@@ -1,6 +1,7 @@
 """A vision transformer set up as the contrastive papers set it up."""
 
 import math
+from typing import Any
 
 import torch
 from mmpretrain.models import VisionTransformer
@@ -20,9 +21,9 @@ class ContrastiveViT(VisionTransformer):
     nearly zero. Parameter names are VisionTransformer's, so its weights load there. The output is a tuple with the
     class token (B, C) of the last block after the final layer norm.
 
-    It can be told which patches to keep: the others are dropped before the first block, which saves their cost (APS).
-    The class token has a position of its own, learned with ``pos_embed`` or, with ``fixed_position``, zero. (APS has
-    none, which is the same function: a learned one only adds to the class token.)
+    ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). The
+    position of the class token is learned with ``pos_embed``, or zero with ``fixed_position``. (APS has none, which is
+    the same function: a learned one only adds to the class token.)
 
     Args:
         fixed_position: use the fixed 2-D sin-cos position embedding (MoCo v3, SDMP) instead of a learned one
@@ -33,7 +34,7 @@ class ContrastiveViT(VisionTransformer):
             visible in the weights.
     """
 
-    def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs) -> None:
+    def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
         self.fixed_position = fixed_position
@@ -68,7 +69,7 @@ class ContrastiveViT(VisionTransformer):
             A tuple of one output per ``out_indices``, with tokens that of the last block alone.
 
         Raises:
-            UserError: if ``out_type`` is a map, which dropped patches leave holes in.
+            UserError: if ``out_type`` is a map, in which dropped patches would leave holes.
         """
         if tokens is None:
             return super().forward(images)

@@ -1,5 +1,7 @@
 """Vision transformers of timm, with one vector per image."""
 
+from typing import Any
+
 from mmpretrain.models import TIMMBackbone
 
 from mixcl.registry import MODELS
@@ -17,6 +19,6 @@ class TIMMViT(TIMMBackbone):
             go to timm, for example ``dynamic_img_size=True`` for local crops.
     """
 
-    def __init__(self, *, pool: str = 'token', **kwargs) -> None:
+    def __init__(self, *, pool: str = 'token', **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.timm_model.reset_classifier(0, pool)

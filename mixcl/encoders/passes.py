@@ -18,7 +18,7 @@ class Inputs:
     Attributes:
         images: (R, 3, H, W) by stream name.
         tokens: (R, n) indices of the patches to keep, for streams that keep some only.
-        joint: groups of streams that share a forward pass and its batch-norm statistics; others are on their own.
+        joint: groups of streams that share a forward pass and its batch-norm statistics; the others have their own.
         key: (seed, step) of the step, for encoders that draw random numbers which all processes share.
     """
 
@@ -28,12 +28,12 @@ class Inputs:
     key: tuple[int, int] = (0, 0)
 
     def only(self, names: Iterable[str]) -> 'Inputs':
-        """The same for some of the streams, in the same order."""
+        """The same inputs for some of the streams only, in the same order."""
         wanted = set(names)
         return replace(self, images={name: batch for name, batch in self.images.items() if name in wanted})
 
     def groups(self) -> list[list[str]]:
-        """Which streams go through an encoder together."""
+        """The streams, grouped by shared forward passes."""
         joint = [[name for name in self.images if name in group] for group in self.joint]
         together = {name for group in joint for name in group}
         return [group for group in joint if group] + [[name] for name in self.images if name not in together]
@@ -42,8 +42,8 @@ class Inputs:
 def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
     """Encode every stream once: (R, C) features by stream name; maps (R, C, h, w) are averaged over space.
 
-    A backbone with batch normalisation takes the groups of the inputs, because the rows of a forward pass share
-    statistics there. Another one takes all streams of one shape as one batch, which is the same function and faster.
+    A backbone with batch normalisation encodes group by group, because the rows of a forward pass share statistics.
+    Any other backbone takes all streams of one shape as one batch, which is the same function and faster.
     """
     groups = inputs.groups() if has_batch_norm(backbone) else [list(inputs.images)]
     features = {}

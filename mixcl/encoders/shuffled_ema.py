@@ -1,4 +1,4 @@
-"""The key encoder of MoCo v1 and v2, whose batch statistics must not give the answer away."""
+"""The key encoder of MoCo v1 and v2, whose batch statistics must not reveal which key belongs to a query."""
 
 import torch
 from mmengine.dist import get_rank, get_world_size
@@ -16,15 +16,15 @@ from mixcl.registry import TARGET_ENCODERS
 class ShuffledEMA(EMA):
     """EMA with shuffled batch normalisation ("Momentum Contrast", 2020, Sec. 3.3).
 
-    The backbone's batch-norm layers see one process's rows at a time. Keys are encoded on other processes than their
-    queries: images are gathered, permuted by a draw that all processes share, encoded, and put back. On one process
-    permuting alone changes nothing, so there the permuted batch is encoded in ``groups`` parts with statistics of
-    their own.
+    The backbone's batch-norm layers see the rows of one process at a time. So keys are encoded on other processes than
+    their queries: images are gathered, permuted by a draw that all processes share, encoded, and put back in order. On
+    one process a permutation alone changes nothing; there the permuted batch is encoded in ``groups`` parts, each with
+    its own statistics.
 
     Args:
         backbone, neck: the online encoder.
-        groups: number of parts on one process, of at least two images each; the batch must be a multiple of it.
-        **kwargs: of :class:`EMA`; MoCo keeps the momentum at .999.
+        groups: number of parts on one process; must divide the batch into parts of at least two images.
+        **kwargs: arguments of :class:`EMA`; MoCo keeps the momentum at .999.
     """
 
     def __init__(self, backbone: nn.Module, neck: nn.Module, groups: int = 8, **kwargs: float) -> None:
@@ -39,8 +39,8 @@ class ShuffledEMA(EMA):
     ) -> dict[str, Tensor]:
         return {name: self._encode(name, batch, inputs.key) for name, batch in inputs.images.items()}
 
-    def check_batch(self, batch_size: int) -> None:
-        if get_world_size() == 1 and (batch_size % self.groups or batch_size < 2 * self.groups):
+    def check_batch(self, batch_size: int, processes: int) -> None:
+        if processes == 1 and (batch_size % self.groups or batch_size < 2 * self.groups):
             raise UserError(
                 f'ShuffledEMA: a batch of {batch_size} images cannot be encoded in groups={self.groups} equal parts of '
                 'at least two; set model.target.groups to a smaller divisor of train_dataloader.batch_size'
@@ -48,7 +48,8 @@ class ShuffledEMA(EMA):
 
     def _encode(self, name: str, images: Tensor, key: tuple[int, int]) -> Tensor:
         world_size, rank, rows = get_world_size(), get_rank(), len(images)
-        order = torch.randperm(world_size * rows, generator=generator(*key, 'shuffle', name)).to(images.device)
+        order = torch.randperm(world_size * rows, generator=generator(*key, 'shuffle', name))
+        order = order.to(images.device, non_blocking=True)
         own = order[rank * rows : (rank + 1) * rows]
         parts = gather_rows(images)[own].chunk(self.groups if world_size == 1 else 1)
         encoded = torch.cat([self._pass(part) for part in parts])

@@ -3,6 +3,7 @@
 import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -15,13 +16,13 @@ from mixcl.registry import TARGET_ENCODERS
 
 
 class TargetEncoder(nn.Module, ABC):
-    """Projects key streams. Built with the online backbone and neck, which it may copy but not hold."""
+    """Projects key streams. Built with the online backbone and neck, which it may copy but must not keep."""
 
     own_weights: bool
-    """Whether there is a second set of weights, which can be evaluated as encoder 'target'."""
+    """Whether it has a second set of weights, which can be evaluated as encoder 'target'."""
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The streams that the online encoder encodes with gradient: the queries, unless keys carry one too."""
+        """The streams that the online encoder encodes with gradient: by default the queries."""
         return queries
 
     @abstractmethod
@@ -32,7 +33,7 @@ class TargetEncoder(nn.Module, ABC):
 
         Args:
             inputs: the key streams.
-            projections: online projections that exist already, because their streams are queries too.
+            projections: online projections, of the streams that are queries too.
             backbone, neck: the online encoder.
 
         Returns:
@@ -41,13 +42,13 @@ class TargetEncoder(nn.Module, ABC):
 
     @abstractmethod
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The key streams that cost a forward pass of their own."""
+        """The key streams that need a forward pass of their own."""
 
-    def check_batch(self, batch_size: int) -> None:
-        """Raise :class:`~mixcl.errors.UserError` if batches of this size per process cannot be encoded."""
+    def check_batch(self, batch_size: int, processes: int) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if batches of this size in each of the processes cannot be encoded."""
 
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
-        """Start again from the online weights (after their initialisation). Nothing to do without own weights."""
+        """Copy the online weights, after their initialisation; does nothing without weights of its own."""
 
     def update(
         self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int, taken: bool | Tensor = True
@@ -58,8 +59,8 @@ class TargetEncoder(nn.Module, ABC):
             backbone, neck: the online encoder.
             progress: share of the run that is over after this step, in (0, 1].
             epochs: length of the run.
-            taken: whether the step changed the online weights; a target does not move after one that was refused. A
-                float scalar, 0 or 1, where only the device knows.
+            taken: whether the step changed the online weights; the target does not move after a step that was skipped.
+                A float scalar, 0 or 1, where only the device knows.
 
         Returns:
             Values for the log.
@@ -114,10 +115,10 @@ class Shared(TargetEncoder):
 
 @TARGET_ENCODERS.register_module()
 class EMA(TargetEncoder):
-    """An exponential moving average of the online encoder: target <- m * target + (1 - m) * online.
+    """An exponential moving average of the online encoder (MoCo Eq. 2; BYOL): target <- m * target + (1 - m) * online.
 
     Only parameters are averaged; the batch-norm buffers follow the target's own forward passes (train mode). The
-    copy has no drop path, so that keys are not stochastic. The momentum rises from ``momentum`` to
+    copy has no drop path, so keys are not stochastic. The momentum rises from ``momentum`` to
     ``final_momentum`` on a cosine over the optimiser steps: m = final - (final - momentum) * (1 + cos(pi t)) / 2.
 
     Args:
@@ -157,7 +158,7 @@ class EMA(TargetEncoder):
         self.neck.load_state_dict(neck.state_dict())
 
     def momentum_at(self, progress: float, epochs: int) -> float:
-        """m when a share ``progress`` of a run of so many epochs is over."""
+        """m when a share ``progress`` of a run of ``epochs`` epochs is over."""
         return self.final_momentum - (self.final_momentum - self.momentum) * (1 + math.cos(math.pi * progress)) / 2
 
     @torch.no_grad()
@@ -176,17 +177,17 @@ class EMA(TargetEncoder):
 
 @TARGET_ENCODERS.register_module()
 class EpochwiseEMA(EMA):
-    """EMA whose momentum is constant within an epoch, as the PatchMix authors' code runs (by a shadowed index).
+    """EMA whose momentum is constant within an epoch, as in the code of PatchMix's authors (by a shadowed index).
 
-    Arguments as of :class:`EMA`.
+    Same arguments as :class:`EMA`.
     """
 
     def momentum_at(self, progress: float, epochs: int) -> float:
         return super().momentum_at(math.floor(progress * epochs + 1e-9) / epochs, epochs)
 
 
-def follow_if(taken: Tensor, own: list[Tensor], online: list[Tensor], share: float) -> None:
-    """Move tensors by a share of the way to others, or not at all, as a scalar on their device says (1 or 0)."""
+def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
+    """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
     for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
         target.lerp_(source, (share * taken).to(target.dtype))
 

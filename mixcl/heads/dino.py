@@ -39,9 +39,10 @@ class DINOHead(nn.Module):
             nn.GELU(),
             nn.Linear(hidden_channels, bottleneck_channels),
         )
-        for layer in self.layers[::2]:
-            nn.init.trunc_normal_(layer.weight, std=0.02)
-            nn.init.zeros_(layer.bias)
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear):
+                nn.init.trunc_normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
         self.prototypes = weight_norm(nn.Linear(bottleneck_channels, out_channels, bias=False))
         length = self.prototypes.parametrizations.weight.original0
         nn.init.ones_(length)

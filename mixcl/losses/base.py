@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 
 
@@ -25,14 +24,14 @@ class Negatives(NamedTuple):
 class Objective(nn.Module, ABC):
     """Compares query rows with key rows and gives one loss per query row.
 
-    Each stream is prepared once, whatever the number of terms that use it: :meth:`prepare_query` and
-    :meth:`prepare_key` take the raw outputs of the heads. Calls then compare two prepared streams. A subclass lists
-    in ``options`` the keywords that a row of the table of terms may override.
+    Each stream is prepared once, however many terms use it: :meth:`prepare_query` and :meth:`prepare_key` take the raw
+    outputs of the heads. A call then compares two prepared streams. ``options`` lists the keywords that a row of the
+    table of terms may override.
     """
 
     options: tuple[str, ...] = ()
     negatives: Sequence = ()
-    """Names or configs of negatives that every row uses unless it says otherwise."""
+    """Names or configs of the negatives of all rows that name none of their own."""
 
     takes_negatives: bool = False
     width: int | None = None
@@ -40,33 +39,44 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def prepare_query(self, raw: Tensor) -> Tensor:
-        """(R, D) raw predictions to what :meth:`forward` takes as queries."""
+        """Turn raw predictions (R, D) into the queries of :meth:`forward`."""
 
     @abstractmethod
     def prepare_key(self, raw: Tensor) -> Tensor:
-        """(n, D) raw projections of this process to what :meth:`forward` takes as keys (G, D), gathered or not."""
+        """Turn raw projections (n, D) of this process into the keys (G, D) of :meth:`forward`, gathered or not."""
 
     @abstractmethod
     def key_start(self, num_rows: int) -> int:
-        """Where this process's ``num_rows`` keys start among the prepared ones."""
+        """The index among the prepared keys at which this process's ``num_rows`` keys start."""
 
-    def check_options(self, **options: float) -> None:
+    def check_options(self, *args: Any, **kwargs: Any) -> None:
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""
 
-    def check_row(self, has_negatives: bool, **options) -> None:
-        """Raise :class:`~mixcl.errors.UserError` if a row with these options, and negatives or none, has no loss."""
+    def check_row(self, has_negatives: bool, **options: Any) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if a row of the table of terms cannot have these options.
+
+        Args:
+            has_negatives: whether the row has negatives.
+            **options: of the row.
+        """
         self.check_options(**options)
         if has_negatives and not self.takes_negatives:
             raise UserError(f'{type(self).__name__} takes no negatives; leave them out, or train with InfoNCE')
 
     def begin_step(self, progress: float) -> None:
-        """Say which share of the run is over, for objectives with a schedule."""
+        """Set the share of the run that is over, for objectives with a schedule."""
 
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
-        """See the raw keys of a step after its losses, for objectives that keep statistics of them."""
+        """Take the raw keys of a step after its losses, for objectives that keep statistics of them."""
 
     @abstractmethod
-    def forward(
-        self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = (), **options
-    ) -> Tensor:
-        """(R,) the loss of every row; the caller averages over the rows whose target is valid."""
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The losses (R,) of query rows; the caller averages over the rows whose target is valid.
+
+        Args of subclasses:
+            queries: (R, D), prepared.
+            keys: (G, D), prepared.
+            target: a :class:`~mixcl.composition.SoftTarget` of the queries over the keys.
+            negatives: a sequence of :class:`Negatives`, empty by default.
+            **options: the keywords of ``options``.
+        """

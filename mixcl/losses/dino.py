@@ -23,12 +23,12 @@ class DINODistillation(Objective):
 
     Args:
         num_prototypes: K, width of the head's output.
-        centred_by: key streams that feed the centre; SDMP leaves the mixed ones out.
+        centred_by: key streams whose mean moves the centre; SDMP leaves the mixed ones out.
         student_temperature: above 0.
         teacher_temperature: after the warm-up; above 0.
         warmup_temperature: at the start; rises linearly.
-        warmup: share of the run that the rise takes (DINO: 30 epochs), in [0, 1].
-        centre_momentum: share of the centre that is kept each step.
+        warmup: share of the run that the rise takes, in [0, 1] (DINO: 30 epochs).
+        centre_momentum: share of the centre that each step keeps, in [0, 1].
     """
 
     def __init__(
@@ -69,10 +69,12 @@ class DINODistillation(Objective):
         self.teacher_temperature = self.warmup_temperature + share * (self.final_temperature - self.warmup_temperature)
 
     def prepare_query(self, raw: Tensor) -> Tensor:
+        """(R, K) log-probabilities of the student (DINO Eq. 1)."""
         with torch.autocast(raw.device.type, enabled=False):
             return (_full(raw) / self.student_temperature).log_softmax(dim=1)
 
     def prepare_key(self, raw: Tensor) -> Tensor:
+        """(n, K) probabilities of the teacher, centred and sharpened (DINO Eq. 1 and Sec. 3.1)."""
         with torch.autocast(raw.device.type, enabled=False):
             return ((_full(raw) - self.centre) / self.teacher_temperature).softmax(dim=1)
 
@@ -80,11 +82,13 @@ class DINODistillation(Objective):
         return 0
 
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
+        """(R,) cross-entropies (DINO Eq. 2 and 3)."""
         with torch.autocast(queries.device.type, enabled=False):
             return -(target.expect(keys) * queries).sum(dim=1)
 
     @torch.no_grad()
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
+        """Move the centre towards the mean of the raw keys of all processes (DINO Eq. 4)."""
         mean = torch.cat([_full(raw_keys[name]) for name in self.centred_by]).mean(dim=0, keepdim=True)
         all_reduce(mean)
         self.centre.lerp_((mean / get_world_size()).to(self.centre.dtype), 1 - self.centre_momentum)

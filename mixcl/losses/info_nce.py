@@ -1,6 +1,7 @@
 """Soft-target InfoNCE over keys and extra negatives."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,24 +14,24 @@ from mixcl.losses.base import Negatives, Objective
 from mixcl.registry import LOSSES
 
 
-def _normaliser_batch(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+def _normaliser_batch(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
     """All keys and all negatives (MoCo v3, PatchMix, MixCo, i-mix, SimCLR)."""
-    every = logits if extra is None else torch.cat([logits, extra], dim=1)
+    every = torch.cat([logits, *extra], dim=1) if extra else logits
     return every.logsumexp(dim=1, keepdim=True)
 
 
-def _normaliser_positives(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+def _normaliser_positives(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
     """The row's own positives, together, and the negatives (BSIM's joint reading)."""
     positives = logits.masked_fill(~target.support(logits.shape[1]), -torch.inf)
-    return torch.cat([positives, extra], dim=1).logsumexp(dim=1, keepdim=True)
+    return torch.cat([positives, *extra], dim=1).logsumexp(dim=1, keepdim=True)
 
 
-def _normaliser_itself(logits: Tensor, extra: Tensor | None, target: SoftTarget) -> Tensor:
+def _normaliser_itself(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
     """Each positive alone, and the negatives (MoCo, BSIM, Un-Mix): one cross-entropy per positive."""
-    return torch.logaddexp(logits, extra.logsumexp(dim=1, keepdim=True))
+    return torch.logaddexp(logits, torch.cat(extra, dim=1).logsumexp(dim=1, keepdim=True))
 
 
-NORMALISERS: dict[str, Callable[[Tensor, Tensor | None, SoftTarget], Tensor]] = dict(
+NORMALISERS: dict[str, Callable[[Tensor, list[Tensor], SoftTarget], Tensor]] = dict(
     batch=_normaliser_batch, positives=_normaliser_positives, itself=_normaliser_itself
 )
 """What a positive is contrasted against, by the value of ``among``: (R, 1) or (R, G) log-normalisers."""
@@ -50,13 +51,12 @@ class InfoNCE(Objective):
         temperature_scale: multiplies the loss by ``temperature_scale * temperature``. MoCo v3 uses 2, PatchMix has
             no such factor (None).
         among: what a positive is contrasted against, beside the negatives: 'batch' all keys, 'positives' the row's
-            positives together, 'itself' nothing else.
-        gather: whether keys are those of all processes or of this one.
-        gradient: of gathered keys that carry one: 'global' or 'slice', see :func:`~mixcl.distributed.gather_rows`.
-        negatives: extra columns: the name of a stream, 'own' for the query's own stream, the name of a queue, or
-            the config of a kind of negatives such as ``dict(type='HardMix')``.
+            positives together, 'itself' no other key.
+        gather: whether the keys are those of all processes, or of this one alone.
+        negatives: a list of extra columns: names of streams, 'own' for the query's own stream, names of queues, or
+            configs such as ``dict(type='HardMix')``.
 
-    Row options: ``temperature``, ``smoothing``, ``among``; rows may also name their own ``negatives``.
+    Rows of the table of terms may set their own ``temperature``, ``smoothing``, ``among`` and ``negatives``.
     """
 
     options = ('temperature', 'smoothing', 'among')
@@ -69,13 +69,10 @@ class InfoNCE(Objective):
         temperature_scale: float | None = None,
         among: str = 'batch',
         gather: bool = True,
-        gradient: str = 'global',
         negatives: Sequence[str | dict] = (),
     ) -> None:
         super().__init__()
         self.check_options(temperature, smoothing, among)
-        if gradient not in ('global', 'slice'):
-            raise UserError(f"InfoNCE: gradient must be 'global' or 'slice', not {gradient!r}")
         if isinstance(negatives, str):
             raise UserError(f"InfoNCE: negatives={negatives!r} must be a list, such as ['{negatives}']")
         self.temperature = temperature
@@ -83,7 +80,6 @@ class InfoNCE(Objective):
         self.temperature_scale = temperature_scale
         self.among = among
         self.gather = gather
-        self.gradient = gradient
         self.negatives = tuple(negatives)
 
     def check_options(
@@ -96,7 +92,7 @@ class InfoNCE(Objective):
         if among is not None and among not in NORMALISERS:
             raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')
 
-    def check_row(self, has_negatives: bool, **options) -> None:
+    def check_row(self, has_negatives: bool, **options: Any) -> None:
         super().check_row(has_negatives, **options)
         among = options.get('among', self.among)
         if among != 'batch' and not has_negatives:
@@ -110,7 +106,7 @@ class InfoNCE(Objective):
 
     def prepare_key(self, raw: Tensor) -> Tensor:
         keys = normalised(raw)
-        return gather_rows(keys, self.gradient) if self.gather else keys
+        return gather_rows(keys) if self.gather else keys
 
     def key_start(self, num_rows: int) -> int:
         return first_row(num_rows) if self.gather else 0
@@ -128,20 +124,26 @@ class InfoNCE(Objective):
         temperature = self.temperature if temperature is None else temperature
         smoothing = self.smoothing if smoothing is None else smoothing
         among = self.among if among is None else among
-        self.check_row(bool(negatives), temperature=temperature, smoothing=smoothing, among=among)
-        loss = self.row_losses(queries, keys, target, negatives, temperature, smoothing, among)
+        with torch.autocast(queries.device.type, enabled=False):
+            loss = self.row_losses(
+                log_probabilities(queries, keys, target, negatives, temperature, among), target, smoothing
+            )
         return loss if self.temperature_scale is None else loss * (self.temperature_scale * temperature)
 
-    def row_losses(self, *arguments) -> Tensor:
-        """(R,) the losses before the scale; arguments as of :func:`info_nce`."""
-        return info_nce(*arguments)
+    def row_losses(self, log_probabilities: Tensor, target: SoftTarget, smoothing: float) -> Tensor:
+        """(R,) ``- sum_t Y[i, t] log p[i, t]`` with label smoothing (PatchMix Eq. 10 to 16), from (R, G)."""
+        loss = -target.pick(log_probabilities)
+        if smoothing:
+            loss = (1 - smoothing) * loss - smoothing * log_probabilities.mean(dim=1)
+        return loss
 
 
 @LOSSES.register_module()
 class LogMixture(InfoNCE):
-    """``- log sum_t Y[i, t] softmax_t``: the log of the mixture, as SDMP's released code has it at its newest state.
+    """``- log sum_t Y[i, t] softmax_t``, the loss in the newest version of SDMP's released code.
 
-    The paper's loss is InfoNCE, the mixture of the logs. Arguments as of :class:`InfoNCE`; ``smoothing`` must be 0.
+    The paper's loss is InfoNCE, which mixes the logarithms instead. Same arguments as :class:`InfoNCE`; ``smoothing``
+    must be 0.
     """
 
     def check_options(
@@ -151,43 +153,23 @@ class LogMixture(InfoNCE):
         if smoothing:
             raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}; leave it out')
 
-    def row_losses(self, queries: Tensor, keys: Tensor, target: SoftTarget, *arguments) -> Tensor:
-        negatives, temperature, _, among = arguments
-        with torch.autocast(queries.device.type, enabled=False):
-            logits, normaliser = _logits(queries, keys, target, negatives, temperature, among)
-            return -target.log_expect(logits - normaliser)
+    def row_losses(self, log_probabilities: Tensor, target: SoftTarget, smoothing: float) -> Tensor:
+        """(R,) ``- log sum_t Y[i, t] p[i, t]``, from (R, G)."""
+        return -target.log_expect(log_probabilities)
 
 
-def info_nce(
-    queries: Tensor,
-    keys: Tensor,
-    target: SoftTarget,
-    negatives: Sequence[Negatives] = (),
-    temperature: float = 0.2,
-    smoothing: float = 0.0,
-    among: str = 'batch',
-) -> Tensor:
-    """(R,) soft-target cross-entropy of normalised queries (R, D) over normalised keys (G, D) and negatives."""
-    with torch.autocast(queries.device.type, enabled=False):
-        logits, normaliser = _logits(queries, keys, target, negatives, temperature, among)
-        log_probabilities = logits - normaliser  # (R, G)
-        loss = -target.pick(log_probabilities)
-        if smoothing:
-            loss = (1 - smoothing) * loss - smoothing * log_probabilities.mean(dim=1)
-        return loss
-
-
-def _logits(
+def log_probabilities(
     queries: Tensor,
     keys: Tensor,
     target: SoftTarget,
     negatives: Sequence[Negatives],
     temperature: float,
     among: str,
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
+    """(R, G) ``s_it - log D_i`` of normalised queries (R, D) and keys (G, D), see :class:`InfoNCE`."""
     logits = queries @ keys.T / temperature  # (R, G)
     extra = [_negative_logits(queries, *part, temperature) for part in negatives]
-    return logits, NORMALISERS[among](logits, torch.cat(extra, dim=1) if extra else None, target)
+    return logits - NORMALISERS[among](logits, extra, target)
 
 
 def _negative_logits(queries: Tensor, vectors: Tensor, keep: Tensor | None, temperature: float) -> Tensor:

@@ -17,7 +17,7 @@ class NegativeCosine(Objective):
     """``loss_i = - scale * sum_t Y[i, t] cos(query_i, key_t)`` (BYOL; SimSiam; BSIM Eq. 4), without negatives.
 
     Args:
-        scale: 2 for BYOL, whose 2 - 2 cos differs by a constant only; 1 for SimSiam.
+        scale: 2 for BYOL, whose loss is 2 - 2 cos (the constant has no effect); 1 for SimSiam.
     """
 
     def __init__(self, scale: float = 1.0) -> None:

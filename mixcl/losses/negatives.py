@@ -15,7 +15,7 @@ from mixcl.registry import NEGATIVES
 
 @dataclass(frozen=True)
 class NegativesContext:
-    """What a step knows when the negatives of a row are drawn.
+    """What a source of negatives may use, for one row of the table of terms.
 
     Attributes:
         queries: (R, D) normalised queries.
@@ -24,8 +24,8 @@ class NegativesContext:
         target: of the row.
         prepared: all prepared key streams by name.
         compositions: of this process's rows, by stream name.
-        starts: where this process's rows start among the prepared ones, by stream name.
-        generator: for kinds that draw.
+        starts: index of this process's first row among the prepared ones, by stream name.
+        generator: for sources that draw.
     """
 
     queries: Tensor
@@ -39,19 +39,19 @@ class NegativesContext:
 
 
 class NegativesSource(ABC):
-    """Gives the negatives of one row of the table of terms."""
+    """Chooses the negatives of one row of the table of terms."""
 
     streams: tuple[str, ...] = ()
-    """Key streams that must be encoded for it."""
+    """Key streams that it needs."""
 
     @abstractmethod
     def __call__(self, context: NegativesContext) -> Negatives: ...
 
 
 class Rows(NegativesSource):
-    """The rows of a key stream, except those that belong to an image of the query row.
+    """The rows of a key stream, except those owned by an image of the query row.
 
-    A row belongs to its owner (NT-Xent: not the anchor itself; BSIM: not the mixtures owned by the two sources).
+    NT-Xent leaves out the anchor itself; BSIM the mixtures owned by one of the two sources.
     """
 
     def __init__(self, stream: str) -> None:
@@ -67,13 +67,16 @@ class Rows(NegativesSource):
 
 
 class Queue(nn.Module, NegativesSource):
-    """The keys of earlier steps ("Momentum Contrast", 2020), a first-in first-out memory shared by the rows.
+    """The keys of earlier steps ("Momentum Contrast", 2020, Sec. 3.2), first in, first out; shared by all rows.
 
     Args:
         size: number of keys, at least one global batch.
         channels: D, width of the keys.
         fed_by: key stream that fills it.
     """
+
+    vectors: Tensor
+    position: Tensor
 
     def __init__(self, size: int, channels: int, fed_by: str) -> None:
         super().__init__()
@@ -88,11 +91,17 @@ class Queue(nn.Module, NegativesSource):
     def __call__(self, context: NegativesContext) -> Negatives:
         return Negatives(self.vectors.clone())  # a copy, since the queue moves on before the backward pass
 
+    def check(self, num_keys: int) -> None:
+        """Raise :class:`~mixcl.errors.UserError` if so many keys per step, of all processes, do not fit."""
+        if num_keys > self.size:
+            raise UserError(
+                f'the queue of {self.fed_by} holds size={self.size} keys, fewer than the {num_keys} keys of one step; '
+                'raise its size in model.memory, or lower train_dataloader.batch_size'
+            )
+
     @torch.no_grad()
     def push(self, keys: Tensor) -> None:
-        """Replace the oldest keys by the gathered, normalised keys (n, D) of a step."""
-        if len(keys) > self.size:
-            raise UserError(f'the queue holds {self.size} keys, fewer than the {len(keys)} of one step; raise its size')
+        """Replace the oldest keys by the gathered, normalised keys (n, D) of a step; n is at most :attr:`size`."""
         places = (self.position + torch.arange(len(keys), device=keys.device)) % self.size
         self.vectors[places] = keys.to(self.vectors.dtype)
         self.position.copy_((self.position + len(keys)) % self.size)
@@ -102,14 +111,14 @@ class Queue(nn.Module, NegativesSource):
 class HardMix(NegativesSource):
     """Hard negatives mixed in embedding space ("Hard Negative Mixing for Contrastive Learning", MoCHi, 2020).
 
-    Of every query's ``hardest`` keys, ``mixed`` points are convex combinations of two, and ``mixed_with_query`` ones
-    combine one with the query (its share below 1/2). The pool is the batch's keys without the row's positives; a row
-    whose pool is empty gets none.
+    For every query, ``mixed`` points combine two of its ``hardest`` negatives, and ``mixed_with_query`` points combine
+    one of them with the query, whose share is below 1/2; all are convex combinations, normalised, without gradient.
+    The pool is the batch's keys without the row's positives; a row whose pool is empty gets none.
 
     Args:
-        hardest: N, clipped to the size of the row's pool.
-        mixed: s.
-        mixed_with_query: s'.
+        hardest: the paper's N; at most the size of the row's pool is used.
+        mixed: the paper's s.
+        mixed_with_query: the paper's s'.
     """
 
     def __init__(self, hardest: int = 1024, mixed: int = 1024, mixed_with_query: int = 128) -> None:
@@ -141,4 +150,4 @@ class HardMix(NegativesSource):
 
     @staticmethod
     def _uniform(rows: int, count: int, context: NegativesContext) -> Tensor:
-        return torch.rand(rows, count, generator=context.generator).to(context.queries)
+        return torch.rand(rows, count, generator=context.generator).to(context.queries, non_blocking=True)

@@ -3,7 +3,6 @@
 from mixcl.mixers.base import Mixer
 from mixcl.mixers.choice import Choice
 from mixcl.mixers.cutmix import CutMix
-from mixcl.mixers.identity import Identity
 from mixcl.mixers.mixup import Mixup
 from mixcl.mixers.pair import PairMixer, PairPlan
 from mixcl.mixers.pairings import derangement, flip, halves, permutation

@@ -12,12 +12,12 @@ from mixcl.composition import Composition
 class Mixer(ABC):
     """Mixes the images of a batch and says what each mixture counts as.
 
-    A mixer acts in two parts, so that the views of one step agree where a paper wants them to. :meth:`plan` decides
-    once a step what all its mixtures share (who is mixed with whom, how much, how many images). :meth:`place` makes
-    one mixture of one batch by the plan (which patches, where the box lies); it is called for every mixed stream and
-    for every crop of it.
+    A mixer works in two parts, so that the views of a step agree where a paper wants them to. :meth:`plan` decides
+    once a step what all its mixtures share: who is mixed with whom, how much, how many images. :meth:`place` makes one
+    mixture of one batch by the plan, and decides which patches are taken or where the box lies. It is called for every
+    mixed stream and for every crop of it.
 
-    Randomness comes from the CPU generator that is handed in; without one, from torch's global CPU generator.
+    All random numbers come from the CPU generator that is passed; without one, from torch's global CPU generator.
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Axis-aligned boxes in images, one per mixture, and pasting through them."""
+"""Axis-aligned boxes in images, one per mixture, and how one image is pasted into another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,5 +77,8 @@ def boxes_around(centres: Tensor, sides: Tensor, size: Sequence[int]) -> Boxes:
 
 
 def paste(own: Tensor, other: Tensor, boxes: Boxes) -> Tensor:
-    """(R, C, H, W) ``own`` with the pixels of ``other`` (R, C, H, W) inside the boxes (on the images' device)."""
+    """(R, C, H, W) ``own`` with the pixels of ``other`` (R, C, H, W) inside the boxes; all on one device.
+
+    CutMix (2019), Eq. 1.
+    """
     return torch.where(boxes.inside(own.shape[-2:]), other, own)

@@ -1,4 +1,4 @@
-"""Several mixers, one of which acts in every step."""
+"""Choice: one of several mixers, drawn anew in every step."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mixcl.registry import MIXERS
 
 @dataclass(frozen=True)
 class ChoicePlan:
-    """Which mixer acts in this step, and its plan."""
+    """The mixer of this step, and its plan."""
 
     mixer: Mixer
     plan: Any
@@ -32,7 +32,7 @@ class Choice(Mixer):
         probabilities: of the mixers, in the same order; sum 1. Default: all equal.
 
     Raises:
-        UserError: if there is no mixer, or the probabilities do not fit; from :meth:`check`, what any mixer raises.
+        UserError: if there is no mixer, or the probabilities do not fit; from :meth:`check`, what one of them raises.
     """
 
     def __init__(self, mixers: Sequence[dict], probabilities: Sequence[float] | None = None) -> None:

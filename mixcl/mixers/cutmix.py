@@ -14,13 +14,13 @@ class CutMix(PairMixer):
     """The partner's pixels in a box of the owner's image, at the same place (CutMix, 2019, Eq. 1 and 2).
 
     The box has sides H * sqrt(1 - lambda) and W * sqrt(1 - lambda), rounded down to even numbers, and its centre
-    anywhere on the image; it is clipped at the border. The shares are those of the pixels that remain, so the two views
-    of a step, whose boxes lie elsewhere, may differ in them.
+    anywhere on the image; it is clipped at the border. The shares are counted in pixels after clipping, so they may
+    differ between the two views of a step, whose boxes lie in different places.
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
         share: config of the distribution of lambda. Default: Beta(1, 1).
-        per_sample: whether every mixture has a lambda and a box of its own.
+        per_sample: whether every mixture has its own lambda and box; if not, the batch has one.
     """
 
     def place(

@@ -18,7 +18,7 @@ class Mixup(PairMixer):
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
         share: config of the distribution of lambda. Default: Beta(1, 1).
-        per_sample: whether every mixture has a lambda of its own.
+        per_sample: whether every mixture has its own lambda; if not, the batch has one.
     """
 
     def place(

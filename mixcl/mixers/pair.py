@@ -1,4 +1,4 @@
-"""Mixtures of two images: the plan that they share, and what they count as."""
+"""The base of mixers of two images: their plan and their composition."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class PairPlan:
 
     Attributes:
         owner: (R,) int64, images of the batch that the mixtures belong to.
-        partner: (R,) int64, images that are mixed into them.
+        partner: (R,) int64, images that are mixed into those.
         share: (R,) float, the owner's share (lambda) before a box is clipped to the pixels of an image.
     """
 
@@ -30,13 +30,13 @@ class PairMixer(Mixer):
     """Mixes images in pairs; subclasses say how, in :meth:`place`.
 
     The plan draws pairs and shares once a step, so that both views of an image are mixed with the same partner by the
-    same amount (SDMP, 2022); positions of boxes are drawn anew for every stream and crop.
+    same amount (SDMP, 2022). Positions of boxes are drawn for every stream and crop.
 
     Args:
         pairing: 'flip', 'halves', 'derangement' or 'permutation', see :mod:`mixcl.mixers.pairings`.
         share: config of the distribution of lambda, for example ``dict(type='Uniform', low=0.9)``.
             Default: Beta(1, 1).
-        per_sample: whether every mixture has a share and a box of its own; otherwise the batch has one.
+        per_sample: whether every mixture has its own share and box; if not, the whole batch has one.
 
     Raises:
         UserError: for an unknown pairing; from :meth:`check`, for batches of one image.
@@ -56,7 +56,7 @@ class PairMixer(Mixer):
         check_pairs(type(self).__name__, num_images)
 
     def positions(self, plan: PairPlan, generator: torch.Generator | None = None) -> Tensor:
-        """Draw (R, 2) or, for one box per batch, (1, 2) float64 in [0, 1): where boxes lie, vertical first."""
+        """Draw the positions of boxes: float64 in [0, 1), vertical first, (R, 2) or (1, 2) for one box per batch."""
         # float64: a float32 draw times the height of a large image may round up to the height itself.
         return torch.rand(self._draws(len(plan.owner)), 2, generator=generator, dtype=torch.float64)
 
@@ -65,7 +65,7 @@ class PairMixer(Mixer):
 
 
 def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:
-    """(R, C, H, W) the owners' images and the partners' images."""
+    """The images of the owners and those of the partners, both (R, C, H, W)."""
     owner, partner = (index.to(images.device, non_blocking=True) for index in (owner, partner))
     return images[owner], images[partner]
 

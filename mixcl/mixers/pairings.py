@@ -1,8 +1,8 @@
 """Who is mixed with whom: the owner and the partner of every mixture of two.
 
-A pairing is a function ``(n, generator) -> (owner, partner)`` of the number of images of a batch, registered by its
-name in ``PAIRINGS``. Both results are (R,) int64 on the CPU. Every image is partner of at most one mixture, so that no
-image occurs in more than two of them.
+A pairing is a function ``(n, generator) -> (owner, partner)`` of the number of images in a batch, registered by its
+name in ``PAIRINGS``. Both results are (R,) int64 on the CPU. Every image is the partner in at most one mixture, so no
+image occurs in more than two mixtures.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ Pairing = Callable[[int, torch.Generator | None], tuple[Tensor, Tensor]]
 
 
 def find_pairing(name: str) -> Pairing:
-    """The pairing of that name.
+    """The pairing with this name.
 
     Raises:
-        UserError: if there is none; names those that exist.
+        UserError: if there is none; the message lists those that exist.
     """
     known = sorted(PAIRINGS.module_dict)
     if name not in known:
@@ -48,7 +48,7 @@ def flip(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tens
 def halves(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
     """Image i of the first half with image i of the second (MixCo): n // 2 mixtures.
 
-    The last image of an odd batch sits out.
+    The last image of an odd batch is in no mixture.
     """
     owner = torch.arange(n // 2)
     return owner, owner + n // 2
@@ -56,7 +56,7 @@ def halves(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Te
 
 @PAIRINGS.register_module()
 def derangement(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-    """A random partner, never the image itself (BSIM): all images in a random circle, each with the next."""
+    """A random partner, never the image itself (BSIM): the images form a random circle, each is mixed with the next."""
     circle = torch.randperm(n, generator=generator)
     partner = torch.empty_like(circle)
     partner[circle] = circle.roll(-1)

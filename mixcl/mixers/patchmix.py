@@ -1,4 +1,4 @@
-"""PatchMix: every image is put together from patches of M images of the batch."""
+"""PatchMix: every mixture consists of patches of M images of the batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,16 +23,15 @@ class PatchMixPlan:
 class PatchMix(Mixer):
     """Inter-instance patch mixing ("Inter-Instance Similarity Modeling for Contrastive Learning", 2023, Sec. 3.2).
 
-    The patch grid is split into M groups of equal size by a random permutation of the positions, the same for all
-    images of a batch (the groups taken from different images must fill one grid). Group m of mixture i comes from
-    image (i + m) mod B. Positions that are left over when M does not divide the number of patches stay with the own
-    image; the shares are nominally 1/M.
+    A random permutation splits the positions of the patch grid into M groups of equal size, the same groups for all
+    images of a batch. Group m of mixture i comes from image (i + m) mod B. Positions that are left over when M does not
+    divide the number of patches stay with image i; every share is 1/M all the same.
 
     Args:
         num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
-            configs use 2. Of a sequence, one number is drawn per step, for all views together.
+            configs use 2. From a sequence one number is drawn per step, for all views together.
         patch_size: side of a patch in pixels.
-        probability: share of the steps that mix at all; the decision holds for all views of the step.
+        probability: probability that a step mixes at all; all views of a step share the decision.
 
     Raises:
         UserError: from :meth:`check` and :meth:`place`, if the image size is not a multiple of the patch size, or if
@@ -58,7 +57,8 @@ class PatchMix(Mixer):
     def place(
         self, images: Tensor, plan: PatchMixPlan, generator: torch.Generator | None = None
     ) -> tuple[Tensor, Composition]:
-        rows, columns = self._grid(*images.shape[-2:], plan.num_mix)
+        height, width = images.shape[-2:]
+        rows, columns = self._grid(height, width, plan.num_mix)
         permutation = torch.randperm(rows * columns, generator=generator)
         groups = patch_groups(permutation, plan.num_mix).view(rows, columns).to(images.device, non_blocking=True)
         mixed = mix_patches(images, groups, self.patch_size)

@@ -17,7 +17,7 @@ from mixcl.registry import MIXERS
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """Who is swapped with whom, and how large the rectangle of this step is.
+    """Who is mixed with whom, and how large the rectangle of this step is.
 
     Attributes:
         owner: (R,) int64.
@@ -34,14 +34,14 @@ class RegionPlan:
 class RegionSwap(Mixer):
     """One rectangle for the batch shows the partner's pixels (RegionCL, 2022).
 
-    The rectangle lies on a grid of cells, so that it fills whole cells of the last feature map. The mixture as a whole
-    is embedded and counts as its two images by area; RegionCL's pooling of the two regions apart is not part of this.
-    All mixtures of a step have a rectangle of one size; every stream and crop has it at a place of its own.
+    The rectangle lies on a grid of cells, so that it fills whole cells of the last feature map. The mixture is embedded
+    as a whole and counts as its two images by area; RegionCL's separate pooling of the two regions is not included.
+    The size of the rectangle is drawn once a step, its place for every stream and crop.
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
         cell: side of a cell in pixels; 32 for images of 224, 4 for images of 32.
-        cells: possible heights and widths of the rectangle in cells, each drawn by itself.
+        cells: possible heights and widths of the rectangle in cells; height and width are drawn independently.
 
     Raises:
         UserError: for arguments that are not positive integers; from :meth:`check` and :meth:`place`, if an image has

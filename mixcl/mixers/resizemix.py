@@ -1,4 +1,4 @@
-"""ResizeMix: one image, made small, pasted on the other."""
+"""ResizeMix: one image, made small, pasted into the other."""
 
 from dataclasses import replace
 from typing import Literal
@@ -26,19 +26,19 @@ from mixcl.registry import MIXERS
 class ResizeMix(PairMixer):
     """The whole partner image, made small, in a box that lies within the owner's image (SDMP, 2022).
 
-    The drawn lambda is moved to 0.8 * lambda + 0.1, so that neither image disappears; the box has sides
+    The drawn lambda is rescaled to 0.8 * lambda + 0.1, so that neither image disappears; the box has sides
     H * sqrt(1 - lambda) and W * sqrt(1 - lambda), rounded down to even numbers. The partner is resized bilinearly,
     without anti-aliasing.
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
         share: config of the distribution of lambda. Default: Beta(1, 1).
-        per_sample: whether every mixture has a lambda and a box of its own.
-        box_share: 'exact' counts the pasted pixels; 'code' takes the sides before they are made even, as SDMP's
-            authors do, which is off by up to a pixel's row and column.
+        per_sample: whether every mixture has its own lambda and box; if not, the batch has one.
+        box_share: 'exact' counts the pasted pixels; 'code' takes the sides before they are rounded to even numbers, as
+            in the code of SDMP's authors, which is off by up to one row and one column.
 
     Raises:
-        UserError: for another ``box_share``, and as :class:`~mixcl.mixers.pair.PairMixer`.
+        UserError: for another ``box_share``, and what :class:`~mixcl.mixers.pair.PairMixer` raises.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class OriginalResizeMix(PairMixer):
     """ResizeMix as first published ("ResizeMix: Mixing Data with Preserved Object Information", 2020).
 
     The sides of the box are the image's times a drawn scale, rounded down to even numbers. Its centre lies anywhere on
-    the image, it is clipped at the border, and the whole partner is resized, by nearest neighbours, to what remains.
-    The shares are those of the pixels.
+    the image; it is clipped at the border. The whole partner is resized to the clipped box by nearest neighbours. The
+    shares are counted in pixels after clipping.
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
         scale: config of the distribution of the scale. Default: uniform between 0.1 and 0.8.
-        per_sample: whether every mixture has a scale and a box of its own.
+        per_sample: whether every mixture has its own scale and box; if not, the batch has one.
     """
 
     def __init__(self, pairing: str = 'flip', scale: dict | None = None, per_sample: bool = True) -> None:
@@ -101,7 +101,7 @@ class OriginalResizeMix(PairMixer):
 
 
 def fit_bilinear(images: Tensor, boxes: Boxes) -> Tensor:
-    """Resize each whole image (R, C, H, W) into its box; what lies outside the boxes is meaningless.
+    """Resize each whole image (R, C, H, W) into its box; values outside the boxes mean nothing.
 
     Inside it equals ``torch.nn.functional.interpolate(mode='bilinear', align_corners=False)``. One call for the batch,
     although every box has its own size.
@@ -127,7 +127,7 @@ def fit_nearest(images: Tensor, boxes: Boxes) -> Tensor:
 
 
 def _box_coordinates(size: torch.Size, boxes: Boxes) -> list[tuple[Tensor, Tensor]]:
-    """For rows, then columns: (R, length) pixels counted from the start of the box, and (R, 1) its side, at least 1."""
+    """For rows, then columns: pixels counted from the start of the box (R, length), and its side (R, 1), at least 1."""
     return [
         (torch.arange(length, device=boxes.start.device) - boxes.start[:, axis, None], side[:, None].clamp_min(1))
         for axis, (length, side) in enumerate(zip(size, boxes.sides.unbind(1), strict=True))

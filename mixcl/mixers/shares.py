@@ -31,8 +31,8 @@ class Beta:
 
     def sample(self, n: int, generator: torch.Generator | None = None) -> Tensor:
         """Draw (n,) float32 values on the CPU."""
-        # torch's own Beta takes no generator; numpy's is started from a draw of the one that is handed in.
-        seed = torch.randint(2**63 - 1, (), generator=generator).item()
+        # torch's own Beta takes no generator; numpy's is seeded by a draw from the one that is passed.
+        seed = int(torch.randint(2**63 - 1, (), generator=generator))
         drawn = np.random.default_rng(seed).beta(self.alpha, self.alpha, n)
         share = torch.from_numpy(drawn).float()
         return torch.maximum(share, 1 - share) if self.folded else share

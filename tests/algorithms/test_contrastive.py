@@ -1,3 +1,5 @@
+"""The engine: PatchMix written out, which encoder sees what and how often, and what a step logs."""
+
 import copy
 
 import pytest
@@ -6,7 +8,6 @@ import torch
 from torch.nn import functional
 
 from mixcl.algorithms import StepKey
-from mixcl.algorithms.contrastive import _mean_over
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 
@@ -66,28 +67,9 @@ def test_patchmix_equals_the_loss_written_out_with_its_gradients():
             torch.testing.assert_close(parameter.grad, other.grad, rtol=1e-5, atol=1e-6)
 
 
-def test_gradients_reach_exactly_the_online_parameters():
-    model = tiny.build()
-    sum(value for name, value in model(views(), mode='loss').items() if 'loss' in name).backward()
-    with_gradient = {name for name, p in model.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
-    expected = {name for name, _ in model.named_parameters() if not name.startswith('target.')}
-    assert with_gradient == expected
-
-
-def test_merged_backbone_pass_equals_separate_ones():
-    """One backbone call for all streams of a size must not change what the heads see."""
-    model = tiny.build().double()
-    crops = [view.double() for view in views()]
-    together = model(crops, mode='loss')
-    # A batch-norm layer anywhere in the backbone makes the engine encode every stream on its own.
-    model.backbone.register_module('unused', torch.nn.BatchNorm2d(1))
-    model.target.backbone.register_module('unused', torch.nn.BatchNorm2d(1))
-    separate = model(crops, mode='loss')
-    torch.testing.assert_close(together, separate)
-
-
 def test_without_momentum_there_are_four_encoder_passes():
     """PatchMix's no-momentum frame: q1 gives k1; x2 and mix1 are encoded without gradient."""
+    assert tiny.build().passes_per_image() == (2, 3)
     model = tiny.build(target=dict(type='StopGrad'))
     assert model.passes_per_image() == (2, 2)
     rows = []
@@ -97,11 +79,6 @@ def test_without_momentum_there_are_four_encoder_passes():
     sum(value for name, value in losses.items() if 'loss' in name).backward()
     assert all(p.grad is not None for p in model.parameters())
     assert model.encoder_names == ('online',)
-
-
-def test_momentum_frame_passes():
-    assert tiny.build().passes_per_image() == (2, 3)
-    assert tiny.build(terms=[('view1', 'view2', 1.0)]).passes_per_image() == (1, 1)
 
 
 def test_local_crops_are_stacked_and_mixed_each_on_its_own():
@@ -122,57 +99,21 @@ def test_local_crops_are_stacked_and_mixed_each_on_its_own():
     assert all(torch.isfinite(value) for value in losses.values())
 
 
-def test_mixing_is_a_function_of_seed_step_rank_and_stream():
-    model, crops = tiny.build(), views()
-
-    def mixed(key, name='mix1'):
-        return model.recipe.build(crops, {name}, key)[name].images
-
-    torch.manual_seed(1)
-    first = mixed(StepKey(0, 5, 0))
-    torch.manual_seed(2)
-    assert torch.equal(first, mixed(StepKey(0, 5, 0)))
-    for other in [StepKey(1, 5, 0), StepKey(0, 6, 0), StepKey(0, 5, 1)]:
-        assert not torch.equal(first, mixed(other))
-
-
-def test_one_plan_per_step_for_both_views_and_another_the_next_step():
-    mixer = dict(type='PatchMix', num_mix=(2, 4), patch_size=2, probability=0.5)
-    recipe = tiny.build(mixer=mixer).recipe
-    drawn = []
-    for step in range(60):
-        streams = recipe.build(views(), {'mix1', 'mix2'}, StepKey(0, step, 0))
-        numbers = {streams[name].composition.sources.shape[1] for name in ('mix1', 'mix2')}
-        assert len(numbers) == 1
-        drawn.extend(numbers)
-    assert set(drawn) == {1, 2, 4}
-
-
 def test_rows_without_a_shared_image_take_no_part_in_the_mean():
     """Of seven images in halves the last is in no mixture: as a query against mixtures it has no target."""
-    halves = dict(type='Mixup', pairing='halves')
-    model = tiny.build(mixer=halves, terms=[('view1', 'mix2', 1.0)])
-    loss = model(views(), mode='loss')['loss_view1_mix2']
-    model_of_six = tiny.build(mixer=halves, terms=[('view1', 'mix2', 1.0)])
-    assert torch.isfinite(loss)
-    streams = model_of_six.recipe.build(views(), {'view1', 'mix2'}, StepKey(0, 0, 0))
+    model = tiny.build(mixer=dict(type='Mixup', pairing='halves'), terms=[('view1', 'mix2', 1.0)]).double()
+    crops = [view.double() for view in views()]
+    loss = model(crops, mode='loss')['loss_view1_mix2']
+    loss.backward()
+    streams = model.build_streams(crops)
     target = streams['view1'].composition.target(streams['mix2'].composition)
     assert target.valid.tolist() == [True] * 6 + [False]
-    rows, valid = torch.arange(1.0, 8.0), target.valid
-    assert _mean_over(rows, valid) == 3.5
-
-
-def test_crops_that_the_backbone_cannot_cut_are_refused():
-    with pytest.raises(UserError, match=r'patches of 2x2 of model.backbone'):
-        tiny.build(terms=[('view1', 'view2', 1.0)]).check_batch([torch.zeros(3, 9, 9)] * 2, 8)
-    with pytest.raises(UserError, match=r'img_size is \(8, 8\); make them agree'):
-        tiny.build(terms=[('view1', 'view2', 1.0)]).check_batch([torch.zeros(3, 16, 16)] * 2, 8)
-
-
-def test_ranks_have_their_own_global_image_ids():
-    streams = tiny.build().recipe.build(views(), {'view1', 'mix1'}, StepKey(0, 0, 2))
-    assert streams['view1'].composition.owner.tolist() == list(range(2 * BATCH, 3 * BATCH))
-    assert streams['mix1'].composition.sources[-1].tolist() == [3 * BATCH - 1, 2 * BATCH, 2 * BATCH + 1]
+    keys = model.target.neck(model.target.backbone(streams['mix2'].images)[-1])
+    queries = model.predictor(model.neck(model.backbone(crops[0])[-1]))
+    similarity = functional.normalize(queries, dim=1) @ functional.normalize(keys, dim=1).T
+    rows = -(target.dense(3) * (similarity / 0.2).log_softmax(1)).sum(1)
+    torch.testing.assert_close(loss, rows[:6].mean())
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
 
 
 def test_feature_std_shows_a_collapse():
@@ -183,55 +124,10 @@ def test_feature_std_shows_a_collapse():
     assert healthy > 0.1 and model(views(), mode='loss')['feature_std'] < 1e-3
 
 
-def test_target_starts_from_the_initialised_online_weights():
-    model = tiny.build()
-    for name, parameter in model.target.backbone.named_parameters():
-        assert torch.equal(parameter, model.backbone.get_parameter(name))
-
-
-def test_features_of_both_encoders():
+def test_the_target_starts_from_the_initialised_online_weights_and_both_give_features():
     model = tiny.build().eval()
     images = views()[0]
     online = model.extract_features(images)
     assert torch.equal(online, model.extract_features(images, 'target')) and online.shape == (BATCH, 16)
     with pytest.raises(UserError, match="no 'momentum' encoder; it has online, target"):
         model.extract_features(images, 'momentum')
-
-
-def test_row_options_reach_the_objective():
-    plain = tiny.build(terms=[('view1', 'view2', 1.0)])
-    smooth = tiny.build(terms=[('view1', 'view2', 1.0, dict(smoothing=0.1))])
-    smooth.load_state_dict(plain.state_dict())
-    name = 'loss_view1_view2'
-    assert not torch.equal(plain(views(), mode='loss')[name], smooth(views(), mode='loss')[name])
-
-
-@pytest.mark.parametrize(
-    ('changes', 'message'),
-    [
-        (dict(terms=[('view1', 'view3', 1.0)]), "unknown stream 'view3'; known streams: view1, view2, mix1, mix2"),
-        (dict(terms=[('view1', 'view2')]), 'is not a row of the table of terms'),
-        (dict(terms=[]), 'terms is empty'),
-        (dict(terms=[('view1', 'view2', 1.0), ('view1', 'view2', 2.0)]), 'repeats the pair'),
-        (dict(terms=[('view1', 'view2', 1.0, dict(temprature=1))]), "unknown option 'temprature'"),
-        (dict(terms=[('view1', 'view2', 1.0, dict(temperature=0))]), 'temperature must be above 0'),
-        (dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
-        (dict(mixer=None), 'mixer is missing'),
-    ],
-)
-def test_tables_that_do_not_fit_are_refused(changes, message):
-    with pytest.raises(UserError, match=message):
-        tiny.build(**changes)
-
-
-@pytest.mark.parametrize(
-    ('crops', 'batch', 'message'),
-    [
-        ([torch.zeros(3, 9, 9)] * 2, 8, 'cannot be cut into patches'),
-        ([torch.zeros(3, 8, 8)] * 2, 2, 'from the 2 images'),
-        ([torch.zeros(3, 8, 8)] * 3, 8, 'delivers 3 views'),
-    ],
-)
-def test_batches_that_do_not_fit_are_refused(crops, batch, message):
-    with pytest.raises(UserError, match=message):
-        tiny.build().check_batch(crops, batch)

@@ -9,101 +9,74 @@ from mixcl.configuration import check_config
 from mixcl.errors import UserError
 
 MIXUP = dict(type='Mixup')
+PATCHMIX = dict(type='PatchMix', num_mix=3, patch_size=2)
 QUEUE = dict(size=24, channels=12, fed_by='view2')
 NCE = dict(type='InfoNCE')
+HEAD = dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=12)
 
 
-@pytest.mark.parametrize(
-    ('config', 'changes', 'message'),
-    [
-        (hosts.moco_v3(), dict(objective=NCE | dict(among='itself')), r"terms\[0\]: InfoNCE: among='itself' needs neg"),
-        (hosts.moco_v3(), dict(objective=NCE | dict(among='positives')), "among='positives' needs negatives"),
-        (
-            hosts.moco_v3(),
-            dict(objective=NCE | dict(type='LogMixture', smoothing=0.1)),
-            'LogMixture has no label smoothing',
-        ),
-        (
-            hosts.moco_v3(),
-            dict(objective=dict(type='LogMixture'), terms=[('view1', 'view2', 1.0, dict(smoothing=0.1))]),
-            r'terms\[0\]: LogMixture has no label smoothing',
-        ),
-        (
-            hosts.moco_v2(),
-            dict(terms=[('view1', 'view2', 1.0, dict(negatives=[]))]),
-            "among='itself' needs negatives such as a queue",
-        ),
-        (
-            hosts.moco_v2(),
-            dict(terms=[('view1', 'view2', 1.0, dict(negatives='queue'))]),
-            r"negatives must be a list such as \['own'\], not 'queue'",
-        ),
-        (
-            hosts.moco_v2(),
-            dict(terms=[('view1', 'view2', 1.0, dict(negatives=['queu']))]),
-            "name 'queu', but there are own, queue, view1, view2",
-        ),
-        (
-            hosts.byol(),
-            dict(terms=[('view1', 'view2', 1.0, dict(negatives=['own']))]),
-            r'terms\[0\]: NegativeCosine takes no negatives',
-        ),
-        (
-            hosts.dino(),
-            dict(terms=[('local', 'view1', 1.0, dict(negatives=['own']))]),
-            'DINODistillation takes no negatives',
-        ),
-        (
-            hosts.byol(),
-            dict(terms=[('view1', 'view2', 1.0, dict(temperature=0.2))]),
-            "unknown option 'temperature'; NegativeCosine knows target, negatives",
-        ),
-        (
-            hosts.moco_v2(),
-            dict(memory=dict(queue=QUEUE | dict(channels=8))),
-            r'different lengths: model.neck.out_channels=12, .*model.memory.queue.channels=8',
-        ),
-        (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(fed_by='view9'))), "fed_by names an unknown .*'view9'"),
-        (hosts.moco_v2(), dict(memory=dict(queue=dict(size=24, channels=12))), 'must give size, channels and fed_by'),
-        (hosts.moco_v2(), dict(memory=dict(view1=QUEUE, queue=QUEUE)), "names a queue 'view1', .* name of a stream"),
-        (
-            hosts.byol(),
-            dict(predictor=dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=10)),
-            'model.neck.out_channels=12, model.predictor.out_channels=10',
-        ),
-        (
-            hosts.byol(),
-            dict(predictor=dict(type='MLPHead', in_channels=9, hidden_channels=8, out_channels=12)),
-            'model.predictor.in_channels=9',
-        ),
-        (
-            hosts.dino(),
-            dict(objective=dict(type='DINODistillation', num_prototypes=10)),
-            'model.neck.out_channels=12, .*model.objective.num_prototypes=10',
-        ),
-        (
-            hosts.dino(),
-            dict(objective=dict(type='DINODistillation', num_prototypes=12, centred_by=['view7'])),
-            "model.objective names an unknown stream 'view7'",
-        ),
-        (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
-        (
-            hosts.moco_v2(MIXUP),
-            dict(joint=[('view1', 'mix1'), ('view2', 'view1')]),
-            "model.joint names 'view1' twice",
-        ),
-        (hosts.moco_v2(MIXUP), dict(joint=('view1', 'mix1')), 'must list groups of streams'),
-        (
-            hosts.dino(),
-            dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)),
-            'no two with equal numbers of crops',
-        ),
-        (hosts.moco_v3(backbone='resnet'), dict(type='PatchSamplingLearner'), 'ResNet_CIFAR cannot drop patches'),
-        (hosts.moco_v2(), dict(type='PatchSamplingLearner'), 'ShuffledEMA cannot drop patches'),
-        (hosts.moco_v3(), dict(swap_views=1.5), 'must be a probability, not 1.5'),
-        (hosts.dino(), dict(views=dict(view1=1, view2=1, local=0)), 'a number of crops of at least 1'),
-    ],
-)
+def row(**options: object) -> dict:
+    return dict(terms=[('view1', 'view2', 1.0, options)])
+
+
+TERMS = [
+    (hosts.moco_v3(MIXUP), dict(terms=[('view1', 'view3', 1.0)]), "stream 'view3'; known .* view1, view2, mix1, mix2"),
+    (hosts.moco_v3(), dict(terms=[('view1', 'view2')]), 'is not a row of the table of terms'),
+    (hosts.moco_v3(), dict(terms='view1'), 'model.terms must be a list of rows'),
+    (hosts.moco_v3(), dict(terms=[]), 'terms is empty'),
+    (hosts.moco_v3(), dict(terms=[('view1', 'view2', -1.0)]), r'terms\[0\] has weight -1.0; it must be above 0'),
+    (hosts.moco_v3(), dict(terms=[('view1', 'view2', 1.0), ('view1', 'view2', 2.0)]), 'repeats the pair'),
+    (hosts.moco_v3(), row(temprature=1), "unknown option 'temprature'"),
+    (hosts.moco_v3(), row(temperature=0), r'terms\[0\]: InfoNCE: temperature must be above 0'),
+    (hosts.moco_v3(), row(target='mixed'), "target must be one of overlap, owner, even, not 'mixed'"),
+    (hosts.byol(), row(temperature=0.2), "unknown option 'temperature'; NegativeCosine knows target, negatives"),
+    (hosts.moco_v2(), row(negatives=[]), r"terms\[0\]: InfoNCE: among='itself' needs negatives such as a queue"),
+    (hosts.moco_v3(), row(among='positives'), r"terms\[0\]: InfoNCE: among='positives' needs negatives"),
+    (hosts.moco_v2(), row(negatives='queue'), r"negatives must be a list such as \['own'\], not 'queue'"),
+    (hosts.moco_v2(), row(negatives=['queu']), "name 'queu', but there are own, queue, view1, view2"),
+    (hosts.byol(), row(negatives=['own']), r'terms\[0\]: NegativeCosine takes no negatives'),
+]
+OBJECTIVES = [
+    (hosts.moco_v3(), dict(objective=NCE | dict(temperature=-1)), 'InfoNCE: temperature must be above 0, not -1'),
+    (hosts.moco_v3(), dict(objective=NCE | dict(smoothing=1.0)), r'smoothing must lie in \[0, 1\), not 1.0'),
+    (hosts.moco_v3(), dict(objective=NCE | dict(among='all')), "one of batch, positives, itself, not 'all'"),
+    (hosts.moco_v3(), dict(objective=NCE | dict(among='itself')), r"terms\[0\]: InfoNCE: among='itself' needs neg"),
+    (hosts.moco_v3(), dict(objective=NCE | dict(negatives='queue')), r"must be a list, such as \['queue'\]"),
+    (hosts.moco_v3(), dict(objective=dict(type='LogMixture', smoothing=0.1)), 'LogMixture has no label smoothing'),
+    (hosts.byol(), dict(objective=dict(type='NegativeCosine', scale=0)), 'scale must be above 0, not 0'),
+    (hosts.dino(), dict(objective=dict(type='DINODistillation', num_prototypes=10)), 'objective.num_prototypes=10'),
+    (
+        hosts.dino(),
+        dict(objective=dict(type='DINODistillation', num_prototypes=12, centred_by=['view7'])),
+        "model.objective names an unknown stream 'view7'",
+    ),
+]
+STREAMS = [
+    (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
+    (hosts.moco_v3(MIXUP), dict(mixer=None), 'mixer is missing'),
+    (hosts.moco_v3(), dict(swap_views=1.5), 'must be a probability, not 1.5'),
+    (hosts.dino(), dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)), 'no two with equal numbers of crops'),
+    (hosts.dino(), dict(views=dict(view1=1, view2=1, local=0)), 'a number of crops of at least 1'),
+    (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
+    (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix1'), ('view2', 'view1')]), "model.joint names 'view1' twice"),
+    (hosts.moco_v2(MIXUP), dict(joint=('view1', 'mix1')), 'must list groups of streams'),
+]
+PARTS = [
+    (
+        hosts.moco_v2(),
+        dict(memory=dict(queue=QUEUE | dict(channels=8))),
+        r'different lengths: model.neck.out_channels=12, .*model.memory.queue.channels=8',
+    ),
+    (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(fed_by='view9'))), "fed_by names an unknown .*'view9'"),
+    (hosts.moco_v2(), dict(memory=dict(queue=dict(size=24, channels=12))), 'must give size, channels and fed_by'),
+    (hosts.moco_v2(), dict(memory=dict(view1=QUEUE, queue=QUEUE)), "names a queue 'view1', .* name of a stream"),
+    (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(size=0))), 'a queue of size=0 .* holds nothing'),
+    (hosts.byol(), dict(predictor=HEAD | dict(out_channels=10)), 'model.predictor.out_channels=10'),
+    (hosts.byol(), dict(predictor=HEAD | dict(in_channels=9)), 'model.predictor.in_channels=9'),
+]
+
+
+@pytest.mark.parametrize(('config', 'changes', 'message'), [*TERMS, *OBJECTIVES, *STREAMS, *PARTS])
 def test_when_the_model_is_built(config: dict, changes: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         hosts.build(config, **changes)
@@ -117,23 +90,26 @@ def test_in_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ('host', 'batch', 'message'),
+    ('config', 'size', 'batch', 'processes', 'message'),
     [
-        ('moco_v2', 26, r'model.memory.queue.size=24 is less than the 26 keys of one step'),
-        ('moco_v2', 7, 'batch of 7 images cannot be encoded in groups=2 equal parts'),
-        ('moco_v2', 2, 'of at least two; set model.target.groups'),
+        (hosts.moco_v2(), 8, 26, 1, 'queue of view2 holds size=24 keys, fewer than the 26 keys of one step'),
+        (hosts.moco_v2(), 8, 13, 2, 'fewer than the 26 keys of one step; raise its size in model.memory'),
+        (hosts.moco_v2(), 8, 7, 1, 'batch of 7 images cannot be encoded in groups=2 equal parts'),
+        (hosts.moco_v2(), 8, 2, 1, 'of at least two; set model.target.groups'),
+        (hosts.moco_v3(), 9, 8, 1, r'patches of 2x2 of model.backbone'),
+        (hosts.moco_v3(), 16, 8, 1, r'img_size is \(8, 8\); make them agree'),
+        (hosts.moco_v3(PATCHMIX), 9, 8, 1, 'cannot be cut into patches'),
+        (hosts.moco_v3(PATCHMIX), 8, 2, 1, 'from the 2 images'),
+        (hosts.moco_v3() | dict(views=dict(view1=1, view2=2)), 8, 8, 1, 'delivers 2 views per image'),
     ],
 )
-def test_before_the_first_batch(host: str, batch: int, message: str) -> None:
-    model = hosts.build(hosts.HOSTS[host]())
+def test_before_the_first_batch(config: dict, size: int, batch: int, processes: int, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        model.check_batch([crop[0] for crop in hosts.crops(model, 1)], batch)
+        hosts.build(config).check_batch([torch.zeros(3, size, size)] * 2, batch, processes)
 
 
-@pytest.mark.parametrize('host', hosts.HOSTS)
-def test_batches_that_fit_pass(host: str) -> None:
-    model = hosts.build(hosts.HOSTS[host](MIXUP))
-    model.check_batch([crop[0] for crop in hosts.crops(model, 1)], 8)
+def test_shuffled_batches_of_several_processes_need_no_equal_parts() -> None:
+    hosts.build(hosts.moco_v2()).check_batch([torch.zeros(3, 8, 8)] * 2, 7, processes=2)
 
 
 def test_a_neck_for_another_backbone() -> None:

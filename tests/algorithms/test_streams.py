@@ -37,6 +37,19 @@ def test_a_stream_is_mixed_alike_whichever_others_a_step_needs(shared: bool) -> 
     assert torch.equal(alone, recipe(shared_plan=shared).build(views, {'view1', 'mix1', 'mix2'}, key)['mix2'].images)
 
 
+def test_mixing_is_a_function_of_seed_step_and_rank() -> None:
+    views = crops()
+
+    def mixed(*key: int) -> Tensor:
+        return recipe().build(views, {'mix1'}, StepKey(*key))['mix1'].images
+
+    torch.manual_seed(1)
+    first = mixed(0, 5, 0)
+    torch.manual_seed(2)
+    assert torch.equal(first, mixed(0, 5, 0))
+    assert not any(torch.equal(first, mixed(*key)) for key in [(1, 5, 0), (0, 6, 0), (0, 5, 1)])
+
+
 def swapped(made: StreamRecipe, step: int, rank: int = 0) -> bool:
     streams = made.build(crops(), {'view1', 'view2', 'mix1'}, StepKey(0, step, rank))
     signs = [streams[name].images.sign().unique().tolist() for name in ('view1', 'view2', 'mix1')]

@@ -85,10 +85,6 @@ def test_positions_are_those_of_the_full_grid_at_another_image_size() -> None:
     torch.testing.assert_close(model(batch, torch.arange(36).expand(2, -1))[0], model(batch)[0], rtol=0, atol=1e-12)
 
 
-def test_a_fixed_position_embedding_gives_the_class_token_none() -> None:
-    assert not vit(fixed_position=True).pos_embed[:, 0].any()
-
-
 def test_pooled_patches_are_those_that_were_kept() -> None:
     model, batch, tokens = vit(out_type='avg_featmap', final_norm=False), images(), drawn(3, 4)
     raw = vit(out_type='raw', final_norm=False)(batch, tokens)[0]

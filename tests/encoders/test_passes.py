@@ -5,9 +5,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mixcl.encoders import Shared, StopGrad, passes
+from mixcl.encoders import Shared, passes
 from mixcl.encoders.passes import Inputs, backbone_features, project
-from mixcl.errors import UserError
 
 
 def convolution() -> nn.Module:
@@ -79,11 +78,6 @@ def test_one_batch_for_all_streams_is_one_batch_for_each(monkeypatch: pytest.Mon
     torch.testing.assert_close(gradients, other_gradients, rtol=1e-5, atol=1e-5)
 
 
-def test_vectors_per_token_are_refused() -> None:
-    with pytest.raises(UserError, match='Flatten gives one vector for every token'):
-        backbone_features(nn.Flatten(start_dim=2), inputs())
-
-
 def test_shared_keys_are_the_online_projections_with_their_gradient() -> None:
     backbone, head = convolution(), nn.Linear(4, 2)
     target = Shared(backbone, head)
@@ -93,15 +87,3 @@ def test_shared_keys_are_the_online_projections_with_their_gradient() -> None:
     projections = project(head, backbone_features(backbone, given), given)
     keys = target.keys(given.only({'view2'}), projections, backbone, head)
     assert list(keys) == ['view2'] and keys['view2'] is projections['view2'] and keys['view2'].requires_grad
-
-
-def test_stopped_keys_are_encoded_once_and_without_gradient() -> None:
-    backbone, head = convolution(), nn.Linear(4, 2)
-    given = inputs()
-    online = given.only({'view1'})
-    projections = project(head, backbone_features(backbone, online), online)
-    rows = []
-    backbone.register_forward_hook(lambda module, arguments, output: rows.append(len(arguments[0])))
-    keys = StopGrad(backbone, head).keys(given.only({'view1', 'view2'}), projections, backbone, head)
-    assert rows == [4] and not any(value.requires_grad for value in keys.values())
-    assert torch.equal(keys['view1'], projections['view1'])

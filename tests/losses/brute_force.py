@@ -82,16 +82,21 @@ def case_of(queries: Tensor, keys: Tensor, query: Composition, key: Composition,
 
 
 def targets_of(query: Composition, key: Composition) -> tuple[np.ndarray, np.ndarray]:
-    target = np.zeros((len(query), len(key)))
-    listed = np.zeros((len(query), len(key)), dtype=bool)
+    """(R, G) targets, and which keys share an image with which row."""
+    overlap, listed = overlaps_of(query, key)
+    total = overlap.sum(axis=1, keepdims=True)
+    return np.divide(overlap, total, out=np.zeros_like(overlap), where=total > 0), listed
+
+
+def overlaps_of(query: Composition, key: Composition) -> tuple[np.ndarray, np.ndarray]:
+    """(R, G) sum over images of min(share, share), and which keys share an image with which row."""
+    overlap, listed = np.zeros((len(query), len(key))), np.zeros((len(query), len(key)), dtype=bool)
     for i in range(len(query)):
         for j in range(len(key)):
             one, other = shares(query, i), shares(key, j)
             listed[i, j] = bool(one.keys() & other.keys())
-            target[i, j] = sum(min(one[image], other[image]) for image in one.keys() & other.keys())
-        if target[i].sum() > 0:
-            target[i] /= target[i].sum()
-    return target, listed
+            overlap[i, j] = sum(min(one[image], other[image]) for image in one.keys() & other.keys())
+    return overlap, listed
 
 
 def shares(composition: Composition, row: int) -> dict[int, float]:

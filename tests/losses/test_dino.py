@@ -14,12 +14,9 @@ def test_the_teacher_temperature_rises_linearly_and_stays() -> None:
         objective.begin_step(progress)
         found.append(objective.teacher_temperature)
     assert found == pytest.approx([0.04, 0.0475, 0.055, 0.07, 0.07, 0.07])
-
-
-def test_without_a_warm_up_the_temperature_is_constant() -> None:
-    objective = DINODistillation(4, warmup=0.0)
-    objective.begin_step(0.0)
-    assert objective.teacher_temperature == 0.07
+    constant = DINODistillation(4, warmup=0.0)
+    constant.begin_step(0.0)
+    assert constant.teacher_temperature == 0.07
 
 
 def test_the_centre_is_a_moving_average_of_the_raw_outputs_of_the_named_streams() -> None:
@@ -53,13 +50,8 @@ def test_full_precision_under_autocast() -> None:
 
 @pytest.mark.parametrize(
     ('argument', 'value'),
-    [('student_temperature', 0), ('warmup_temperature', -0.1), ('warmup', 1.5), ('centre_momentum', -0.1)],
+    [('student_temperature', 0), ('warmup_temperature', -0.1), ('warmup', 1.5), ('centred_by', ())],
 )
 def test_out_of_range_is_refused(argument: str, value: float) -> None:
-    with pytest.raises(UserError, match=f'DINODistillation: {argument} must .* not {value}'):
+    with pytest.raises(UserError, match=f'DINODistillation: {argument} must '):
         DINODistillation(4, **{argument: value})
-
-
-def test_a_centre_without_a_stream_is_refused() -> None:
-    with pytest.raises(UserError, match='centred_by must name key streams'):
-        DINODistillation(4, centred_by=())

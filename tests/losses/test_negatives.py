@@ -98,26 +98,12 @@ def test_a_queue_starts_with_random_directions_and_is_stored() -> None:
     assert not list(queue.parameters())
 
 
-def test_a_queue_takes_as_many_keys_as_it_holds_and_no_more() -> None:
-    queue = Queue(size=4, channels=WIDTH, fed_by='view2')
-    queue.push(numbered(0, 4))
-    assert queue.vectors[:, 0].tolist() == [0, 1, 2, 3] and queue.position == 0
-    with pytest.raises(UserError, match='the queue holds 4 keys, fewer than the 5 of one step'):
-        queue.push(numbered(0, 5))
-
-
 def test_what_a_step_read_does_not_change_when_the_queue_moves_on() -> None:
     queue, keys = Queue(size=4, channels=WIDTH, fed_by='view2'), vectors(2, WIDTH).float()
     found = queue(context(Composition.identity(2), keys, keys))
     before = found.vectors.clone()
     queue.push(numbered(0, 4))
     assert torch.equal(found.vectors, before) and found.keep is None
-
-
-@pytest.mark.parametrize(('size', 'channels'), [(0, 4), (4, 0)])
-def test_an_empty_queue_is_refused(size: int, channels: int) -> None:
-    with pytest.raises(UserError, match='holds nothing'):
-        Queue(size, channels, fed_by='view2')
 
 
 # ----- hard mixtures -----

@@ -8,7 +8,6 @@ from losses.brute_force import COMPOSITIONS, NEGATIVES, WIDTH, case_of, mixtures
 from torch import Tensor
 
 from mixcl.composition import Composition
-from mixcl.errors import UserError
 from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, Negatives
 
 TEMPERATURE = 0.3
@@ -164,26 +163,3 @@ def test_rows_that_share_nothing_are_named_and_give_no_gradient(kind: type[InfoN
     torch.where(target.valid, losses, 0.0).sum().backward()
     assert losses[:4].isfinite().all() and queries.grad.isfinite().all()
     assert queries.grad[4:].abs().max() == 0 and queries.grad[:4].abs().sum(dim=1).min() > 0
-
-
-@pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
-@pytest.mark.parametrize('among', ['positives', 'itself'])
-def test_contrast_without_any_other_column_is_refused(kind: type[InfoNCE], among: str) -> None:
-    views = Composition.identity(3)
-    with pytest.raises(UserError, match=f"among='{among}' needs negatives"):
-        kind(among=among)(torch.eye(3), torch.eye(3), views.target(views))
-
-
-@pytest.mark.parametrize(
-    ('build', 'message'),
-    [
-        (lambda: InfoNCE(among='all'), "among must be one of batch, positives, itself, not 'all'"),
-        (lambda: InfoNCE(gradient='local'), "gradient must be 'global' or 'slice', not 'local'"),
-        (lambda: InfoNCE(negatives='queue'), r"negatives='queue' must be a list, such as \['queue'\]"),
-        (lambda: LogMixture(smoothing=0.1), 'no label smoothing, but smoothing=0.1'),
-        (lambda: NegativeCosine(scale=0), 'scale must be above 0, not 0'),
-    ],
-)
-def test_values_that_cannot_work_are_refused(build, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        build()

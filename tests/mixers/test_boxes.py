@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mixcl.mixers.boxes import Boxes, box_sides, boxes_around, centres_anywhere, centres_inside, paste
+from mixcl.mixers.boxes import box_sides, boxes_around, centres_anywhere, centres_inside
 
 
 def box_of(own_share: float, centre: tuple[int, int], size: tuple[int, int]) -> tuple[list, list, float]:
@@ -24,25 +24,6 @@ def box_of(own_share: float, centre: tuple[int, int], size: tuple[int, int]) -> 
 def test_clipped_boxes(own_share, centre, size, start, stop, share):
     """TV-BOX."""
     assert box_of(own_share, centre, size) == (start, stop, pytest.approx(share, abs=1e-6))
-
-
-def test_all_or_nothing():
-    assert box_of(1.0, (3, 3), (6, 8)) == ([3, 3], [3, 3], 1.0)
-    assert box_of(0.0, (3, 4), (6, 8)) == ([0, 0], [6, 8], 0.0)
-
-
-def test_sides_follow_the_image():
-    """Half of the sides of an image are a quarter of its area."""
-    assert box_sides(torch.tensor([0.75, 0.0]), (10, 7)).tolist() == [[5, 3], [10, 7]]
-
-
-def test_inside_marks_the_pixels_of_the_boxes():
-    boxes = Boxes(torch.tensor([[1, 0], [2, 2]]), torch.tensor([[3, 2], [2, 4]]))
-    expected = torch.zeros(2, 1, 4, 5, dtype=torch.bool)
-    expected[0, 0, 1:3, 0:2] = True
-    assert torch.equal(boxes.inside((4, 5)), expected)
-    own, other = torch.zeros(2, 3, 4, 5), torch.ones(2, 3, 4, 5)
-    assert torch.equal(paste(own, other, boxes), expected.expand(2, 3, 4, 5).float())
 
 
 def test_centres_reach_every_place_and_no_further():

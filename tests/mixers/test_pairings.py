@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mixcl.errors import UserError
-from mixcl.mixers.pairings import check_pairs, derangement, find_pairing, flip, halves, permutation
+from mixcl.mixers.pairings import derangement, find_pairing, flip, halves, permutation
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -59,9 +59,3 @@ def test_a_pairing_is_a_function_of_its_generator(name):
 def test_an_unknown_pairing_is_refused(name):
     with pytest.raises(UserError, match='is unknown; choose one of derangement, flip, halves, permutation'):
         find_pairing(name)
-
-
-def test_one_image_makes_no_pair():
-    check_pairs('Mixup', 2)
-    with pytest.raises(UserError, match=r'Mixup: images are mixed in pairs.*batches of 1 image'):
-        check_pairs('Mixup', 1)

@@ -10,9 +10,7 @@ from torch.nn import functional
 
 from mixcl.errors import UserError
 from mixcl.mixers import OriginalResizeMix, PairPlan, ResizeMix
-from mixcl.mixers.boxes import Boxes
 from mixcl.mixers.pairings import flip
-from mixcl.mixers.resizemix import fit_bilinear, fit_nearest
 
 SHAPE = dict(height=st.integers(2, 24), width=st.integers(2, 24), batch=st.integers(2, 5), seed=st.integers(0, 10_000))
 
@@ -89,17 +87,6 @@ def test_original_agrees_with_a_loop_over_images(height, width, batch, seed):
         assert torch.equal(mixed[row], expected)
         own_share = 1 - (bottom - top) * (right - left) / (height * width)
         assert composition.weights[row, 0].item() == pytest.approx(own_share, abs=1e-6)
-
-
-@pytest.mark.parametrize(('box', 'mode'), [((8, 4), 'nearest'), ((7, 5), 'bilinear'), ((15, 12), 'bilinear')])
-def test_fitting_equals_the_resizing_of_torch(box, mode):
-    images = torch.randn(2, 3, 16, 12)
-    boxes = Boxes(torch.tensor([[1, 0], [0, 0]]), torch.tensor([[1, 0], [0, 0]]) + torch.tensor(box))
-    fit = fit_nearest if mode == 'nearest' else fit_bilinear
-    expected = functional.interpolate(images, box, mode=mode)
-    fitted = fit(images, boxes)
-    torch.testing.assert_close(fitted[0, :, 1 : 1 + box[0], : box[1]], expected[0], atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(fitted[1, :, : box[0], : box[1]], expected[1], atol=1e-5, rtol=1e-5)
 
 
 def test_original_scale_is_the_side_ratio():

@@ -1,14 +1,15 @@
-"""What dropping tokens saves: time and activation memory of an APS training step at ratio 0.25 and 1.
+"""Time and activation memory of an APS training step that keeps a quarter of the patches, and all of them.
 
 ``python tools/benchmark/token_dropping.py`` prints a table. A step is two views of a batch through backbone, heads and
-loss, the backward pass, and AdamW. Memory is that of tensors saved for the backward pass; on a GPU the peak above
-what was allocated before the step.
+loss, the backward pass, and AdamW. Memory is that of tensors saved for the backward pass; on a GPU
+the peak above what was allocated before the step.
 """
 
 import argparse
 import statistics
 import time
 from functools import partial
+from typing import Any
 
 import torch
 from mmengine.registry import DefaultScope
@@ -24,6 +25,7 @@ ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
 PATCHES = 256
 RATIOS = (0.25, 1.0)
 MOST = 0.40
+"""Share of the cost of all patches that a quarter of them may cost."""
 
 
 def learner(width: int, heads: int) -> PatchSamplingLearner:
@@ -58,7 +60,7 @@ def step(model: PatchSamplingLearner, optimizer: Optimizer, views: list[Tensor],
     optimizer.zero_grad()
 
 
-def seconds(*arguments: object) -> float:
+def seconds(*arguments: Any) -> float:
     """Duration of one step."""
     start = time.perf_counter()
     step(*arguments)
@@ -67,7 +69,7 @@ def seconds(*arguments: object) -> float:
     return time.perf_counter() - start
 
 
-def activation_bytes(model: PatchSamplingLearner, *arguments: object) -> int:
+def activation_bytes(model: PatchSamplingLearner, *arguments: Any) -> int:
     """Memory of one step beyond weights, optimiser state and images."""
     return bytes_beside_weights(model, partial(step, model, *arguments))
 
@@ -81,7 +83,7 @@ def measure(name: str, batch_size: int, repeats: int) -> None:
     for given in arguments.values():
         step(*given)  # optimiser states are allocated, caches are warm
     memory = {ratio: activation_bytes(*given) for ratio, given in arguments.items()}
-    # In turns, so that whatever else the machine does meets both.
+    # Alternating, so that other load on the machine affects both.
     times = [{ratio: seconds(*given) for ratio, given in arguments.items()} for _ in range(repeats)]
     median = {ratio: statistics.median(part[ratio] for part in times) for ratio in RATIOS}
     for label, values in {

@@ -48,10 +48,15 @@ def try_schedules(cfg: Config) -> None:
         _attempt(f'param_scheduler[{number}]', lambda schedule=schedule: _schedule(schedule, cfg), cfg)
 
 
-def try_views(cfg: Config, model: nn.Module) -> None:
+def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
     """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
 
     Nothing is done for models of other kinds, and where the images are not those of a ``KeyedDataset``.
+
+    Args:
+        cfg: of the run.
+        model: built from it.
+        processes: number of processes that will train; by default those of this run.
 
     Raises:
         UserError: if there can be no such views, or the model cannot use them.
@@ -67,7 +72,7 @@ def try_views(cfg: Config, model: nn.Module) -> None:
     with undisturbed_generators():
         sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
     crops = sample['inputs']
-    model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size)
+    model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
 
 
 @contextmanager
