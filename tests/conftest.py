@@ -27,6 +27,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line what was left out, and how it is added."""
+    reporter = config.pluginmanager.get_plugin('terminalreporter')
+    skipped = reporter.stats.get('skipped', []) if reporter else []
+    detection = [report for report in skipped if report.nodeid.startswith('tests/detection/')]
+    if detection:
+        print(
+            f'left out: {len(detection)} tests of detection, which needs mmdet and the compiled operators of mmcv; '
+            '`make det` adds them (10 to 20 minutes)'
+        )
+
+
 @pytest.fixture(scope='session')
 def pretrained() -> Path:
     """A checkpoint of PatchMix on digits after two steps, for what needs any checkpoint of a run.
