@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -93,6 +94,8 @@ def start(*arguments: object) -> Command:
 def start_script(*arguments: object, **variables: object) -> subprocess.Popen:
     """Start ``bash ARGUMENTS`` in the repository; each ``python`` in it, and of torchrun, is forked as well.
 
+    Its standard output has its errors, too. torchrun meets at a port that nobody uses.
+
     Args:
         arguments: the script and its arguments.
         variables: of the environment, beside those of all commands.
@@ -102,6 +105,7 @@ def start_script(*arguments: object, **variables: object) -> subprocess.Popen:
         **ENVIRONMENT,
         'PATH': f'{python.parent}:{os.environ["PATH"]}',
         'PYTHON_EXEC': str(python),
+        'PORT': str(free_port()),
         **{name: str(value) for name, value in variables.items()},
     }
     return subprocess.Popen(
@@ -110,9 +114,15 @@ def start_script(*arguments: object, **variables: object) -> subprocess.Popen:
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        return free.getsockname()[1]
 
 
 def _forked_python() -> Path:
