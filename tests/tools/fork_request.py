@@ -53,9 +53,12 @@ def connected(folder: Path) -> socket.socket:
 
 
 def start_server(folder: Path) -> None:
+    log_file = folder / 'server.log'
+    if log_file.exists():  # it was tried before
+        raise RuntimeError(f'the fork server did not start:\n{log_file.read_text()}')
     program = Path(__file__).with_name('fork_server.py')
     changes = dict(OMP_NUM_THREADS='1', CUDA_VISIBLE_DEVICES='', PYTHONPATH=str(program.parents[2]))
-    with open(folder / 'server.log', 'w') as log:
+    with open(log_file, 'w') as log:
         server = subprocess.Popen(
             [sys.executable, program, folder, (folder / 'process').read_text()],
             cwd=program.parents[2],
@@ -67,5 +70,5 @@ def start_server(folder: Path) -> None:
         )
     while not (folder / 'socket').exists():
         if server.poll() is not None:
-            raise RuntimeError(f'the fork server did not start:\n{(folder / "server.log").read_text()}')
+            raise RuntimeError(f'the fork server did not start:\n{log_file.read_text()}')
         time.sleep(0.02)

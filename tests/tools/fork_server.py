@@ -11,7 +11,6 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import random
 import runpy
 import selectors
@@ -35,11 +34,11 @@ def import_everything() -> None:
 
     torch.set_num_threads(1)  # threads do not survive a fork
     mixcl.register_all()
-    for module in pkgutil.walk_packages(mixcl.__path__, 'mixcl.'):
-        if not module.name.startswith('mixcl.detection') and not module.name.endswith('__main__'):
-            importlib.import_module(module.name)
-    for name in ALSO:
-        importlib.import_module(name)
+    root = Path(mixcl.__file__).parent
+    modules = ['.'.join(path.relative_to(root.parent).with_suffix('').parts) for path in sorted(root.rglob('*.py'))]
+    for name in [*modules, *ALSO]:
+        if not name.startswith('mixcl.detection') and not name.endswith('__main__'):
+            importlib.import_module(name.removesuffix('.__init__'))
 
 
 def serve(folder: Path, process: int) -> dict:
@@ -81,7 +80,8 @@ def serve(folder: Path, process: int) -> dict:
                 ended.recv(4096)
                 for child, status in ended_children():
                     client = clients.pop(child)
-                    selector.unregister(client)
+                    if client in selector.get_map():
+                        selector.unregister(client)
                     say(client, status)
                     client.close()
             elif key.data in clients:  # clients say nothing more, so this one has left

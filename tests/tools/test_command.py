@@ -60,6 +60,7 @@ def test_python_in_a_script_ends_with_its_stand_in(number: int) -> None:
     while is_running(command) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not is_running(command)
+    assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
 
 
 def is_running(process: int) -> bool:
