@@ -15,7 +15,7 @@ FLOORS = [
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],
     ['algorithms'],
-    ['datasets', 'weights', 'configuration', 'environment'],
+    ['datasets', 'weights', 'configuration', 'collect_env', 'environment'],
     ['engine'],
     ['evaluation'],
     ['visualization', 'detection'],
