@@ -1,5 +1,7 @@
 # make quickstart   install the core and pretrain on digits (a few minutes on two CPU cores)
-# make test         install what the tests need, detection too, and run all of them
+# make test         install what the tests need and run them; detection is left out where `make det` has not run
+# make test-long    run the tests that take longer (half an hour)
+# make lint         ruff and mypy
 # make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
 # VENV=dir uses another virtual environment than .venv; PYTHON=python3.12 another interpreter to make it with.
 
@@ -16,13 +18,17 @@ TEST := $(VENV)/.test-$(KEY)
 DET := $(VENV)/.det-$(KEY)
 # Compiled once for a set of versions, whatever the number of environments. pip's own cache must not be used: it takes
 # builds without operators, with them, and for another torch for the same.
-OPERATORS ?= $(HOME)/.cache/mixcl/operators-$(KEY)
+OPERATORS ?= $(HOME)/.cache/mixcl/operators-$(shell $(PYTHON) -c "import re, sys; \
+	versions = re.findall(r'^(?:torch|onedl-mmcv)==(\S+)', open('constraints.txt').read(), re.M); \
+	print('-'.join([*versions, sys.implementation.cache_tag]))")
 
 # mmcv and mmdet ask for the OpenCV with windows, which needs libGL; the headless one has the same functions without it.
 USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
 	$(BIN)/python -m pip install --force-reinstall --no-deps -c constraints.txt opencv-python-headless
 
-.PHONY: quickstart test install det operators lint format clean
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+.PHONY: quickstart test test-long install det operators lint format clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
@@ -31,12 +37,16 @@ install: $(CORE)
 
 det: $(DET)
 
-test: $(TEST) $(DET) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+test: $(TEST) lint
+	$(PYTEST)
+
+test-long: $(TEST)
+	$(PYTEST) -m long
 
 lint: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 format: $(TEST)
 	$(BIN)/ruff check --fix .

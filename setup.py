@@ -63,6 +63,6 @@ setup(
     ],
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
-        'test': ['pytest', 'pytest-xdist', 'hypothesis', 'ruff', 'setuptools', 'wheel'],
+        'test': ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel'],
     },
 )

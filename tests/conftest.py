@@ -1,15 +1,61 @@
 """Every test runs on one thread, since the suite runs two processes side by side, and leaves no trace for the next."""
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from mmengine.registry import DefaultScope
+from tools.fork_request import FOLDER
+from tools.once import once
 
 torch.set_num_threads(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder that all processes of this test session share, and remove it when the first of them ends."""
+    if hasattr(config, 'workerinput'):  # of pytest-xdist: it inherits the name
+        return
+    folder = Path(tempfile.mkdtemp(prefix='mixcl-tests-'))
+    (folder / 'process').write_text(str(os.getpid()))
+    os.environ[FOLDER] = str(folder)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line what was left out, and how it is added."""
+    reporter = config.pluginmanager.get_plugin('terminalreporter')
+    skipped = reporter.stats.get('skipped', []) if reporter else []
+    if any(report.nodeid.startswith('tests/detection/') for report in skipped):
+        print('left out: tests/detection, which needs mmdet and compiled operators of mmcv; `make det` adds them')
+
+
+@pytest.fixture(scope='session')
+def pretrained() -> Path:
+    """A checkpoint of PatchMix on digits after two steps, for what needs any checkpoint of a run.
+
+    One for the whole session; who changes it copies it before. Its folder is the work dir of the run.
+    """
+    return once('pretrained', pretrain) / 'epoch_1.pth'
+
+
+def pretrain(folder: Path) -> None:
+    # Not at the head of the file: it copies the environment, which only pytest_configure completes.
+    from tools.command import run
+
+    options = (
+        'train_dataloader.dataset.dataset.indices=128', 'train_dataloader.batch_size=64', 'train_cfg.max_epochs=1',
+        'train_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',
+    )  # fmt: skip
+    arguments = ('--work-dir', folder, '--no-validate', '--cfg-options', *options)
+    result = run('tools/train.py', 'configs/patchmix/vit-xs4_digits.py', *arguments)
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,13 @@
 """Two processes side by side, and what the tests have each of them do.
 
-In a module of its own because spawned processes cannot import test modules.
+In a module of its own because the processes cannot import test modules.
 """
 
 import hashlib
 import os
+import pickle
 import tempfile
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import tiny
@@ -17,6 +17,7 @@ from mmengine.dist import get_world_size
 from mmengine.model import MMDistributedDataParallel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
+from tools.command import start, stop
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
@@ -66,19 +67,22 @@ def run_pair(function: Callable[[int], object], folder: Path) -> list:
 
 
 def run_processes(function: Callable[[int], object], folder: Path, count: int) -> list:
-    """:func:`run_pair` with any number of processes."""
-    torch.multiprocessing.spawn(_enter, (function, str(folder), count), nprocs=count)
+    """:func:`run_pair` with any number of processes.
+
+    Args:
+        function: of a module below ``tests/`` that is no test module, since they import it by name.
+        folder: an empty one, for what they exchange.
+        count: of the processes.
+    """
+    (folder / 'function.pkl').write_bytes(pickle.dumps(function))
+    processes = [start('tests/tools/one_of_several.py', folder, rank, count) for rank in range(count)]
+    try:
+        errors = [process.communicate(timeout=300)[1] for process in processes]
+    finally:
+        for process in processes:
+            stop(process)
+    assert [process.returncode for process in processes] == [0] * count, '\n'.join(errors)[-4000:]
     return [torch.load(folder / f'rank{rank}.pth') for rank in range(count)]
-
-
-def _enter(rank: int, function: Callable[[int], object], folder: str, count: int) -> None:
-    torch.set_num_threads(1)
-    # A process that waits in vain for the other one shall fail.
-    group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
-    torch.distributed.init_process_group('gloo', rank=rank, world_size=count, **group)
-    torch.save(function(rank), f'{folder}/rank{rank}.pth')
-    torch.distributed.barrier()
-    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
 
 
 def everything(rank: int) -> dict:

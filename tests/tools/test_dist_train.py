@@ -1,14 +1,12 @@
 """The same run from several processes, several machines, and sharded."""
 
-import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ENVIRONMENT, ROOT, stop
+from tools.command import start_script, stop
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 OPTIONS = (
@@ -23,16 +21,8 @@ pytestmark = pytest.mark.long
 
 def start_machine(port: int, processes: int, work_dir: Path, *options: object, **variables: object) -> subprocess.Popen:
     """``tools/dist_train.sh`` as it is called on one machine."""
-    path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
-    return subprocess.Popen(
-        ['bash', *map(str, ('tools/dist_train.sh', DIGITS, processes, '--work-dir', work_dir, *OPTIONS, *options))],
-        cwd=ROOT,
-        env={**ENVIRONMENT, 'PATH': path, 'PORT': str(port), **{name: str(value) for name, value in variables.items()}},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    words = (DIGITS, processes, '--work-dir', work_dir, *OPTIONS, *options)
+    return start_script('tools/dist_train.sh', *words, PORT=port, **variables)
 
 
 def outputs(*machines: subprocess.Popen) -> list[str]:

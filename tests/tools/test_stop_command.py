@@ -4,13 +4,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ENVIRONMENT, ROOT, error_lines, run, start, stop
+from tools.command import ROOT, Command, error_lines, run, start, start_script, stop
 
 from mixcl.weights import newest_checkpoint
 
@@ -29,32 +28,18 @@ def started_steps(work_dir: Path) -> int:
     return len(logs[-1].read_text().splitlines()) if logs else 0
 
 
-def wait_for_steps(process: subprocess.Popen, work_dir: Path) -> None:
+def wait_for_steps(process: Command | subprocess.Popen, work_dir: Path) -> None:
     deadline = time.monotonic() + 90
     while started_steps(work_dir) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def start_script(*arguments: object) -> subprocess.Popen:
-    """A shell script, with the python of the tests."""
-    path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
-    return subprocess.Popen(
-        ['bash', *map(str, arguments)],
-        cwd=ROOT,
-        env={**ENVIRONMENT, 'PATH': path, 'PORT': '29611'},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
-def ended(process: subprocess.Popen) -> tuple[int, str]:
+def ended(process: Command | subprocess.Popen) -> tuple[int, str]:
     try:
         output, errors = process.communicate(timeout=90)
     finally:
         stop(process)
-    return process.returncode, output + errors
+    return process.returncode, output + (errors or '')
 
 
 def saved_step(work_dir: Path) -> int:
@@ -112,6 +97,7 @@ def weights_of_undisturbed_pair(tmp_path_factory: pytest.TempPathFactory) -> dic
     return torch.load(work_dir / 'epoch_1.pth', weights_only=True)['state_dict']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGUSR1])
 def test_two_processes_under_torchrun_agree(
     tmp_path: Path, number: signal.Signals, weights_of_undisturbed_pair: dict[str, torch.Tensor]

@@ -1,0 +1,92 @@
+"""Imports point downwards: from every module to lower floors, or to its own package."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
+
+FLOORS = [
+    ['errors'],
+    ['registry', 'randomness', 'distributed', 'files', 'quiet_imports'],
+    ['composition'],
+    ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
+    ['encoders'],
+    ['algorithms'],
+    ['datasets', 'weights', 'configuration', 'collect_env', 'environment'],
+    ['engine'],
+    ['evaluation'],
+    ['visualization', 'detection'],
+    ['apis', 'doctor'],
+]
+"""Packages and modules of mixcl, lowest first; tools/ stand above them. docs/architecture.md draws them."""
+
+FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
+LOWEST = FLOORS[0] + FLOORS[1]
+
+COMMON_NAMES = {'__init__', '__main__', 'base', 'dino'}
+"""File names that may occur in several packages."""
+
+
+def name(path: Path) -> str:
+    """``mixcl/engine/hooks/banner.py`` is ``engine.hooks.banner``."""
+    parts = path.relative_to(ROOT / 'mixcl').with_suffix('').parts
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+def part_of(module: str) -> str:
+    """The entry of the floors that a module belongs to."""
+    words = module.split('.')
+    parts = ['.'.join(words[:end]) for end in range(len(words), 0, -1)]
+    found = next((part for part in parts if part in FLOOR_OF), None)
+    assert found, f'mixcl/{words[0]} has no floor yet: add it to FLOORS'
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of mixcl that a file imports, also within functions, without the leading ``mixcl.``"""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f'{path}: relative import'
+            # What is imported from a package may be one of its modules.
+            names = [f'{node.module}.{alias.name}' for alias in node.names]
+        else:
+            continue
+        yield from (full.removeprefix('mixcl.') for full in names if full.startswith('mixcl.'))
+
+
+def reached(path: Path) -> set[str]:
+    """The other parts that a module imports from."""
+    found = {part_of(imported) for imported in imports(path) if imported != '__version__'}
+    return found - {part_of(name(path))}
+
+
+def test_imports_point_downwards() -> None:
+    upwards = [
+        f'{name(path)} imports {part}'
+        for path in MODULES
+        if name(path)
+        for part in sorted(reached(path))
+        if FLOOR_OF[part] >= FLOOR_OF[part_of(name(path))]
+    ]
+    assert upwards == []
+
+
+def test_measures_of_evaluation_use_the_lowest_floor_only() -> None:
+    """Hooks and commands may both use them."""
+    measures = [path for path in MODULES if name(path).startswith('evaluation.functional.')]
+    assert measures
+    higher = [f'{name(path)} imports {part}' for path in measures for part in reached(path) if part not in LOWEST]
+    assert higher == []
+
+
+def test_file_names_are_used_once() -> None:
+    found = defaultdict(list)
+    for path in MODULES:
+        if path.stem not in COMMON_NAMES:
+            found[path.stem].append(name(path))
+    assert [modules for modules in found.values() if len(modules) > 1] == []

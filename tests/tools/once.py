@@ -1,0 +1,25 @@
+"""What is computed once for all processes of a test session."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.fork_request import FOLDER
+
+
+def once(name: str, fill: Callable[[Path], object]) -> Path:
+    """The folder ``name`` of the test session, filled by whichever process first asks for it.
+
+    Args:
+        name: of the folder; each with a ``fill`` of its own.
+        fill: gets the empty folder. If it fails, it fails for each who asks.
+    """
+    folder = Path(os.environ[FOLDER]) / name
+    with open(folder.with_suffix('.lock'), 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the others wait here
+        if not (folder / 'done').exists():
+            folder.mkdir(exist_ok=True)
+            fill(folder)
+            (folder / 'done').touch()
+    return folder

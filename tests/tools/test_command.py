@@ -1,0 +1,71 @@
+"""Commands of the fork server behave as those of an interpreter of their own."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from tools.command import ROOT, run, start, start_script
+
+WAITING = "import time; print('started', flush=True); time.sleep(60)"
+
+
+def test_arguments_streams_and_status() -> None:
+    program = "import sys; print(sys.argv, __name__); print('error: no', file=sys.stderr); sys.exit(7)"
+    result = run('-c', program, 'a b', 1)
+    assert result.stdout == "['-c', 'a b', '1'] __main__\n"
+    assert (result.stderr, result.returncode) == ('error: no\n', 7)
+
+
+def test_folder_and_environment() -> None:
+    result = run('-c', "import os; print(os.getcwd(), os.environ['OMP_NUM_THREADS'], os.environ['PYTHONPATH'])")
+    assert result.stdout.split() == [str(ROOT), '1', str(ROOT)]
+
+
+def test_an_exception_ends_it_with_status_1() -> None:
+    result = run('-c', 'raise ValueError(3)')
+    assert result.returncode == 1 and result.stderr.endswith('ValueError: 3\n')
+
+
+def test_commands_share_no_state() -> None:
+    results = [run('-c', 'import random, numpy, mixcl; print(random.random(), numpy.random.rand())') for _ in range(2)]
+    assert results[0].stdout != results[1].stdout
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
+    process = start('-c', WAITING)
+    assert process.stdout.readline() == 'started\n' and process.poll() is None
+    os.killpg(process.pid, number)
+    assert process.communicate(timeout=10) == ('', '')
+    assert process.returncode == process.poll() == -number
+
+
+def test_it_ends_at_the_time_limit() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        run('-c', WAITING, timeout=0.5)
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_python_in_a_script_ends_with_its_stand_in(number: int) -> None:
+    """The script knows the stand-in only; the command itself tells its own number."""
+    program = 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'
+    process = start_script('-c', f'python -c "{program}" & echo $!; wait $!; echo $?')
+    stand_in, command = (int(process.stdout.readline()) for _ in range(2))
+    assert is_running(command)
+    os.kill(stand_in, number)
+    assert process.communicate(timeout=10)[0].splitlines()[-1] == str(128 + number)
+    deadline = time.monotonic() + 10
+    while is_running(command) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(command)
+    assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
