@@ -28,8 +28,8 @@ def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
     if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
         raise UserError(
             f'{type(dataloader.dataset).__name__} does not give one label per image, which this evaluation needs: use '
-            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None (test_ '
-            'likewise)'
+            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None '
+            '(test_ too)'
         )
     return torch.cat([sample.gt_label for sample in samples]).cpu()
 
