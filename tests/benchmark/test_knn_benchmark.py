@@ -1,22 +1,23 @@
 """The benchmark of nearest neighbours, on small sizes."""
 
 import re
+import sys
 
 import pytest
 import torch
-from tools.command import run
 
-from mixcl.evaluation.functional.neighbour_search import nearest_neighbours
-from tools.benchmark.knn import by_scikit_learn, clustered_features, same_neighbours
+from mixcl.evaluation.functional.knn import nearest_neighbours
+from tools.benchmark.knn import by_scikit_learn, clustered_features, main, same_neighbours
 
 
-def test_the_table_of_a_small_search() -> None:
-    sizes = ['--bank', 3000, '--queries', 200, '--dimensions', 16, '--neighbours', 20]
-    result = run('tools/benchmark/knn.py', *sizes, '--subset-bank', 1000, '--subset-queries', 50)
-    assert result.returncode == 0, result.stderr[-3000:]
-    assert '200 queries against 3000 features of 16 dimensions' in result.stdout
-    assert re.search(r'^all: .* s \(.* GFLOP/s\), peak .* GiB beyond the features, ok$', result.stdout, re.MULTILINE)
-    shares = dict(re.findall(r'^ +(mixcl|scikit-learn) .* s +([\d.]+) %$', result.stdout, re.MULTILINE))
+def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    sizes = '--bank 3000 --queries 200 --dimensions 16 --neighbours 20 --subset-bank 1000 --subset-queries 50'
+    monkeypatch.setattr(sys, 'argv', ['knn.py', *sizes.split()])
+    main()
+    output = capsys.readouterr().out
+    assert '200 queries against 3000 features of 16 dimensions' in output
+    assert re.search(r'^all: .* s \(.* GFLOP/s\), peak .* GiB beyond the features, ok$', output, re.MULTILINE)
+    shares = dict(re.findall(r'^ +(mixcl|scikit-learn) .* s +([\d.]+) %$', output, re.MULTILINE))
     assert shares.keys() == {'mixcl', 'scikit-learn'}
     assert float(shares['mixcl']) > 99.9
 
