@@ -127,7 +127,8 @@ class FeatureLoop(ValLoop):
         """What the metrics find, in every process; so is what they refuse, else the others would wait for ever."""
         found: list[dict[str, float] | UserError] = [{}]
         if is_main_process():
-            queries = queries.to(self.model.data_preprocessor.device)
+            device = self.model.data_preprocessor.device
+            queries = queries.to(device) if device.type == 'cuda' else queries
             try:
                 for metric in self.evaluator.metrics:
                     found[0] |= metric.compute(bank, bank_labels, queries, labels)

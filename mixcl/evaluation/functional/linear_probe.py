@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_classes
@@ -197,7 +198,8 @@ def train_probes(
         batch for epoch in range(settings.epochs) for batch in _batches(rows, epoch, settings)
     ):
         inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
-        errors = probes.logits(inputs).softmax(dim=2)
+        # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
+        errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)
         errors[torch.arange(len(batch), device=device), :, classes] -= 1
         errors /= len(batch)  # the gradient of the mean cross-entropy by the logits
         rate = rates * (0.5 * (1 + math.cos(math.pi * step / steps)))
