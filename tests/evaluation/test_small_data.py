@@ -18,7 +18,6 @@ from mixcl.evaluation import small_data
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
-
 FEW = {'val_dataloader.dataset.indices': 60, 'val_cfg.bank_dataloader.dataset.indices': 150}
 
 
