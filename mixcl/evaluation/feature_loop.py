@@ -88,7 +88,7 @@ class FeatureLoop(ValLoop):
             self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')
             bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
         labels = gather([batch[LABELS] for batch in batches], self.dataloader) if self.read_labels else None
-        metrics = {}
+        metrics: dict[str, float] = {}
         for encoder in self.encoders:
             queries = gather([batch[encoder] for batch in batches], self.dataloader)
             results = self._measured(bank.pop(encoder), bank_labels, queries, labels)
@@ -121,23 +121,28 @@ class FeatureLoop(ValLoop):
             for metric in self.evaluator.metrics:
                 metric.check_labels(bank_labels, labels)
 
-    def _measured(
-        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
-    ) -> dict[str, float]:
-        """What the metrics find, in every process; so is what they refuse, else the others would wait for ever."""
+    def _measured(self, *sets: Tensor | None) -> dict[str, float]:
+        """What the main process computes, in every process; so is what it refuses, else the others would wait."""
         found: list[dict[str, float] | UserError] = [{}]
         if is_main_process():
-            device = self.model.data_preprocessor.device
-            queries = queries.to(device) if device.type == 'cuda' else queries
             try:
-                for metric in self.evaluator.metrics:
-                    found[0] |= metric.compute(bank, bank_labels, queries, labels)
+                found = [self._computed(*sets)]
             except UserError as error:
                 found = [error]
         broadcast_object_list(found)
         if isinstance(found[0], UserError):
             raise found[0]
         return found[0]
+
+    def _computed(
+        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
+    ) -> dict[str, float]:
+        device = self.model.data_preprocessor.device
+        queries = queries.to(device) if device.type == 'cuda' else queries
+        values: dict[str, float] = {}
+        for metric in self.evaluator.metrics:
+            values |= metric.compute(bank, bank_labels, queries, labels)
+        return values
 
 
 def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) -> tuple[str, ...]:

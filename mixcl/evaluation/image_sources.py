@@ -3,7 +3,7 @@
 import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,9 +74,8 @@ def _reading_files(pipeline: Sequence[Mapping[str, Any]]) -> Pipeline:
 
 def names_of(dataset: BaseDataset) -> list[str]:
     """One name per image: its path relative to the data set's folder, or its number where it has no file."""
-    paths = [dataset.get_data_info(index).get('img_path') for index in range(len(dataset))]
     root = dataset.data_root or '.'
-    return [str(index) if path is None else os.path.relpath(path, root) for index, path in enumerate(paths)]
+    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(_paths(dataset))]
 
 
 def labels_of(dataset: BaseDataset) -> np.ndarray | None:
@@ -88,13 +87,16 @@ def labels_of(dataset: BaseDataset) -> np.ndarray | None:
 
 def content_digest(dataset: BaseDataset) -> str:
     """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
-    digest = hashlib.sha256()
-    for index in range(len(dataset)):
-        path = dataset.get_data_info(index).get('img_path')
+    digest = hashlib.sha256(str(len(dataset)).encode())
+    for path in _paths(dataset):
         found = os.stat(path) if path is not None and os.path.exists(path) else None
         mark = (found.st_size, found.st_mtime_ns) if found else ()
         digest.update(repr((path, *mark)).encode(errors='surrogateescape'))
     return digest.hexdigest()
+
+
+def _paths(dataset: BaseDataset) -> Iterator[str | None]:
+    return (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
 
 
 class ReadableImages(Dataset):

@@ -50,7 +50,7 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
     loop = runner.val_loop
     bank, bank_labels = extract(model, loop.bank_dataloader, encoders)
     queries, labels = extract(model, loop.dataloader, encoders)
-    found = {}
+    found: dict[str, tuple[float, float]] = {}
     for name in encoders:
         knn = knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1']
         probes = probe_sweep(bank[name], bank_labels, queries[name], labels)

@@ -119,7 +119,7 @@ def knn_accuracy(
     cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))
     votes, labels = bank_labels.cpu()[indices], query_labels.cpu()
     num_classes = int(max(votes.max(), labels.max())) + 1
-    accuracies = {}
+    accuracies: dict[str, float] = {}
     for k in neighbours:
         parts = zip(*(part.split(QUERIES_AT_ONCE) for part in (cosines, votes, labels)), strict=True)
         ranks = torch.cat(

@@ -157,13 +157,13 @@ class Probes(NamedTuple):
 
     def scores(self, features: Tensor, labels: Tensor) -> tuple[list[float], list[float]]:
         """Top-1 accuracy in percent, and mean cross-entropy, of every probe on features (N, D) and classes (N,)."""
-        hits = losses = 0
+        hits = losses = torch.zeros(len(self.bias), dtype=torch.float64, device=self.mean.device)
         for rows, classes in zip(features.split(ROWS_AT_ONCE), labels.split(ROWS_AT_ONCE), strict=True):
             logits, classes = self.logits(self.inputs(rows)), classes.to(self.mean.device)
-            hits += (logits.argmax(dim=2) == classes[:, None]).sum(dim=0)
+            hits = hits + (logits.argmax(dim=2) == classes[:, None]).sum(dim=0)
             own = logits.take_along_dim(classes[:, None, None], dim=2).squeeze(2)
-            losses += (logits.logsumexp(dim=2) - own).double().sum(dim=0)
-        return (100 * hits.double() / len(labels)).tolist(), (losses / len(labels)).tolist()
+            losses = losses + (logits.logsumexp(dim=2) - own).double().sum(dim=0)
+        return (100 * hits / len(labels)).tolist(), (losses / len(labels)).tolist()
 
 
 @torch.no_grad()

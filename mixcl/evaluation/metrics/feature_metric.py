@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor
 
+from mixcl.errors import UserError
+
 
 class FeatureMetric(ABC):
     """A measure of the features of one data set (the queries), given those of another (the bank).
@@ -28,6 +30,19 @@ class FeatureMetric(ABC):
         Returns:
             values by name; shares in percent.
         """
+
+    def needed(self, bank_labels: Tensor | None, labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The labels of bank and queries.
+
+        Raises:
+            UserError: where the loop reads none.
+        """
+        if bank_labels is None or labels is None:
+            raise UserError(
+                f"{type(self).__name__} needs labels: set labels='class' (SVMs: 'multiple') in the FeatureLoop of "
+                'val_cfg or test_cfg'
+            )
+        return bank_labels, labels
 
     def check_labels(self, bank_labels: Tensor, labels: Tensor) -> None:  # noqa: B027 (most refuse nothing)
         """Refuse labels that :meth:`compute` would refuse, before any image is encoded.

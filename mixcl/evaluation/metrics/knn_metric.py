@@ -29,5 +29,8 @@ class KNNAccuracy(FeatureMetric):
     def __post_init__(self) -> None:
         check_vote(self.neighbours, self.temperature)
 
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
+    def compute(
+        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
+    ) -> dict[str, float]:
+        bank_labels, labels = self.needed(bank_labels, labels)
         return knn_accuracy(queries, labels, bank, bank_labels, self.neighbours, self.temperature)

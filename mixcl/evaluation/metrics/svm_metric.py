@@ -31,13 +31,6 @@ class LinearSVMs(FeatureMetric):
         if not self.costs or not all(cost > 0 for cost in self.costs):
             raise UserError(f'{type(self).__name__}: costs must be one or more numbers above 0, not {self.costs!r}')
 
-    def check_given(self, *labels: Tensor | None) -> None:
-        """Refuse images without labels."""
-        if any(label is None for label in labels):
-            raise UserError(
-                f"{type(self).__name__} needs labels: set labels='multiple' in the FeatureLoop of val_cfg or test_cfg"
-            )
-
 
 @METRICS.register_module()
 @dataclass
@@ -70,7 +63,7 @@ class VOCSVM(LinearSVMs):
         self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
     ) -> dict[str, float]:
         """Train on the bank, test on the queries."""
-        self.check_given(bank_labels, labels)
+        bank_labels, labels = self.needed(bank_labels, labels)
         sets = bank, bank_labels, queries, labels
         area, eleven_point = svm_average_precisions(*sets, self.costs, self.folds, self.seed, self.jobs)
         return dict(svm_map=100 * float(area.mean()), svm_map_11_point=100 * float(eleven_point.mean()))
@@ -113,7 +106,7 @@ class VOCLowShot(LinearSVMs):
         self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
     ) -> dict[str, float]:
         """Train on the bank, test on the queries."""
-        self.check_given(bank_labels, labels)
+        bank_labels, labels = self.needed(bank_labels, labels)
         settings = self.shots, self.samples, self.costs, self.seed, self.jobs
         tested = low_shot_mean_average_precisions(bank, bank_labels, queries, labels, *settings)
         means = {f'lowshot{shot}_map': 100 * float(values.mean()) for shot, values in tested.items()}

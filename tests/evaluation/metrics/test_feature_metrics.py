@@ -84,9 +84,9 @@ def test_low_shot() -> None:
     assert found['lowshot1_map_std'] == 100 * expected[1].std()
 
 
-@pytest.mark.parametrize('name', ['VOCSVM', 'VOCLowShot'])
-def test_svms_need_labels(name: str) -> None:
-    with pytest.raises(UserError, match=f"{name} needs labels: set labels='multiple'"):
+@pytest.mark.parametrize('name', ['KNNAccuracy', 'LinearProbeSweep', 'VOCSVM', 'VOCLowShot'])
+def test_most_need_labels(name: str) -> None:
+    with pytest.raises(UserError, match=f"{name} needs labels: set labels='class'"):
         measured(name, SEVERAL[0], None, SEVERAL[2], None)
 
 
