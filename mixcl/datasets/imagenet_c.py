@@ -4,13 +4,8 @@ from pathlib import Path
 
 from mixcl.datasets.imagenet_robustness import RobustnessTest, folders_in, imagenet_classes, images_in
 from mixcl.errors import UserError
+from mixcl.evaluation.functional.robustness import CORRUPTIONS, SEVERITIES
 from mixcl.registry import DATASETS
-
-CORRUPTIONS = (
-    'gaussian_noise', 'shot_noise', 'impulse_noise', 'defocus_blur', 'glass_blur', 'motion_blur', 'zoom_blur', 'snow',
-    'frost', 'fog', 'brightness', 'contrast', 'elastic_transform', 'pixelate', 'jpeg_compression',
-)  # fmt: skip
-SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def _number(numbers: dict[str, int], folder: Path) -> int:

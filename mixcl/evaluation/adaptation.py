@@ -11,8 +11,7 @@ from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
 from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.errors import UserError
-from mixcl.evaluation.models.frozen_encoder import FrozenEncoder
-from mixcl.evaluation.models.frozen_features import FrozenFeatures
+from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.registry import MODELS
 from mixcl.weights.loading import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone

@@ -1,157 +1,140 @@
-"""Features on the disk: written in pieces, continued after an interruption."""
+"""Features of many images on the disk: a file per so many images, so that an interrupted run goes on."""
 
 import json
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mmengine.dataset import BaseDataset
+from mmengine.logging import print_log
+from mmengine.model import BaseModel
+from torch.utils.data import DataLoader, Subset
 
 from mixcl.errors import UserError
-from mixcl.files import written_whole
+from mixcl.evaluation.features import encode, evaluating
+from mixcl.evaluation.image_sources import ReadableImages, collate_readable, labels_of, names_of
+from mixcl.files import check_writable, written_whole
 
-FEATURES, NAMES, LABELS, UNREADABLE, META = 'features.npy', 'names.txt', 'labels.npy', 'unreadable.txt', 'meta.json'
+META = 'meta.json'
+ENCODER = 'online'
 
 
-class FeatureFiles:
-    """A folder of features: ``features.npy``, ``names.txt``, ``labels.npy``, ``unreadable.txt``, ``meta.json``.
-
-    Until they are complete the features lie in ``features.npy.part``, and the meta file says how many rows of it are
-    done. Each file takes its final name once it is whole; ``features.npy`` comes last.
+def open_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Begin a folder of features, or see that it can be continued.
 
     Args:
         folder: made where it does not exist.
-        identity: what decides the features, as JSON; a folder of another identity is not continued.
-        names: one per image.
-        labels: (N,) int64, or None.
-        details: further entries for the meta file, which decide nothing.
-
-    Attributes:
-        done: how many rows are written, always a whole number of pieces.
+        identity: what decides the features, as JSON; stored in ``meta.json``.
 
     Raises:
-        UserError: if the folder is a file, holds other files, or features of another identity.
+        UserError: if the folder cannot be written, or holds other files, or features of another identity.
     """
-
-    def __init__(
-        self,
-        folder: str | Path,
-        identity: dict[str, Any],
-        names: Sequence[str],
-        labels: np.ndarray | None = None,
-        details: dict[str, Any] | None = None,
-    ) -> None:
-        self.folder = Path(folder)
-        self.identity = json.loads(json.dumps(identity))
-        self.names = names
-        self.labels = labels
-        self.details = details or {}
-        self.done = 0
-        self.unreadable: list[tuple[str, str]] = []
-        if (self.folder / META).is_file():
-            self._continue()
-        elif self.folder.exists() and not self.folder.is_dir():
-            raise UserError(f'--out {self.folder} is a file; give a new folder, or a name that ends in .npz')
-        elif self.folder.is_dir() and any(self.folder.iterdir()):
-            raise UserError(f'--out {self.folder} is a folder of other files; give a new or an empty one')
-        else:
-            self._begin()
-
-    @property
-    def complete(self) -> bool:
-        """Whether all files have their final names."""
-        return (self.folder / FEATURES).is_file()
-
-    def append(self, rows: np.ndarray, unreadable: Sequence[tuple[str, str]] = ()) -> None:
-        """Write the next piece; once this returns, an interruption does not lose it.
-
-        Args:
-            rows: (n, D) float32, in the order of the names.
-            unreadable: (name, reason) of the images among them that could not be read.
-        """
-        part, shape = self._part, (len(self.names), rows.shape[1])
-        # Mapped anew for every piece, so that what is written does not stay in this process's memory.
-        mode = dict(mode='r+') if self.done else dict(mode='w+', dtype=np.float32, shape=shape)
-        mapped = np.lib.format.open_memmap(part, **mode)
-        mapped[self.done : self.done + len(rows)] = rows
-        mapped.flush()
-        self.done += len(rows)
-        self.unreadable.extend(unreadable)
-        self._write_meta()
-
-    def finish(self) -> None:
-        """Write the other files and give the features their name; may be repeated."""
-        self._write_lines(NAMES, self.names)
-        if self.labels is not None:
-            with written_whole(self.folder / LABELS) as file:
-                np.save(file, self.labels)
-        if self.unreadable:
-            self._write_lines(UNREADABLE, [f'{name} ({reason})' for name, reason in self.unreadable])
-        if not self.complete:
-            self._part.replace(self.folder / FEATURES)
-
-    def pack(self, path: str | Path) -> None:
-        """Put everything into one ``.npz`` file (features, names, labels, meta) and remove the folder."""
-        arrays = dict(features=np.load(self.folder / FEATURES, mmap_mode='r'), names=np.array(self.names))
-        if self.labels is not None:
-            arrays['labels'] = self.labels
-        with written_whole(path) as file:
-            np.savez(file, **arrays, meta=np.array((self.folder / META).read_text()))
-        shutil.rmtree(self.folder)
-
-    @property
-    def _part(self) -> Path:
-        return self.folder / f'{FEATURES}.part'
-
-    def _continue(self) -> None:
-        try:
-            stored = json.loads((self.folder / META).read_text())
-            identity, self.done = stored['identity'], stored['done']
-            self.unreadable = [(name, reason) for name, reason in stored['unreadable']]
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f'--out {self.folder} has a {META} that is not of features; give another folder') from error
-        check_same(self.identity, identity, self.folder)
-        if not self.complete and self.done and not self._part.is_file():
-            raise UserError(f'--out {self.folder} has lost its {self._part.name}; remove the folder to start again')
-
-    def _begin(self) -> None:
-        try:
-            self._write_meta()
-        except OSError as error:
-            raise UserError(f'--out {self.folder} cannot be written ({error.strerror}); give another place') from error
-
-    def _write_meta(self) -> None:
-        meta = dict(
-            identity=self.identity, **self.details, images=len(self.names), done=self.done, unreadable=self.unreadable
-        )
-        with written_whole(self.folder / META) as file:
-            file.write(json.dumps(meta, indent=2).encode())
-
-    def _write_lines(self, name: str, lines: Sequence[str]) -> None:
-        with written_whole(self.folder / name) as file:
-            # Names of files need not be valid text.
-            file.writelines(f'{line}\n'.encode(errors='surrogateescape') for line in lines)
-
-
-def check_same(identity: dict[str, Any], stored: dict[str, Any], place: str | Path) -> None:
-    """Raise :class:`~mixcl.errors.UserError` unless the features at a place are the ones that are asked for."""
+    identity, meta = json.loads(json.dumps(identity)), folder / META
+    if not meta.is_file():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UserError(f'--out {folder} holds something else already; give a new or an empty folder')
+        check_writable(folder, '--out')
+        with written_whole(meta) as file:
+            file.write(json.dumps(identity, indent=2).encode())
+        return
+    try:
+        stored = dict(json.loads(meta.read_text()))
+    except (ValueError, TypeError) as error:
+        raise UserError(f'--out {folder} has a {META} that is not of features; give another folder') from error
     for name, value in identity.items():
         if stored.get(name) != value:
             raise UserError(
-                f'--out {place} holds features of another {name} ({_short(stored.get(name))}, now {_short(value)}); '
+                f'--out {folder} holds features of another {name} ({_short(stored.get(name))}, now {_short(value)}); '
                 'give another --out, or remove it to start again'
             )
 
 
-def check_packed(path: str | Path, identity: dict[str, Any]) -> None:
-    """The same for a ``.npz`` file that :meth:`FeatureFiles.pack` wrote."""
+def extract_to_files(
+    folder: Path, model: BaseModel, dataset: BaseDataset, images_per_file: int, batch_size: int, num_workers: int
+) -> int:
+    """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
+
+    Each file holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where there are labels, and
+    ``unreadable`` (n,): why an image could not be read, else empty. Features of unreadable images are NaN. A file
+    appears whole or not at all; the memory for features is that of one file.
+
+    Args:
+        folder: where to.
+        model: a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
+        dataset: the images.
+        images_per_file: n, but for the last file.
+        batch_size: images that are encoded together.
+        num_workers: processes that load.
+
+    Returns:
+        how many of all images are unreadable; the log names them.
+
+    Raises:
+        UserError: if no image can be read, they are not of one size, or a file that is there is damaged.
+    """
+    images, names, labels = ReadableImages(dataset), np.array(names_of(dataset)), labels_of(dataset)
+    unreadable, width = 0, 0
+    with evaluating(model):
+        for number, start in enumerate(range(0, len(images), images_per_file)):
+            path, part = folder / f'features_{number:05d}.npz', slice(start, start + images_per_file)
+            if path.exists():
+                unreadable += int((_read(path, 'unreadable')['unreadable'] != '').sum())
+                continue
+            width = width or _width(model, images)
+            rows = Subset(images, range(len(images))[part])
+            loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_readable)
+            features, reasons = (np.concatenate(parts) for parts in zip(*_encoded(model, loader, width), strict=True))
+            arrays = dict(names=names[part], unreadable=reasons) | ({} if labels is None else dict(labels=labels[part]))
+            with written_whole(path) as file:
+                np.savez(file, features=features, **arrays)
+            for name, reason in zip(names[part], reasons, strict=True):
+                if reason:
+                    unreadable += 1
+                    print_log(f'unreadable image, its features are NaN: {name} ({reason})')
+            print_log(f'{start + len(reasons)} of {len(images)} images done')
+    return unreadable
+
+
+def read_features(folder: str | Path) -> dict[str, np.ndarray]:
+    """All that :func:`extract_to_files` has written to a folder, in data set order.
+
+    Returns:
+        ``features`` (N, D) float32, ``names`` (N,), ``unreadable`` (N,), and ``labels`` (N,) where there are labels.
+
+    Raises:
+        UserError: if there is nothing, or a file is damaged.
+    """
+    parts = [_read(path) for path in sorted(Path(folder).glob('features_*.npz'))]
+    if not parts:
+        raise UserError(f'{folder} holds no features; make them with tools/extract_features.py')
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
     try:
         with np.load(path) as arrays:
-            stored = json.loads(str(arrays['meta']))['identity']
+            return {name: arrays[name] for name in names or arrays.files}
     except Exception as error:  # numpy raises whatever the contents lead to
-        raise UserError(f'--out {path} exists and is no file of features; give another name') from error
-    check_same(json.loads(json.dumps(identity)), stored, path)
+        raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
+
+
+def _encoded(model: BaseModel, loader: DataLoader, width: int) -> Iterator[tuple[np.ndarray, list[str]]]:
+    """Features (n, D) and reasons (n,) of each batch."""
+    for batch, reasons in loader:
+        rows = np.full((len(reasons), width), np.nan, dtype=np.float32)
+        if batch is not None:
+            rows[[not reason for reason in reasons]] = encode(model, batch, [ENCODER])[ENCODER].numpy()
+        yield rows, reasons
+
+
+def _width(model: BaseModel, images: ReadableImages) -> int:
+    """Length of the features; also shows, before long, that images can be read and encoded at all."""
+    for index in range(len(images)):
+        batch, (reason,) = collate_readable([images[index]])
+        if batch is not None:
+            return encode(model, batch, [ENCODER])[ENCODER].shape[1]
+    raise UserError(f'none of the {len(images)} images can be read; the last: {reason}')
 
 
 def _short(value: Any) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner, ValLoop
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode, evaluating, extract, join
+from mixcl.evaluation.features import encode, evaluating, extract, gather
 from mixcl.evaluation.labels import known_presence, label_reader
 from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 from mixcl.registry import LOOPS
@@ -86,11 +87,12 @@ class FeatureLoop(ValLoop):
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
             self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')
             bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
-        labels = join(batches, LABELS) if self.read_labels else None
-        metrics = {}
+        labels = gather([batch[LABELS] for batch in batches], self.dataloader) if self.read_labels else None
+        metrics: dict[str, float] = {}
         for encoder in self.encoders:
-            results = self._evaluate(join(batches, encoder), labels, bank.pop(encoder), bank_labels)
-            metrics.update({f'{encoder}_{name}': value for name, value in results.items()})
+            queries = gather([batch[encoder] for batch in batches], self.dataloader)
+            results = self._measured(bank.pop(encoder), bank_labels, queries, labels)
+            metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
         return metrics
@@ -119,16 +121,28 @@ class FeatureLoop(ValLoop):
             for metric in self.evaluator.metrics:
                 metric.check_labels(bank_labels, labels)
 
-    def _evaluate(
-        self, queries: Tensor, labels: Tensor | None, bank: Tensor, bank_labels: Tensor | None
+    def _measured(self, *sets: Tensor | None) -> dict[str, float]:
+        """What the main process computes, in every process; so is what it refuses, else the others would wait."""
+        found: list[dict[str, float] | UserError] = [{}]
+        if is_main_process():
+            try:
+                found = [self._computed(*sets)]
+            except UserError as error:
+                found = [error]
+        broadcast_object_list(found)
+        if isinstance(found[0], UserError):
+            raise found[0]
+        return found[0]
+
+    def _computed(
+        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
     ) -> dict[str, float]:
-        for metric in self.evaluator.metrics:
-            metric.fit(bank, bank_labels)
         device = self.model.data_preprocessor.device
-        if device.type == 'cuda':
-            queries = queries.to(device)
-        self.evaluator.process([dict(features=queries, labels=labels)])
-        return self.evaluator.evaluate(len(self.dataloader.dataset))
+        queries = queries.to(device) if device.type == 'cuda' else queries
+        values: dict[str, float] = {}
+        for metric in self.evaluator.metrics:
+            values |= metric.compute(bank, bank_labels, queries, labels)
+        return values
 
 
 def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) -> tuple[str, ...]:
@@ -145,11 +159,12 @@ def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) ->
 
 
 def _check_metrics(evaluator: Evaluator) -> None:
-    for metric in evaluator.metrics:
-        if not isinstance(metric, FeatureMetric):
+    kinds = [type(metric) for metric in evaluator.metrics]
+    for kind in kinds:
+        if not issubclass(kind, FeatureMetric) or kinds.count(kind) > 1:
             raise UserError(
-                f'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, but the evaluator holds '
-                f'{type(metric).__name__}: correct val_evaluator or test_evaluator'
+                f'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, one of each, but the evaluator '
+                f'holds {kinds.count(kind)} {kind.__name__}: correct val_evaluator or test_evaluator'
             )
 
 

@@ -12,10 +12,6 @@ from torch.utils.data import DataLoader
 from mixcl.errors import UserError
 from mixcl.evaluation.labels import ReadLabels, class_labels
 
-IMAGES_PER_PASS = 32
-"""How many images pass a model at once, whatever the batch size of the loader. Matrix products round differently for
-different numbers of rows; in passes of one size, an image's features do not depend on the images beside it."""
-
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
@@ -47,8 +43,8 @@ def extract(
         read_labels: one of :mod:`mixcl.evaluation.labels`; None where there are no labels.
 
     Returns:
-        per encoder the features (N, D) float32, and the labels (N, ...) or None; on the CPU, in data set order,
-        complete in every process, and the same to the last digit whatever the batch size and number of processes.
+        per encoder the features (N, D) float32, and the labels (N, ...) or None; on the CPU, in data set order and
+        complete in every process.
 
     Raises:
         UserError: if images lack the labels, have several views, or are dropped by the loader.
@@ -60,8 +56,8 @@ def extract(
             if read_labels:
                 labels.append(read_labels(batch['data_samples'], dataloader))
             parts.append(encode(model, batch, encoders))
-    features = {name: gather(join(parts, name), dataloader) for name in encoders}
-    return features, gather(torch.cat(labels), dataloader) if read_labels else None
+    features = {name: gather([part[name] for part in parts], dataloader) for name in encoders}
+    return features, gather(labels, dataloader) if read_labels else None
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
@@ -84,28 +80,14 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
             'evaluation needs one view per image in one tensor, but the data loader gives a list: use a pipeline '
             "without MultiView and collate_fn=dict(type='default_collate')"
         )
-    return {
-        name: torch.cat([_one_pass(model, part, name) for part in images.split(IMAGES_PER_PASS)]) for name in encoders
-    }
+    return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
 
 
-def _one_pass(model: BaseModel, images: Tensor, encoder: str) -> Tensor:
-    """Features of up to :data:`IMAGES_PER_PASS` images, in a pass of exactly so many."""
-    filling = images[-1:].expand(IMAGES_PER_PASS - len(images), -1, -1, -1)
-    features = model.extract_features(torch.cat([images, filling]), encoder=encoder)
-    return features[: len(images)].float().cpu()
-
-
-def join(parts: Sequence[dict[str, Tensor]], name: str) -> Tensor:
-    """Concatenate what each batch holds under a name."""
-    return torch.cat([part[name] for part in parts])
-
-
-def gather(values: Tensor, dataloader: DataLoader) -> Tensor:
+def gather(parts: Sequence[Tensor], dataloader: DataLoader) -> Tensor:
     """Merge what the processes hold into data set order; process r holds rows r, r + W, r + 2W, ... of N.
 
     Args:
-        values: (n, ...) of this process; padding at the end is dropped.
+        parts: (n, ...) each, the batches of this process; padding at the end is dropped.
         dataloader: where they came from.
 
     Returns:
@@ -114,6 +96,7 @@ def gather(values: Tensor, dataloader: DataLoader) -> Tensor:
     Raises:
         UserError: if this process holds fewer rows than its share.
     """
+    values = torch.cat(list(parts))
     rank, world_size = get_dist_info()
     size = len(dataloader.dataset)
     share = len(range(rank, size, world_size))

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,11 @@ from mmengine.dataset import BaseDataset, default_collate
 from torch.utils.data import Dataset
 
 from mixcl.configuration import check_data_roots
-from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets import KeyedDataset
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.errors import UserError
 
 Pipeline = list[dict[str, Any]]
-
-
-def folder_images(folder: str, pipeline: Pipeline) -> BaseDataset:
-    """All images under a folder, however deep, in the order of their sorted paths.
-
-    Raises:
-        UserError: if there are none.
-    """
-    return ImageFolder(folder, pipeline=pipeline, test_mode=True)
 
 
 def config_images(cfg: Config, split: str) -> tuple[BaseDataset, Pipeline]:
@@ -82,18 +73,9 @@ def _reading_files(pipeline: Sequence[Mapping[str, Any]]) -> Pipeline:
 
 
 def names_of(dataset: BaseDataset) -> list[str]:
-    """One name per image: its path relative to the data set's folder, or its number where it has no file.
-
-    Raises:
-        UserError: for a name with a line break.
-    """
-    names = []
-    for index in range(len(dataset)):
-        path = dataset.get_data_info(index).get('img_path')
-        names.append(str(index) if path is None else os.path.relpath(path, dataset.data_root or '.'))
-        if '\n' in names[-1] or '\r' in names[-1]:
-            raise UserError(f'the name of the image {names[-1]!r} holds a line break; rename it')
-    return names
+    """One name per image: its path relative to the data set's folder, or its number where it has no file."""
+    root = dataset.data_root or '.'
+    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(_paths(dataset))]
 
 
 def labels_of(dataset: BaseDataset) -> np.ndarray | None:
@@ -103,19 +85,22 @@ def labels_of(dataset: BaseDataset) -> np.ndarray | None:
     return np.array([dataset.get_data_info(index)['gt_label'] for index in range(len(dataset))], dtype=np.int64)
 
 
-def content_digest(dataset: BaseDataset, names: Sequence[str]) -> str:
-    """What changes when images are added, removed or replaced: a digest of names, sizes and times of the files."""
-    digest = hashlib.sha256()
-    for index, name in enumerate(names):
-        path = dataset.get_data_info(index).get('img_path')
+def content_digest(dataset: BaseDataset) -> str:
+    """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
+    digest = hashlib.sha256(str(len(dataset)).encode())
+    for path in _paths(dataset):
         found = os.stat(path) if path is not None and os.path.exists(path) else None
         mark = (found.st_size, found.st_mtime_ns) if found else ()
-        digest.update(repr((name, *mark)).encode(errors='surrogateescape'))
+        digest.update(repr((path, *mark)).encode(errors='surrogateescape'))
     return digest.hexdigest()
 
 
+def _paths(dataset: BaseDataset) -> Iterator[str | None]:
+    return (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
+
+
 class ReadableImages(Dataset):
-    """Samples of a data set, or the reason why there is none: (index, sample or None, reason)."""
+    """Samples of a data set, or the reasons why there are none: (sample, '') or (None, reason)."""
 
     def __init__(self, dataset: BaseDataset) -> None:
         self.dataset = dataset
@@ -123,25 +108,24 @@ class ReadableImages(Dataset):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def __getitem__(self, index: int) -> tuple[int, dict | None, str]:
+    def __getitem__(self, index: int) -> tuple[dict | None, str]:
         try:
-            return index, self.dataset[index], ''
+            return self.dataset[index], ''
         except UnreadableImage as error:
-            return index, None, error.reason
+            return None, error.reason
 
 
-def collate_readable(samples: Sequence[tuple[int, dict | None, str]]) -> tuple[list[int], dict | None, dict[int, str]]:
-    """The indices of a batch, the readable images of it as mmengine collates them, and the reasons of the others.
+def collate_readable(samples: Sequence[tuple[dict | None, str]]) -> tuple[dict | None, list[str]]:
+    """The readable images of a batch as mmengine collates them (None if there are none), and all reasons.
 
     Raises:
         UserError: if the images are not of one size.
     """
-    readable = [sample for _, sample, _ in samples if sample is not None]
+    readable = [sample for sample, _ in samples if sample is not None]
     sizes = sorted({tuple(sample['inputs'].shape[1:]) for sample in readable})
     if len(sizes) > 1:
         raise UserError(
             f'the images are not of one size after preprocessing ({sizes[0]} and {sizes[-1]} pixels, for example); '
             'give --image-size PIXELS, which crops them'
         )
-    reasons = {index: reason for index, sample, reason in samples if sample is None}
-    return [index for index, _, _ in samples], default_collate(readable) if readable else None, reasons
+    return default_collate(readable) if readable else None, [reason for _, reason in samples]

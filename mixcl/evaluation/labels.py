@@ -9,18 +9,11 @@ from torch.utils.data import DataLoader
 from mixcl.errors import UserError
 
 ReadLabels = Callable[[Sequence, DataLoader], Tensor]
-"""(data samples of a batch, the loader they came from) to one row per image, on the CPU."""
+"""(data samples of a batch, the loader they came from, for messages) to one row per image, on the CPU."""
 
 
 def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
-    """Read one class per image.
-
-    Args:
-        samples: mmpretrain ``DataSample`` with ``gt_label`` of shape (1,).
-        dataloader: where they came from, for the message.
-
-    Returns:
-        (B,) int64 on the CPU.
+    """Classes (B,) int64 of mmpretrain's data samples with ``gt_label`` (1,).
 
     Raises:
         UserError: if an image has no class, or several.
@@ -28,24 +21,18 @@ def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
     if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
         raise UserError(
             f'{type(dataloader.dataset).__name__} does not give one label per image, which this evaluation needs: use '
-            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None (test_ '
-            'likewise)'
+            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None '
+            '(test_ too)'
         )
     return torch.cat([sample.gt_label for sample in samples]).cpu()
 
 
 def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
-    """Read which classes an image shows.
-
-    Args:
-        samples: ``DataSample`` with ``present`` of shape (C,): 1 present, 0 difficult objects only, -1 absent.
-        dataloader: where they came from, for the message.
-
-    Returns:
-        (B, C) int8 on the CPU.
+    """Which classes images show, (B, C) int8 (1 present, 0 difficult objects only, -1 absent), of samples with
+    ``present`` (C,).
 
     Raises:
-        UserError: if an image lacks them.
+        UserError: if an image lacks it.
     """
     if any('present' not in sample for sample in samples):
         raise UserError(
@@ -53,14 +40,6 @@ def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
             'needs: use a data set of several labels per image, such as VOC07'
         )
     return torch.stack([torch.as_tensor(sample.present) for sample in samples]).to('cpu', torch.int8)
-
-
-def known_presence(dataloader: DataLoader) -> Tensor | None:
-    """Which classes all images show, (N, C) int8, where the data set knows without reading them; else None."""
-    dataset = dataloader.dataset
-    while not hasattr(dataset, 'presence') and hasattr(dataset, 'dataset'):
-        dataset = dataset.dataset
-    return dataset.presence() if hasattr(dataset, 'presence') else None
 
 
 LABELS: dict[str | None, ReadLabels | None] = {'class': class_labels, 'multiple': presence_labels, None: None}
@@ -76,3 +55,11 @@ def label_reader(labels: str | None) -> ReadLabels | None:
     if labels not in LABELS:
         raise UserError(f"FeatureLoop: labels must be 'class', 'multiple' or None, not {labels!r}")
     return LABELS[labels]
+
+
+def known_presence(dataloader: DataLoader) -> Tensor | None:
+    """Which classes all images show, (N, C) int8, where the data set knows without reading them; else None."""
+    dataset = dataloader.dataset
+    while not hasattr(dataset, 'presence') and hasattr(dataset, 'dataset'):
+        dataset = dataset.dataset
+    return dataset.presence() if hasattr(dataset, 'presence') else None

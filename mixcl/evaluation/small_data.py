@@ -5,15 +5,31 @@ from collections.abc import Sequence
 from mmengine.model import BaseModel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
+from torch import Tensor
 
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
-from mixcl.evaluation.functional.linear_probe import linear_probe_accuracy
-from mixcl.evaluation.models.raw_pixels import RawPixels
+from mixcl.evaluation.functional.linear_probe import probe_sweep
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS
 
 NEIGHBOURS = 10
+
+
+class RawPixels(BaseModel):
+    """The pixels themselves as features, (B, C * h * w) float32: what learnt features are compared with.
+
+    Args:
+        data_preprocessor: config or module that prepares the images; None leaves them as they are loaded.
+    """
+
+    encoder_names = ('pixels',)
+
+    def extract_features(self, images: Tensor, encoder: str = 'pixels') -> Tensor:
+        """Flatten images (B, C, h, w)."""
+        return images.flatten(1).float()
+
+    forward = extract_features
 
 
 def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -25,7 +41,8 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
         encoders: names of encoders of the model.
 
     Returns:
-        by encoder, the top-1 accuracies in [0, 1] of a vote among 10 neighbours and of a linear probe.
+        by encoder, the top-1 accuracies in [0, 1] of a vote among 10 neighbours and of the linear probe that
+        :func:`~mixcl.evaluation.functional.linear_probe.probe_sweep` chooses.
 
     Raises:
         UserError: if images are unlabelled.
@@ -33,13 +50,12 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
     loop = runner.val_loop
     bank, bank_labels = extract(model, loop.bank_dataloader, encoders)
     queries, labels = extract(model, loop.dataloader, encoders)
-    return {
-        name: (
-            knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1'] / 100,
-            linear_probe_accuracy(bank[name], bank_labels, queries[name], labels) / 100,
-        )
-        for name in encoders
-    }
+    found: dict[str, tuple[float, float]] = {}
+    for name in encoders:
+        knn = knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1']
+        probes = probe_sweep(bank[name], bank_labels, queries[name], labels)
+        found[name] = knn / 100, probes.test[probes.chosen] / 100
+    return found
 
 
 def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:

@@ -1,35 +1,36 @@
 """The benchmark of nearest neighbours, on small sizes."""
 
 import re
+import sys
 
 import pytest
 import torch
 
-from mixcl.evaluation.functional.neighbour_search import nearest_neighbours
-from tools.benchmark import knn
+from mixcl.evaluation.functional.knn import nearest_neighbours
+from tools.benchmark.knn import by_scikit_learn, clustered_features, main, same_neighbours
 
 
 def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     sizes = '--bank 3000 --queries 200 --dimensions 16 --neighbours 20 --subset-bank 1000 --subset-queries 50'
-    monkeypatch.setattr('sys.argv', ['knn.py', *sizes.split()])
-    knn.main()
-    printed = capsys.readouterr().out
-    assert '200 queries against 3000 features of 16 dimensions' in printed
-    assert re.search(r'^all: .* s \(.* GFLOP/s\), peak .* GiB beyond the features, ok$', printed, re.MULTILINE)
-    shares = dict(re.findall(r'^ +(mixcl|scikit-learn) .* s +([\d.]+) %$', printed, re.MULTILINE))
+    monkeypatch.setattr(sys, 'argv', ['knn.py', *sizes.split()])
+    main()
+    output = capsys.readouterr().out
+    assert '200 queries against 3000 features of 16 dimensions' in output
+    assert re.search(r'^all: .* s \(.* GFLOP/s\), peak .* GiB beyond the features, ok$', output, re.MULTILINE)
+    shares = dict(re.findall(r'^ +(mixcl|scikit-learn) .* s +([\d.]+) %$', output, re.MULTILINE))
     assert shares.keys() == {'mixcl', 'scikit-learn'}
     assert float(shares['mixcl']) > 99.9
 
 
 def test_features_are_unit_vectors_around_common_centres() -> None:
-    bank, queries = knn.clustered_features(20_000, 8, 'bank'), knn.clustered_features(300, 8, 'queries')
+    bank, queries = clustered_features(20_000, 8, 'bank'), clustered_features(300, 8, 'queries')
     torch.testing.assert_close(bank.norm(dim=1), torch.ones(20_000))
-    assert torch.equal(bank, knn.clustered_features(20_000, 8, 'bank'))
+    assert torch.equal(bank, clustered_features(20_000, 8, 'bank'))
     assert nearest_neighbours(queries, bank, 5)[0].mean() > 0.95
 
 
-def test_the_comparison_counts_common_neighbours() -> None:
+def test_the_comparison_counts_what_searches_have_in_common() -> None:
     found = torch.tensor([[1, 2, 3], [4, 5, 6]])
-    assert knn.same_neighbours(found, torch.tensor([[3, 2, 1], [4, 5, 9]])) == pytest.approx(100 * 5 / 6)
+    assert same_neighbours(found, torch.tensor([[3, 2, 1], [4, 5, 9]])) == pytest.approx(100 * 5 / 6)
     bank = torch.eye(4)
-    assert knn.by_scikit_learn(bank[2:], bank, 1).tolist() == [[2], [3]]
+    assert by_scikit_learn(bank[2:], bank, 1).tolist() == [[2], [3]]

@@ -1,163 +1,136 @@
-"""Features on the disk: pieces, interruptions, and folders that are not to be continued."""
+"""Features on the disk: files of so many images, interruptions, and folders that are not to be continued."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from mmengine.model import BaseModel
+from PIL import Image
+from torch import Tensor
 
+from mixcl.datasets import ImageFolder
 from mixcl.errors import UserError
-from mixcl.evaluation.feature_files import FeatureFiles, check_packed
-from mixcl.files import written_whole
+from mixcl.evaluation.feature_files import extract_to_files, open_folder, read_features
 
-ROWS = np.arange(20, dtype=np.float32).reshape(5, 4)
-NAMES = ['a.png', 'b/c.png', 'd', 'e', 'f']
 IDENTITY = dict(checkpoint='1234', feature=dict(type='Output'), sizes=(1, 2))
+PIPELINE = [dict(type='mixcl.LoadImage'), dict(type='mmpretrain.PackInputs')]
 
 
-def opened(folder: Path, **identity: object) -> FeatureFiles:
-    return FeatureFiles(folder, {**IDENTITY, **identity}, NAMES, np.arange(5), dict(source='here'))
+class FirstPixels(BaseModel):
+    """Features that anyone can check; counts the images that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images = 0
+
+    def extract_features(self, images: Tensor, encoder: str) -> Tensor:
+        self.images += len(images)
+        return images[:, :, 0, :2].flatten(1).float()
+
+    forward = extract_features
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    """Seven images, of which b and g cannot be read; the name of one is no text."""
+    folder = tmp_path / 'images'
+    folder.mkdir()
+    for number, name in enumerate((b'a', b'b', b'c', b'd', b'caf\xe9', b'f', b'g')):
+        path = folder / (name + b'.png').decode(errors='surrogateescape')
+        Image.fromarray(np.full((4, 4, 3), number, dtype=np.uint8)).save(path)
+    (folder / 'b.png').write_bytes(b'no image')
+    (folder / 'g.png').write_bytes(b'')
+    return folder
+
+
+def extract(images: Path, out: Path, images_per_file: int = 3, batch_size: int = 2, **identity: object) -> FirstPixels:
+    """The model, which knows how many images it has seen."""
+    model, dataset = FirstPixels(), ImageFolder(str(images), pipeline=PIPELINE, test_mode=True)
+    open_folder(out, IDENTITY | identity)
+    unreadable = extract_to_files(out, model, dataset, images_per_file, batch_size, num_workers=0)
+    assert unreadable == 2
+    return model
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_pieces_make_the_whole(tmp_path: Path) -> None:
-    files = opened(tmp_path / 'out')
-    for start, end in ((0, 2), (2, 4), (4, 5)):
-        files.append(ROWS[start:end])
-        assert files.done == end and not files.complete
-        assert not (tmp_path / 'out/features.npy').exists()
-    files.finish()
-    assert files.complete
-    found = contents(tmp_path / 'out')
-    assert set(found) == {'features.npy', 'names.txt', 'labels.npy', 'meta.json'}
-    assert np.array_equal(np.load(tmp_path / 'out/features.npy', mmap_mode='r'), ROWS)
-    assert np.array_equal(np.load(tmp_path / 'out/labels.npy'), np.arange(5))
-    assert found['names.txt'].decode().splitlines() == NAMES
-    meta = json.loads(found['meta.json'])
-    assert (meta['done'], meta['images'], meta['source']) == (5, 5, 'here')
+@pytest.mark.parametrize(('images_per_file', 'files'), [(3, 3), (7, 1), (100, 1)])
+def test_a_row_per_image_in_files_of_so_many(images: Path, tmp_path: Path, images_per_file: int, files: int) -> None:
+    extract(images, tmp_path / 'out', images_per_file)
+    assert set(contents(tmp_path / 'out')) == {'meta.json', *(f'features_{number:05d}.npz' for number in range(files))}
+    found = read_features(tmp_path / 'out')
+    assert set(found) == {'features', 'names', 'unreadable'}
+    assert found['names'].tolist() == ['a.png', 'b.png', 'c.png', 'caf\udce9.png', 'd.png', 'f.png', 'g.png']
+    assert found['unreadable'].tolist() == ['', 'not an image', '', '', '', '', 'the file is empty']
+    assert found['features'].dtype == np.float32
+    expected = np.array([0, np.nan, 2, 4, 3, 5, np.nan])[:, None].repeat(6, axis=1)
+    np.testing.assert_array_equal(found['features'], expected)
+    with np.load(tmp_path / 'out/features_00000.npz') as arrays:
+        assert len(arrays['names']) == min(images_per_file, 7)
 
 
-@pytest.mark.parametrize('pieces', [0, 1, 2])
-def test_an_interrupted_folder_is_continued_to_the_same_bytes(tmp_path: Path, pieces: int) -> None:
-    whole = opened(tmp_path / 'whole')
-    for start in (0, 2, 4):
-        whole.append(ROWS[start : start + 2], [(NAMES[start], 'bad')])
-    whole.finish()
-
-    first = opened(tmp_path / 'out')
-    for start in (0, 2)[:pieces]:
-        first.append(ROWS[start : start + 2], [(NAMES[start], 'bad')])
-    part = tmp_path / 'out/features.npy.part'
-    if pieces:  # what was under way when the process was killed
-        mapped = np.lib.format.open_memmap(part, mode='r+')
-        mapped[2 * pieces :] = -1
-        mapped.flush()
-    again = opened(tmp_path / 'out')
-    assert again.done == 2 * pieces
-    for start in (0, 2, 4)[pieces:]:
-        again.append(ROWS[start : start + 2], [(NAMES[start], 'bad')])
-    again.finish()
-    assert contents(tmp_path / 'out') == contents(tmp_path / 'whole')
-    assert (tmp_path / 'out/unreadable.txt').read_text() == 'a.png (bad)\nd (bad)\nf (bad)\n'
+def test_what_is_there_is_not_made_again(images: Path, tmp_path: Path) -> None:
+    extract(images, tmp_path / 'whole')
+    whole = contents(tmp_path / 'whole')
+    first = np.load(tmp_path / 'whole/features_00000.npz')['features']
+    assert extract(images, tmp_path / 'whole').images == 0
+    (tmp_path / 'whole/features_00001.npz').unlink()
+    assert extract(images, tmp_path / 'whole', batch_size=3).images == 3 + 1  # one tells how long the features are
+    assert contents(tmp_path / 'whole') == whole and len(first) == 3
 
 
-def test_a_finished_folder_is_left_alone(tmp_path: Path) -> None:
-    files = opened(tmp_path / 'out')
-    files.append(ROWS)
-    files.finish()
-    before = contents(tmp_path / 'out')
-    again = opened(tmp_path / 'out')
-    assert again.complete and again.done == 5
-    again.finish()
-    assert contents(tmp_path / 'out') == before
+def test_labels_lie_beside_the_features(images: Path, tmp_path: Path) -> None:
+    for number, name in enumerate(('a.png', 'f.png')):
+        (tmp_path / f'classes/{number}').mkdir(parents=True)
+        (images / name).rename(tmp_path / f'classes/{number}/{name}')
+    dataset = ImageFolder(str(tmp_path / 'classes'), with_label=True, pipeline=PIPELINE, test_mode=True)
+    open_folder(tmp_path / 'out', IDENTITY)
+    extract_to_files(tmp_path / 'out', FirstPixels(), dataset, 1, 1, 0)
+    found = read_features(tmp_path / 'out')
+    assert found['labels'].tolist() == [0, 1] and found['names'].tolist() == ['0/a.png', '1/f.png']
 
 
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        (dict(checkpoint='5678'), r'features of another checkpoint \(1234, now 5678\)'),
-        (dict(feature=dict(type='PooledGrid')), 'features of another feature .*Output.*PooledGrid'),
-        (dict(device='cuda'), r'features of another device \(null, now cuda\)'),
+        (dict(checkpoint='5678'), r'another checkpoint \(1234, now 5678\)'),
+        (dict(feature=dict(type='PooledGrid')), r'another feature \(.*Output.*PooledGrid.*\)'),
+        (dict(device='cuda'), r'another device \(null, now cuda\)'),
     ],
 )
 def test_another_identity_is_not_continued(tmp_path: Path, change: dict, message: str) -> None:
-    opened(tmp_path / 'out').append(ROWS[:2])
-    with pytest.raises(UserError, match=message):
-        opened(tmp_path / 'out', **change)
+    open_folder(tmp_path / 'out', IDENTITY)
+    open_folder(tmp_path / 'out', json.loads(json.dumps(IDENTITY)))
+    with pytest.raises(UserError, match=f'{message}; give another --out'):
+        open_folder(tmp_path / 'out', IDENTITY | change)
 
 
-def test_folders_that_are_no_features(tmp_path: Path) -> None:
+def test_places_that_are_no_features(tmp_path: Path) -> None:
     (tmp_path / 'notes.txt').touch()
-    with pytest.raises(UserError, match='is a folder of other files; give a new or an empty one'):
-        opened(tmp_path)
-    with pytest.raises(UserError, match=r'notes\.txt is a file; give a new folder'):
-        opened(tmp_path / 'notes.txt')
-    for text in ('no json', '[1]', '{"identity": {}}'):
+    for place in (tmp_path, tmp_path / 'notes.txt'):
+        with pytest.raises(UserError, match='holds something else already; give a new or an empty folder'):
+            open_folder(place, IDENTITY)
+    with pytest.raises(UserError, match=r'cannot be written .*Not a directory.*--out'):
+        open_folder(tmp_path / 'notes.txt/out', IDENTITY)
+    for text in ('no json', '[1]'):
         (tmp_path / 'meta.json').write_text(text)
         with pytest.raises(UserError, match=r'has a meta\.json that is not of features'):
-            opened(tmp_path)
-    opened(tmp_path / 'out').append(ROWS[:2])
-    (tmp_path / 'out/features.npy.part').unlink()
-    with pytest.raises(UserError, match=r'has lost its features\.npy\.part; remove the folder'):
-        opened(tmp_path / 'out')
+            open_folder(tmp_path, IDENTITY)
+    with pytest.raises(UserError, match='holds no features'):
+        read_features(tmp_path)
 
 
-def test_packed_into_one_file(tmp_path: Path) -> None:
-    files = opened(tmp_path / 'out.npz.unfinished')
-    files.append(ROWS)
-    files.finish()
-    files.pack(tmp_path / 'out.npz')
-    assert [path.name for path in tmp_path.iterdir()] == ['out.npz']
-    with np.load(tmp_path / 'out.npz') as arrays:
-        assert np.array_equal(arrays['features'], ROWS) and arrays['names'].tolist() == NAMES
-        assert arrays['labels'].tolist() == [0, 1, 2, 3, 4]
-    check_packed(tmp_path / 'out.npz', IDENTITY)
-    with pytest.raises(UserError, match='features of another checkpoint'):
-        check_packed(tmp_path / 'out.npz', dict(IDENTITY, checkpoint='5678'))
-    np.savez(tmp_path / 'other.npz', x=ROWS)
-    (tmp_path / 'text.npz').write_text('no archive')
-    for name in ('other.npz', 'text.npz'):
-        with pytest.raises(UserError, match='exists and is no file of features'):
-            check_packed(tmp_path / name, IDENTITY)
-
-
-def test_names_that_are_no_text(tmp_path: Path) -> None:
-    name = b'caf\xe9.png'.decode(errors='surrogateescape')
-    files = FeatureFiles(tmp_path / 'out', IDENTITY, [name])
-    files.append(ROWS[:1], [(name, 'bad')])
-    files.finish()
-    assert (tmp_path / 'out/names.txt').read_bytes() == b'caf\xe9.png\n'
-    assert FeatureFiles(tmp_path / 'out', IDENTITY, [name]).unreadable == [(name, 'bad')]
-
-
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / 'folder/file'
-    with written_whole(path) as file:
-        file.write(b'first')
-        assert not path.exists()
-    with pytest.raises(RuntimeError), written_whole(path) as file:
-        file.write(b'second')
-        raise RuntimeError
-    assert path.read_bytes() == b'first' and [path.name for path in path.parent.iterdir()] == ['file']
-
-
-@pytest.mark.parametrize('kind', ['truncated', 'empty', 'one array'])
-def test_a_damaged_npz_file_is_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / 'out.npz'
-    np.savez(path, meta=np.array('{}'))
-    if kind == 'one array':
-        with open(path, 'wb') as file:
-            np.save(file, ROWS)
+@pytest.mark.parametrize('kind', ['truncated', 'empty', 'text', 'other arrays'])
+def test_a_damaged_file_is_refused(images: Path, tmp_path: Path, kind: str) -> None:
+    extract(images, tmp_path / 'out')
+    path = tmp_path / 'out/features_00001.npz'
+    if kind == 'other arrays':
+        np.savez(path, x=torch.zeros(3).numpy())
     else:
-        path.write_bytes(path.read_bytes()[: 30 if kind == 'truncated' else 0])
-    with pytest.raises(UserError, match='is no file of features'):
-        check_packed(path, IDENTITY)
-
-
-def test_a_place_that_takes_no_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / 'file').touch()
-    with pytest.raises(UserError, match=r'cannot be written \(Not a directory\); give another place'):
-        opened(tmp_path / 'file/out')
+        path.write_bytes(dict(truncated=path.read_bytes()[:60], empty=b'', text=b'no archive')[kind])
+    with pytest.raises(UserError, match=r'features_00001\.npz is damaged .* remove it and run the same command again'):
+        extract(images, tmp_path / 'out')

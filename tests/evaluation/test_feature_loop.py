@@ -3,7 +3,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.multiprocessing
 from evaluation.toy_encoders import (
     BANK,
     QUERIES,
@@ -14,13 +13,13 @@ from evaluation.toy_encoders import (
     loop,
     runner_of,
     two_processes,
-    two_refusals,
 )
 from mmcv.transforms import BaseTransform
 from mmengine.evaluator import Evaluator
 from mmengine.hooks import Hook
 from mmengine.registry import TRANSFORMS
 from mmengine.runner import Runner
+from pairs import run_pair
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -155,23 +154,17 @@ def test_images_without_labels(tmp_path: Path) -> None:
     assert metric.seen == (None, None)
 
 
-def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv('LOCAL_RANK', '0')
-    torch.multiprocessing.spawn(two_processes, (str(tmp_path),), nprocs=2)
+def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -> None:
     model = ToyModel()
     metrics = expected(model, 3, 20)
     assert 0 < metrics['online_knn3_top1'] < 100
     features, labels = extract(model, built(dataloader(BANK)), ('online',))
-    for rank in (0, 1):
-        for found, found_features, found_labels in torch.load(tmp_path / f'rank{rank}.pth').values():
+    for results in run_pair(two_processes, tmp_path):
+        assert results.pop('refusal') == 'these features will not do'
+        for found, found_features, found_labels in results.values():
             assert found == metrics
             torch.testing.assert_close(found_features, features)
             assert torch.equal(found_labels, labels)
-
-
-def test_what_the_computing_process_refuses_is_refused_by_all(tmp_path: Path) -> None:
-    torch.multiprocessing.spawn(two_refusals, (str(tmp_path),), nprocs=2)
-    assert [(tmp_path / f'rank{rank}.txt').read_text() for rank in (0, 1)] == ['these features will not do'] * 2
 
 
 @pytest.mark.parametrize(
@@ -183,7 +176,8 @@ def test_what_the_computing_process_refuses_is_refused_by_all(tmp_path: Path) ->
         (dict(test_cfg=loop(dataloader(BANK), encoders=['ema'])), "'ema', but this model has online, target"),
         (dict(test_cfg=loop(dataloader(BANK), labels='multiple')), 'does not say which classes an image shows'),
         (dict(test_cfg=loop(dataloader(BANK), labels='many')), "must be 'class', 'multiple' or None, not 'many'"),
-        (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds DumpResults'),
+        (dict(test_evaluator=[dict(type='KNNAccuracy')] * 2), 'one of each, but the evaluator holds 2 KNNAccuracy'),
+        (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds 1 DumpResults'),
     ],
 )
 def test_refuses_before_encoding(tmp_path: Path, change: dict, message: str) -> None:

@@ -4,7 +4,7 @@ from evaluation.toy_encoders import ToyImages, ToyModel, built, dataloader
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating, extract
-from mixcl.evaluation.models.raw_pixels import RawPixels
+from mixcl.evaluation.small_data import RawPixels
 
 
 def images_of(size: int) -> torch.Tensor:

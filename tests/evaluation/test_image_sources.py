@@ -10,6 +10,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from PIL import Image
 
+from mixcl.datasets import ImageFolder
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
@@ -17,7 +18,6 @@ from mixcl.evaluation.image_sources import (
     collate_readable,
     config_images,
     content_digest,
-    folder_images,
     folder_pipeline,
     labels_of,
     names_of,
@@ -64,28 +64,28 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder(folder: Path) -> None:
-    dataset = folder_images(str(folder), folder_pipeline(Config(), 14))
+    dataset = ImageFolder(str(folder), pipeline=folder_pipeline(Config(), 14), test_mode=True)
     names = names_of(dataset)
     assert names == ['a/b/y.png', 'a/bad.jpg', 'a/z.png', 'b.png']
     assert labels_of(dataset) is None
     images = ReadableImages(dataset)
-    indices, batch, reasons = collate_readable([images[index] for index in range(len(images))])
-    assert indices == [0, 1, 2, 3] and reasons == {1: 'not an image'}
+    batch, reasons = collate_readable([images[index] for index in range(len(images))])
+    assert reasons == ['', 'not an image', '', '']
     assert batch['inputs'].shape == (3, 3, 14, 14)
-    assert torch.equal(batch['inputs'][2], images[3][1]['inputs'])
-    assert collate_readable([images[1]]) == ([1], None, {1: 'not an image'})
+    assert torch.equal(batch['inputs'][2], images[3][0]['inputs'])
+    assert collate_readable([images[1]]) == (None, ['not an image'])
 
 
 def test_images_of_several_sizes_are_refused(folder: Path) -> None:
     Image.fromarray(np.zeros((9, 8, 3), dtype=np.uint8)).save(folder / 'c.png')
-    images = ReadableImages(folder_images(str(folder), [dict(type='LoadImage'), dict(type='mmpretrain.PackInputs')]))
+    pipeline = [dict(type='LoadImage'), dict(type='mmpretrain.PackInputs')]
+    images = ReadableImages(ImageFolder(str(folder), pipeline=pipeline, test_mode=True))
     with pytest.raises(UserError, match=r'not of one size .*\(9, 8\) and \(20, 30\) pixels'):
         collate_readable([images[0], images[4]])
 
 
 def digest(folder: Path) -> str:
-    dataset = folder_images(str(folder), [])
-    return content_digest(dataset, names_of(dataset))
+    return content_digest(ImageFolder(str(folder), pipeline=[]))
 
 
 def test_a_digest_changes_with_the_content(folder: Path) -> None:
@@ -97,12 +97,6 @@ def test_a_digest_changes_with_the_content(folder: Path) -> None:
     third = digest(folder)
     (folder / 'b.png').rename(folder / 'c.png')
     assert len({first, second, third, digest(folder)}) == 4
-
-
-def test_a_name_with_a_line_break(folder: Path) -> None:
-    (folder / 'b.png').rename(folder / 'two\nlines.png')
-    with pytest.raises(UserError, match='holds a line break; rename it'):
-        names_of(folder_images(str(folder), []))
 
 
 @pytest.mark.parametrize(('split', 'number'), [('train', 1437), ('test', 360)])

@@ -4,12 +4,14 @@ In a module of its own because spawned processes cannot import test modules.
 """
 
 import os
+import tempfile
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from mmengine.dataset import BaseDataset
+from mmengine.evaluator import Evaluator
 from mmengine.model import BaseModel, MMDistributedDataParallel
 from mmengine.registry import DATASETS, DefaultScope
 from mmengine.runner import Runner
@@ -103,21 +105,6 @@ def runner_of(work_dir: Path, model: torch.nn.Module, **settings: object) -> Run
     )
 
 
-def two_processes(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    torch.distributed.init_process_group('gloo', f'file://{folder}/group', rank=rank, world_size=2)
-    results = {}
-    for round_up in (True, False):
-        bank, queries = dataloader(BANK, round_up=round_up), dataloader(QUERIES, seed=1, round_up=round_up)
-        model = MMDistributedDataParallel(ToyModel())
-        settings = evaluation('test', bank, queries, 3, 20)
-        runner = runner_of(Path(folder), model, launcher='pytorch', **settings)
-        results[round_up] = runner.test(), *extract(model.module, built(bank), ('online',))
-    torch.save(results, f'{folder}/rank{rank}.pth')
-    torch.distributed.barrier()
-    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
-
-
 class Refusing(FeatureMetric):
     """Computes nothing."""
 
@@ -125,16 +112,19 @@ class Refusing(FeatureMetric):
         raise UserError('these features will not do')
 
 
-def two_refusals(rank: int, folder: str) -> None:
-    """Notes what each of two processes is told when the one that computes refuses."""
-    torch.set_num_threads(1)
-    torch.distributed.init_process_group('gloo', f'file://{folder}/group', rank=rank, world_size=2)
-    metric = Refusing()
-    metric.fit(torch.zeros(2, 3), None)
-    metric.process(None, [dict(features=torch.zeros(2, 3), labels=None)])
+def two_processes(rank: int) -> dict:
+    """What one of two processes finds with and without padding, and what it is told when the computing one refuses."""
+    os.environ['LOCAL_RANK'] = '0'
+    folder, results = Path(tempfile.mkdtemp()), {}
+    for round_up in (True, False):
+        bank, queries = dataloader(BANK, round_up=round_up), dataloader(QUERIES, seed=1, round_up=round_up)
+        model = MMDistributedDataParallel(ToyModel())
+        settings = evaluation('test', bank, queries, 3, 20)
+        runner = runner_of(folder, model, launcher='pytorch', **settings)
+        results[round_up] = runner.test(), *extract(model.module, built(bank), ('online',))
+    settings['test_evaluator'] = Evaluator(Refusing())
     try:
-        metric.evaluate(4)
+        runner_of(folder, model, launcher='pytorch', **settings).test()
     except UserError as error:
-        Path(f'{folder}/rank{rank}.txt').write_text(str(error))
-    torch.distributed.barrier()
-    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
+        results['refusal'] = str(error)
+    return results

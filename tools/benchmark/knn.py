@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from mixcl.evaluation.functional.neighbour_search import nearest_neighbours
+from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.randomness import generator
 
 CENTRES = 1000

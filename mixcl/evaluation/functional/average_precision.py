@@ -27,7 +27,7 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
         in (0, 1].
 
     Raises:
-        UserError: if no image is positive, a score is not finite, or lengths differ.
+        UserError: if no image is positive.
     """
     recall, precision = _interpolated_curve(scores, positive)
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
@@ -39,14 +39,14 @@ def eleven_point_average_precision(scores: np.ndarray, positive: np.ndarray) -> 
     Source: Everingham et al., The PASCAL Visual Object Classes (VOC) challenge, 2010, section 4.2; used until VOC 2009.
 
     Args:
-        scores: as for :func:`average_precision`.
-        positive: likewise.
+        scores: (N,) finite; larger ones are retrieved first.
+        positive: (N,) bool, at least one.
 
     Returns:
         in (0, 1].
 
     Raises:
-        UserError: as :func:`average_precision`.
+        UserError: if no image is positive.
     """
     recall, precision = _interpolated_curve(scores, positive)
     reached = np.searchsorted(recall, np.arange(11) / 10 - ROUNDING)
@@ -55,18 +55,10 @@ def eleven_point_average_precision(scores: np.ndarray, positive: np.ndarray) -> 
 
 def _interpolated_curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Recalls in ascending order, the last one 1, and the interpolated precision at each; one per distinct score."""
-    scores, positive = np.asarray(scores), np.asarray(positive)
-    if scores.ndim != 1 or scores.shape != positive.shape or positive.dtype != bool:
-        raise UserError(
-            'average precision needs one score and one bool per image, not scores of shape '
-            f'{scores.shape} and {positive.dtype} of shape {positive.shape}'
-        )
     if not positive.any():
         raise UserError(
             f'average precision is undefined: none of the {len(positive)} images is positive; check the labels'
         )
-    if not np.isfinite(scores).all():
-        raise UserError('average precision needs finite scores, but some are NaN or infinite: check the features')
     precision, recall, _ = precision_recall_curve(positive, scores)
     # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
     return recall[-2::-1], np.maximum.accumulate(precision[:-1])[::-1]

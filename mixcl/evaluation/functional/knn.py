@@ -6,28 +6,60 @@ https://arxiv.org/abs/1805.01978, section 3.4.
 """
 
 from collections.abc import Sequence
+from itertools import count
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled_features
-from mixcl.evaluation.functional.neighbour_search import nearest_neighbours
+from mixcl.evaluation.functional.feature_checks import check_classes
 
 NEIGHBOURS = (10, 20, 100, 200)
 TEMPERATURE = 0.07
-VOTED_AT_ONCE = 1024
+QUERIES_AT_ONCE, BANK_AT_ONCE = 1024, 32768
+"""Rows of a block of cosines, 128 MiB."""
 NEVER = 2**31
 
 
-def vote(similarities: Tensor, labels: Tensor, num_classes: int, temperature: float = TEMPERATURE) -> Tensor:
+@torch.no_grad()
+def nearest_neighbours(queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Find the k rows of the bank with the largest cosine to each query; of rows that tie, any may come first.
+
+    Exhaustive, block by block: beyond the features it needs about 0.5 GiB, a copy of the queries, and 24 bytes per
+    query and neighbour.
+
+    Args:
+        queries: (Nq, D) finite features, any floating dtype; need not be normalised. A zero vector has cosine 0.
+        bank: (Nb, D), the same; may lie on another device than the queries.
+        k: neighbours per query, at least 1; clipped to Nb.
+
+    Returns:
+        cosines (Nq, min(k, Nb)) float32, descending, and indices (Nq, min(k, Nb)) int64 into the bank; both on the
+        device of the queries, where they are computed.
+    """
+    queries = normalize(queries.float(), dim=1)
+    cosines = queries.new_empty(len(queries), 0)
+    indices = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
+    for start, rows in zip(count(0, BANK_AT_ONCE), bank.split(BANK_AT_ONCE), strict=False):
+        rows = normalize(rows.to(queries.device).float(), dim=1)
+        with torch.autocast(queries.device.type, enabled=False):
+            best = [(part @ rows.T).topk(min(k, len(rows))) for part in queries.split(QUERIES_AT_ONCE)]
+        candidates = torch.cat([indices, torch.cat([part.indices for part in best]) + start], dim=1)
+        cosines = torch.cat([cosines, torch.cat([part.values for part in best])], dim=1)
+        cosines, places = cosines.topk(min(k, cosines.shape[1]))
+        indices = candidates.gather(1, places)
+    return cosines, indices
+
+
+def vote(cosines: Tensor, labels: Tensor, num_classes: int, temperature: float = TEMPERATURE) -> Tensor:
     """Score the classes by the weights of the neighbours that belong to them.
 
     The weights are exp((cosine - largest cosine) / temperature): relative to the nearest neighbour, so that no
     temperature overflows. The order of the classes is that of the unscaled weights.
 
     Args:
-        similarities: (Nq, k) cosines in [-1, 1].
+        cosines: (Nq, k) in [-1, 1].
         labels: (Nq, k) int64, the neighbours' classes, in [0, num_classes).
         num_classes: columns of the result.
         temperature: above 0; the smaller, the more the nearest neighbour decides.
@@ -35,8 +67,7 @@ def vote(similarities: Tensor, labels: Tensor, num_classes: int, temperature: fl
     Returns:
         (Nq, num_classes), 0 for a class that no neighbour belongs to.
     """
-    nearest = similarities.amax(dim=1, keepdim=True)
-    weights = ((similarities - nearest) / temperature).exp()
+    weights = ((cosines - cosines.amax(dim=1, keepdim=True)) / temperature).exp()
     return weights.new_zeros(len(weights), num_classes).scatter_add_(1, labels, weights)
 
 
@@ -56,15 +87,15 @@ def check_vote(neighbours: Sequence[int], temperature: float) -> None:
         raise UserError(f'kNN: temperature must be above 0, not {temperature!r}')
 
 
-def knn_hits(
+def knn_accuracy(
     queries: Tensor,
     query_labels: Tensor,
     bank: Tensor,
     bank_labels: Tensor,
     neighbours: Sequence[int] = NEIGHBOURS,
     temperature: float = TEMPERATURE,
-) -> dict[str, Tensor]:
-    """Tell for every query whether its class is the best, or among the five best, for each k.
+) -> dict[str, float]:
+    """Measure how well the nearest neighbours in the bank predict the classes of the queries.
 
     Where scores tie, the class with the lower number comes first. A class without votes is never a hit.
 
@@ -77,61 +108,29 @@ def knn_hits(
         temperature: of the vote.
 
     Returns:
-        ``knn{k}_top1`` and ``knn{k}_top5`` for each k, (Nq,) bool on the CPU.
+        ``knn{k}_top1`` and ``knn{k}_top5`` for each k, in percent.
 
     Raises:
         UserError: if a set is empty, not finite or not labelled, dimensions differ, or the settings mean nothing.
     """
     check_vote(neighbours, temperature)
-    check_labelled_features('query', queries, query_labels)
-    check_labelled_features('bank', bank, bank_labels)
-    similarities, indices = nearest_neighbours(queries, bank, max(neighbours))
+    check_classes(query=(queries, query_labels), bank=(bank, bank_labels))
     # On the CPU the vote sums in one fixed order, and deterministic algorithms allow it.
-    similarities, labels = similarities.cpu(), query_labels.cpu()
-    neighbour_labels = bank_labels.cpu()[indices.cpu()]
-    hits = {}
+    cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))
+    votes, labels = bank_labels.cpu()[indices], query_labels.cpu()
+    num_classes = int(max(votes.max(), labels.max())) + 1
+    accuracies: dict[str, float] = {}
     for k in neighbours:
-        ranks = _ranks(similarities[:, :k], neighbour_labels[:, :k], labels, temperature)
-        hits.update({f'knn{k}_top{best}': ranks < best for best in (1, 5)})
-    return hits
+        parts = zip(*(part.split(QUERIES_AT_ONCE) for part in (cosines, votes, labels)), strict=True)
+        ranks = torch.cat(
+            [_ranks(vote(near[:, :k], classes[:, :k], num_classes, temperature), own) for near, classes, own in parts]
+        )
+        accuracies |= {f'knn{k}_top{best}': 100 * (ranks < best).double().mean().item() for best in (1, 5)}
+    return accuracies
 
 
-def knn_accuracy(
-    queries: Tensor,
-    query_labels: Tensor,
-    bank: Tensor,
-    bank_labels: Tensor,
-    neighbours: Sequence[int] = NEIGHBOURS,
-    temperature: float = TEMPERATURE,
-) -> dict[str, float]:
-    """Measure how well the nearest neighbours in the bank predict the classes of the queries.
-
-    Args:
-        queries: see :func:`knn_hits` for this and the others.
-        query_labels: ditto.
-        bank: ditto.
-        bank_labels: ditto.
-        neighbours: ditto.
-        temperature: ditto.
-
-    Returns:
-        ``knn{k}_top1`` and ``knn{k}_top5`` for each k, in percent.
-
-    Raises:
-        UserError: as :func:`knn_hits`.
-    """
-    hits = knn_hits(queries, query_labels, bank, bank_labels, neighbours, temperature)
-    return {name: 100 * hit.double().mean().item() for name, hit in hits.items()}
-
-
-def _ranks(similarities: Tensor, neighbour_labels: Tensor, labels: Tensor, temperature: float) -> Tensor:
-    """Place (from 0) of each query's class among the scores, in blocks because scores have a column per class."""
-    num_classes = int(max(neighbour_labels.max(), labels.max())) + 1
-    blocks = zip(*(part.split(VOTED_AT_ONCE) for part in (similarities, neighbour_labels, labels)), strict=True)
-    return torch.cat([_rank(vote(near, votes, num_classes, temperature), own) for near, votes, own in blocks])
-
-
-def _rank(scores: Tensor, labels: Tensor) -> Tensor:
+def _ranks(scores: Tensor, labels: Tensor) -> Tensor:
+    """(B,) place, from 0, of each query's class (B,) among the scores (B, C)."""
     labels = labels.unsqueeze(1)
     own = scores.gather(1, labels)
     ahead = (scores > own) | ((scores == own) & (torch.arange(scores.shape[1]) < labels))

@@ -1,50 +1,225 @@
-"""How linearly separable the classes are in frozen features."""
+"""Linear probes on stored features: softmax regressions at many learning rates and weight decays at once.
 
-import warnings
+All probes see the same mini-batches: one product of features and weights computes the logits of all of them, another
+one their gradients. Each is trained from zero on standardised features, by SGD with momentum under a cosine schedule,
+so that it is a function of features, settings and seed. Rate and weight decay are chosen on held-out training features.
+"""
 
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled_features, check_same_dimensions
+from mixcl.evaluation.functional.feature_checks import check_classes
+from mixcl.randomness import generator
 
-MAX_ITERATIONS = 1000
+RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+WEIGHT_DECAYS = (0.0, 1e-4, 1e-3)
+ROWS_AT_ONCE = 4096
 
 
-def linear_probe_accuracy(
-    train_features: Tensor, train_labels: Tensor, test_features: Tensor, test_labels: Tensor
-) -> float:
-    """Fit a logistic regression to standardised features and test it.
-
-    The whole-batch probe of a small data set: scikit-learn's ``LogisticRegression`` (lbfgs, C = 1) after
-    ``StandardScaler``. It draws no random numbers.
+@dataclass
+class ProbeSettings:
+    """How a sweep of linear probes trains; every rate is combined with every weight decay.
 
     Args:
-        train_features: (N, D), any floating dtype and device.
+        rates: initial learning rates for standardised features, each above 0; they are not scaled by the batch size.
+        weight_decays: 0 or more; the bias has none.
+        epochs: 1 or more.
+        batch_size: 1 or more.
+        momentum: of SGD, in [0, 1).
+        held_out: share of the training features that chooses rate and weight decay, in (0, 1).
+        seed: of the held-out part and of the order of the features.
+
+    Raises:
+        UserError: if a value is out of range.
+    """
+
+    rates: Sequence[float] = RATES
+    weight_decays: Sequence[float] = WEIGHT_DECAYS
+    epochs: int = 100
+    batch_size: int = 256
+    momentum: float = 0.9
+    held_out: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        ranges = dict(
+            rates=bool(self.rates) and all(rate > 0 for rate in self.rates),
+            weight_decays=bool(self.weight_decays) and all(decay >= 0 for decay in self.weight_decays),
+            epochs=self.epochs >= 1,
+            batch_size=self.batch_size >= 1,
+            momentum=0 <= self.momentum < 1,
+            held_out=0 < self.held_out < 1,
+        )
+        for name, valid in ranges.items():
+            if not valid:
+                raise UserError(f'linear probe: {name}={getattr(self, name)!r} is out of range or empty')
+
+    @property
+    def grid(self) -> list[tuple[float, float]]:
+        """(rate, weight decay) of every probe."""
+        return list(product(self.rates, self.weight_decays))
+
+
+class SweepResult(NamedTuple):
+    """What a sweep found.
+
+    Attributes:
+        held_out: top-1 accuracies of all probes on the held-out training features, in percent.
+        test: top-1 accuracies on the test features, in percent, after training on all training features.
+        chosen: index of the probe that was best on the held-out features.
+    """
+
+    held_out: list[float]
+    test: list[float]
+    chosen: int
+
+
+def probe_sweep(
+    train_features: Tensor,
+    train_labels: Tensor,
+    test_features: Tensor,
+    test_labels: Tensor,
+    settings: ProbeSettings | None = None,
+    device: torch.device | str = 'cpu',
+) -> SweepResult:
+    """Choose rate and weight decay on held-out training features, then train on all of them and test.
+
+    The chosen probe has the best accuracy on the held-out features, and the lowest cross-entropy where several tie.
+
+    Args:
+        train_features: (N, D), any floating dtype and device; moved to ``device`` batch by batch.
         train_labels: (N,) int64 classes, at least two different ones.
         test_features: (M, D).
         test_labels: (M,) int64 classes.
+        settings: of the probes; None for the defaults.
+        device: where to compute.
 
     Returns:
-        top-1 accuracy on the test features, in percent.
+        The accuracies of all probes in the order of ``settings.grid``, and which one was chosen.
 
     Raises:
-        UserError: if a set is empty, not finite or not labelled, dimensions differ, or there is one class only.
+        UserError: if a set is empty, not finite or not labelled, dimensions differ, there is one class only, or the
+            held-out part or the rest would be empty.
     """
-    check_labelled_features('training', train_features, train_labels)
-    check_labelled_features('test', test_features, test_labels)
-    check_same_dimensions('training', train_features, 'test', test_features)
+    settings = settings or ProbeSettings()
+    check_classes(training=(train_features, train_labels), test=(test_features, test_labels))
     if len(train_labels.unique()) < 2:
         raise UserError(
             f'a linear probe needs two classes or more, but all {len(train_labels)} training labels are '
             f'{train_labels[0].item()}: check the labels of the training set'
         )
-    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=MAX_ITERATIONS))
-    with warnings.catch_warnings():
-        # Features that separate the classes have their optimum far out; the accuracy has settled long before.
-        warnings.simplefilter('ignore', ConvergenceWarning)
-        probe.fit(train_features.double().cpu().numpy(), train_labels.cpu().numpy())
-    return 100 * float(probe.score(test_features.double().cpu().numpy(), test_labels.cpu().numpy()))
+    count = round(settings.held_out * len(train_labels))
+    if not 0 < count < len(train_labels):
+        raise UserError(
+            f'linear probe: held_out={settings.held_out!r} of {len(train_labels)} training images leaves a part empty; '
+            'give more images or another share'
+        )
+    num_classes = int(max(train_labels.max(), test_labels.max())) + 1
+    order = torch.randperm(len(train_labels), generator=generator('held out', settings.seed))
+    unseen, kept = order[:count].sort().values, order[count:].sort().values
+    chooser = train_probes(train_features, train_labels, kept, num_classes, settings, device)
+    held_out, losses = chooser.scores(train_features[unseen], train_labels[unseen])
+    probes = train_probes(train_features, train_labels, torch.arange(len(order)), num_classes, settings, device)
+    chosen = max(range(len(held_out)), key=lambda number: (held_out[number], -losses[number]))
+    return SweepResult(held_out, probes.scores(test_features, test_labels)[0], chosen)
+
+
+class Probes(NamedTuple):
+    """H trained probes.
+
+    Attributes:
+        mean: (D,) of the training features.
+        deviation: (D,) of the training features; 1 where a dimension is constant.
+        weights: (D, H, C).
+        bias: (H, C).
+    """
+
+    mean: Tensor
+    deviation: Tensor
+    weights: Tensor
+    bias: Tensor
+
+    def inputs(self, features: Tensor) -> Tensor:
+        """Standardised features (B, D), float32 on the device of the probes."""
+        return (features.to(self.mean.device, torch.float32) - self.mean) / self.deviation
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """(B, H, C) of standardised features (B, D)."""
+        return (inputs @ self.weights.flatten(1)).unflatten(1, self.bias.shape) + self.bias
+
+    def scores(self, features: Tensor, labels: Tensor) -> tuple[list[float], list[float]]:
+        """Top-1 accuracy in percent, and mean cross-entropy, of every probe on features (N, D) and classes (N,)."""
+        hits = losses = torch.zeros(len(self.bias), dtype=torch.float64, device=self.mean.device)
+        for rows, classes in zip(features.split(ROWS_AT_ONCE), labels.split(ROWS_AT_ONCE), strict=True):
+            logits, classes = self.logits(self.inputs(rows)), classes.to(self.mean.device)
+            hits = hits + (logits.argmax(dim=2) == classes[:, None]).sum(dim=0)
+            own = logits.take_along_dim(classes[:, None, None], dim=2).squeeze(2)
+            losses = losses + (logits.logsumexp(dim=2) - own).double().sum(dim=0)
+        return (100 * hits / len(labels)).tolist(), (losses / len(labels)).tolist()
+
+
+@torch.no_grad()
+def train_probes(
+    features: Tensor,
+    labels: Tensor,
+    rows: Tensor,
+    num_classes: int,
+    settings: ProbeSettings,
+    device: torch.device | str = 'cpu',
+) -> Probes:
+    """Train one probe for every rate and weight decay on some rows of the features.
+
+    Args:
+        features: (N, D), any floating dtype and device.
+        labels: (N,) int64 classes, below ``num_classes``.
+        rows: (n,) int64, which rows to train on.
+        num_classes: C.
+        settings: of the probes.
+        device: where to compute.
+
+    Returns:
+        The probes in the order of ``settings.grid``.
+    """
+    mean, deviation = (statistic.float().to(device) for statistic in _mean_and_deviation(features, rows))
+    rates, decays = (torch.tensor(values, device=device)[:, None] for values in zip(*settings.grid, strict=True))
+    weights, velocity = torch.zeros(2, features.shape[1], len(rates), num_classes, device=device)
+    bias, bias_velocity = torch.zeros(2, len(rates), num_classes, device=device)
+    probes = Probes(mean, deviation, weights, bias)
+    steps = settings.epochs * math.ceil(len(rows) / settings.batch_size)
+    for step, batch in enumerate(
+        batch for epoch in range(settings.epochs) for batch in _batches(rows, epoch, settings)
+    ):
+        inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
+        # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
+        errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)
+        errors[torch.arange(len(batch), device=device), :, classes] -= 1
+        errors /= len(batch)  # the gradient of the mean cross-entropy by the logits
+        rate = rates * (0.5 * (1 + math.cos(math.pi * step / steps)))
+        gradient = (inputs.T @ errors.flatten(1)).view_as(weights).add_(weights * decays)
+        weights.sub_(velocity.mul_(settings.momentum).add_(gradient) * rate)
+        bias.sub_(bias_velocity.mul_(settings.momentum).add_(errors.sum(dim=0)) * rate)
+    return probes
+
+
+def _batches(rows: Tensor, epoch: int, settings: ProbeSettings) -> tuple[Tensor, ...]:
+    order = torch.randperm(len(rows), generator=generator('probe batches', settings.seed, epoch))
+    return rows[order].split(settings.batch_size)
+
+
+def _mean_and_deviation(features: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """(D,) each, of some rows, in float64 and in parts: the rows of a large data set are not copied."""
+    parts = rows.split(ROWS_AT_ONCE)
+    mean = sum(features[part].double().sum(dim=0) for part in parts) / len(rows)
+    variance = sum((features[part].double() - mean).square().sum(dim=0) for part in parts) / len(rows)
+    deviation = variance.sqrt()
+    # What varies by rounding only is a constant, which division would turn into noise.
+    deviation[deviation <= 1e-6 * mean.abs()] = 1
+    return mean, deviation

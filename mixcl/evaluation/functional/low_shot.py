@@ -11,10 +11,9 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor
 
-from mixcl.errors import UserError
 from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.multiple_labels import check_enough, check_train_and_test
-from mixcl.evaluation.functional.svm import COSTS, check_costs, normalise, scores_of
+from mixcl.evaluation.functional.feature_checks import check_several_classes
+from mixcl.evaluation.functional.svm import COSTS, check_enough, normalise, scores_of
 from mixcl.randomness import generator
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 96)
@@ -22,24 +21,12 @@ SAMPLES = 5
 NEGATIVES_PER_POSITIVE = 19
 
 
-def check_shots(shots: Sequence[int], samples: int) -> None:
-    """Refuse settings that mean nothing.
-
-    Raises:
-        UserError: if there is no number of examples, one is below 1 or no integer, or there is no sample.
-    """
-    if not shots or not all(isinstance(shot, int) and shot >= 1 for shot in shots):
-        raise UserError(f'low-shot: shots must be one or more integers from 1, not {shots!r}')
-    if samples < 1:
-        raise UserError(f'low-shot: samples must be 1 or more, not {samples}')
-
-
 def check_examples(bank_present: Tensor, present: Tensor, shots: Sequence[int]) -> None:
     """Refuse labels of which a class has too few to draw from, or none to test on.
 
     Args:
         bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        present: (M, C) likewise.
+        present: (M, C), the same of the test images.
         shots: values of k.
 
     Raises:
@@ -92,7 +79,7 @@ def low_shot_mean_average_precisions(
         bank: (N, D) training features, any floating dtype; need not be normalised.
         bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
         queries: (M, D) test features.
-        present: (M, C) likewise.
+        present: (M, C), the same of the test images.
         shots: values of k.
         samples: random samples per k.
         costs: candidates for the SVM's C.
@@ -103,11 +90,9 @@ def low_shot_mean_average_precisions(
         by k the mean average precision of each sample, (samples,), in (0, 1].
 
     Raises:
-        UserError: if features, labels or settings are unusable, or a class has too few positives or negatives.
+        UserError: if features or labels are unusable, or a class has too few positives or negatives.
     """
-    check_costs(costs)
-    check_shots(shots, samples)
-    check_train_and_test(bank, bank_present, queries, present)
+    check_several_classes(training=(bank, bank_present), test=(queries, present))
     check_examples(bank_present, present, shots)
     train, labels = normalise(bank), bank_present.cpu().numpy().T
     test, test_labels = normalise(queries), present.cpu().numpy().T

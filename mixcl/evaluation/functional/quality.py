@@ -1,4 +1,4 @@
-"""How good features are, told without labels: alignment, uniformity, effective rank, spread.
+"""How good features are without a classifier: uniformity, effective rank, alignment of classes.
 
 All are scalars on the device of the features, so that they can be computed during training without waiting for a GPU.
 """
@@ -11,30 +11,12 @@ ROWS_AT_ONCE = 2048
 
 
 @torch.no_grad()
-def alignment(first: Tensor, second: Tensor, power: float = 2.0) -> Tensor:
-    """Mean distance between the two features of positive pairs, ``E |f(x) - f(y)|^power``; 0 is best, 4 is worst.
-
-    Source: Wang and Isola, Understanding contrastive representation learning through alignment and uniformity on the
-    hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.1.
-
-    Args:
-        first: (N, D) features, row i a pair with row i of the other; any length, compared as unit vectors.
-        second: (N, D).
-        power: of the distance, above 0.
-
-    Returns:
-        A scalar in [0, 2**power].
-    """
-    distances = torch.linalg.vector_norm(_directions(first) - _directions(second), dim=1)
-    return distances.pow(power).mean()
-
-
-@torch.no_grad()
 def uniformity(features: Tensor, scale: float = 2.0) -> Tensor:
     """Log of the mean Gaussian potential of all pairs, ``log E exp(-scale |f(x) - f(y)|^2)``; lower is better.
 
     0 if all features point the same way, and about ``-2 * scale`` if they are spread over a sphere of many dimensions.
-    Source: as of :func:`alignment`, section 4.1.2.
+    Source: Wang and Isola, Understanding contrastive representation learning through alignment and uniformity on the
+    hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
 
     Args:
         features: (N, D), two rows or more; any length, compared as unit vectors. Pairs are visited block by block.
@@ -80,7 +62,7 @@ def effective_rank(features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
-    """Mean squared distance between two images of one class, :func:`alignment` over all such pairs.
+    """Mean squared distance between two images of one class, over all such pairs; 0 is best, 4 is worst.
 
     Without a loop over pairs: n unit vectors with the sum S have the mean squared distance
     ``2 (n^2 - |S|^2) / (n (n - 1))``. Every pair counts alike, whatever the size of its class.

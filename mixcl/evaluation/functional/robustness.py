@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from torch import Tensor
 
-from mixcl.datasets.imagenet_c import SEVERITIES
 from mixcl.errors import UserError
 
 ALEXNET_ERRORS = dict(
@@ -25,10 +24,12 @@ ALEXNET_ERRORS = dict(
     pixelate=0.717840,
     jpeg_compression=0.606500,
 )
-"""The 15 corruptions of ImageNet-C, and AlexNet's error on each, averaged over the severities.
+"""AlexNet's error on each of the 15 corruptions of ImageNet-C, averaged over the severities.
 
 Some public scripts list the same errors beside another order of the corruptions.
 """
+CORRUPTIONS = tuple(ALEXNET_ERRORS)
+SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def masked_hits(scores: Tensor, labels: Tensor, classes: Tensor, best: int = 1) -> Tensor:
@@ -66,7 +67,7 @@ def mean_corruption_error(errors: Mapping[str, Sequence[float]]) -> float:
     Raises:
         UserError: if a corruption or a severity is missing.
     """
-    for name in ALEXNET_ERRORS:
+    for name in CORRUPTIONS:
         if len(errors.get(name, ())) != len(SEVERITIES):
             raise UserError(
                 f'mean corruption error needs the errors of all {len(SEVERITIES)} severities of {name}, but '

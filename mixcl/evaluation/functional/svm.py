@@ -16,7 +16,7 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
-from mixcl.evaluation.functional.multiple_labels import check_enough, check_train_and_test
+from mixcl.evaluation.functional.feature_checks import check_several_classes
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
@@ -55,24 +55,27 @@ def new_classifier(cost: float, seed: int = 0) -> LinearSVC:
     )
 
 
-def check_folds(folds: int) -> None:
-    """Refuse a number of folds that cannot validate.
+def check_enough(name: str, present: Tensor, value: int, needed: int, purpose: str) -> None:
+    """Refuse labels of which a class has too few.
+
+    Args:
+        name: what they are, for the message.
+        present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        value: 1 to count images with the class, -1 those without.
+        needed: the least count.
+        purpose: what needs them, for the message.
 
     Raises:
-        UserError: if it is below 2.
+        UserError: names the class with the fewest.
     """
-    if folds < 2:
-        raise UserError(f'SVM: cross-validation needs folds of 2 or more, not {folds}')
-
-
-def check_costs(costs: Sequence[float]) -> None:
-    """Refuse costs that no SVM can have.
-
-    Raises:
-        UserError: if there is none, or one is not above 0.
-    """
-    if not costs or not all(cost > 0 for cost in costs):
-        raise UserError(f'SVM: costs must be one or more numbers above 0, not {costs!r}')
+    counts = (present == value).sum(dim=0)
+    fewest = int(counts.argmin())
+    if counts[fewest] < needed:
+        kind = 'positive' if value == 1 else 'negative'
+        raise UserError(
+            f'class number {fewest} has {counts[fewest]} {kind} {name} image(s), but {purpose} needs {needed}: give '
+            'the whole data set or lower the setting'
+        )
 
 
 def check_examples(bank_present: Tensor, present: Tensor, folds: int) -> None:
@@ -80,7 +83,7 @@ def check_examples(bank_present: Tensor, present: Tensor, folds: int) -> None:
 
     Args:
         bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        present: (M, C) likewise.
+        present: (M, C), the same of the test images.
         folds: of the cross-validation.
 
     Raises:
@@ -112,7 +115,7 @@ def svm_average_precisions(
         bank: (N, D) training features, any floating dtype; need not be normalised.
         bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
         queries: (M, D) test features.
-        present: (M, C) likewise.
+        present: (M, C), the same of the test images.
         costs: candidates for the SVM's C.
         folds: of the cross-validation, at least 2.
         seed: of liblinear.
@@ -122,11 +125,9 @@ def svm_average_precisions(
         (C,) average precisions (area, interpolated) and (C,) those of eleven points, in (0, 1].
 
     Raises:
-        UserError: if features, labels or settings are unusable, or a class has fewer positives or negatives than folds.
+        UserError: if features or labels are unusable, or a class has fewer positives or negatives than folds.
     """
-    check_costs(costs)
-    check_folds(folds)
-    check_train_and_test(bank, bank_present, queries, present)
+    check_several_classes(training=(bank, bank_present), test=(queries, present))
     check_examples(bank_present, present, folds)
     features, labels = normalise(bank), bank_present.cpu().numpy().T
     parallel = Parallel(n_jobs=jobs)

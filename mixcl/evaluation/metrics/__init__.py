@@ -1,8 +1,9 @@
-"""mmengine metrics around :mod:`mixcl.evaluation.functional`."""
+"""Metrics for mmengine's loops and for :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, around the functions of
+:mod:`mixcl.evaluation.functional`."""
 
 from mixcl.evaluation.metrics import (
     knn_metric,
-    probe_metric,
+    linear_probe_metric,
     quality_metric,
     robustness_metrics,
     stage_accuracy,

@@ -1,4 +1,6 @@
-"""The quality of a representation as a metric of mmengine's evaluator."""
+"""The quality of a representation without a classifier."""
+
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -12,6 +14,7 @@ from mixcl.registry import METRICS
 
 
 @METRICS.register_module()
+@dataclass
 class RepresentationQuality(FeatureMetric):
     """Measures of features without a classifier, of the queries without labels and of the bank with them.
 
@@ -28,49 +31,37 @@ class RepresentationQuality(FeatureMetric):
         classes: how many classes are drawn, 2 or more.
         images: how many images of each, 2 or more.
         seed: of the draw and of the map.
-        collect_device: see :class:`~mixcl.evaluation.metrics.feature_metric.FeatureMetric`.
-        prefix: ditto.
 
     Raises:
         UserError: if ``classes`` or ``images`` are out of range.
     """
 
-    def __init__(
-        self,
-        classes: int = 10,
-        images: int = 1000,
-        seed: int = 0,
-        collect_device: str = 'gpu',
-        prefix: str | None = None,
-    ) -> None:
-        super().__init__(collect_device=collect_device, prefix=prefix)
-        for name, value in dict(classes=classes, images=images).items():
-            if value < 2:
-                raise UserError(f'RepresentationQuality: {name} must be 2 or more, not {value!r}')
-        self.classes = classes
-        self.images = images
-        self.seed = seed
+    classes: int = 10
+    images: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ('classes', 'images'):
+            if getattr(self, name) < 2:
+                raise UserError(f'RepresentationQuality: {name} must be 2 or more, not {getattr(self, name)!r}')
 
     def compute(
         self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
     ) -> dict[str, float]:
-        check_features('query', queries)
+        check_features(query=queries, bank=bank)
         if len(queries) < 2:
             raise UserError('the quality of a representation needs two images or more, not 1: check the data set')
-        unlabelled = dict(
+        measures = dict(
             uniformity=uniformity(queries), effective_rank=effective_rank(queries), feature_std=feature_std(queries)
         )
-        values = {name: value.item() for name, value in unlabelled.items()}
-        if labels is None:
-            return values
-        values['class_alignment'] = class_alignment(queries, labels.to(queries.device)).item()
-        return values | self._clusters(bank, bank_labels)
+        if labels is not None:
+            measures['class_alignment'] = class_alignment(queries, labels.to(queries.device))
+        values = {name: value.item() for name, value in measures.items()}
+        return values if bank_labels is None else values | self._clusters(bank, bank_labels)
 
     def _clusters(self, bank: Tensor, labels: Tensor) -> dict[str, float]:
-        check_features('bank', bank)
         chosen = some_of_some_classes(labels, self.classes, self.images, self.seed)
         features, labels = bank[chosen], labels[chosen]
         counts = dict(cluster_classes=len(labels.unique()), cluster_images=len(labels))
-        indices = cluster_indices(features, labels)
         mapped = cluster_indices(map_to_plane(features, self.seed), labels)
-        return indices | {f'tsne_{name}': value for name, value in mapped.items()} | counts
+        return cluster_indices(features, labels) | {f'tsne_{name}': value for name, value in mapped.items()} | counts

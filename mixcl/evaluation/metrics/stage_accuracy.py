@@ -16,8 +16,8 @@ class StageAccuracy(BaseMetric):
     Names: ``accuracy/feat1_top1``, ``accuracy/feat1_top5``, ..., ``accuracy/best_top1``.
 
     Args:
-        topk: how many guesses count.
-        collect_device: as of mmengine's metrics.
+        topk: how many guesses count, 1 among them.
+        collect_device: of mmengine's metrics.
         prefix: of the names.
     """
 
@@ -33,13 +33,10 @@ class StageAccuracy(BaseMetric):
 
     def compute_metrics(self, results: list) -> dict[str, float]:
         """Accuracies by stage."""
-        scores = torch.stack([scores for scores, _ in results])
-        labels = torch.cat([label for _, label in results])
+        scores, labels = (torch.stack(values) for values in zip(*results, strict=True))
         metrics = {}
         for stage in range(scores.shape[1]):
-            accuracies = Accuracy.calculate(scores[:, stage], labels, self.topk)
+            accuracies = Accuracy.calculate(scores[:, stage], labels.flatten(), self.topk)
             for k, (accuracy,) in zip(self.topk, accuracies, strict=True):
                 metrics[f'feat{stage + 1}_top{k}'] = accuracy.item()
-        if 1 in self.topk:
-            metrics['best_top1'] = max(value for name, value in metrics.items() if name.endswith('_top1'))
-        return metrics
+        return metrics | dict(best_top1=max(value for name, value in metrics.items() if name.endswith('_top1')))

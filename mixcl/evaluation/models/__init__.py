@@ -1,9 +1,7 @@
 """Frozen backbones, the features that protocols take from them, and the heads on these."""
 
-from mixcl.evaluation.models.frozen_encoder import FrozenEncoder
-from mixcl.evaluation.models.frozen_features import FrozenFeatures
+from mixcl.evaluation.models.frozen_features import FrozenEncoder, FrozenFeatures
 from mixcl.evaluation.models.map_features import PooledGrid, PooledStages
-from mixcl.evaluation.models.outputs import Feature, Output, RandomHead
-from mixcl.evaluation.models.pooled_output import PooledOutput
+from mixcl.evaluation.models.output_features import Feature, Output, PooledOutput, RandomHead
 from mixcl.evaluation.models.stage_probes import StageProbes
 from mixcl.evaluation.models.token_features import ClassTokenAndAverage, LastClassTokens

@@ -1,12 +1,13 @@
-"""A backbone that is not trained."""
+"""A backbone that is not trained, alone and as the model of protocols on features."""
 
 from collections.abc import Mapping, Sequence
 
 import torch
-from mmengine.model import BaseModule
+from mmengine.model import BaseModel, BaseModule
 from torch import Tensor
 
-from mixcl.evaluation.models.outputs import Feature, Output
+from mixcl.errors import UserError
+from mixcl.evaluation.models.output_features import Feature, Output
 from mixcl.registry import MODELS
 
 
@@ -19,8 +20,8 @@ class FrozenFeatures(BaseModule):
 
     Args:
         backbone: config of the backbone.
-        feature: config of the :class:`~mixcl.evaluation.models.outputs.Feature`; by default
-            :class:`~mixcl.evaluation.models.outputs.Output`.
+        feature: config of the :class:`~mixcl.evaluation.models.output_features.Feature`; by default
+            :class:`~mixcl.evaluation.models.output_features.Output`.
 
     Attributes:
         backbone: the wrapped backbone; pretrained weights are loaded into it.
@@ -51,3 +52,49 @@ class FrozenFeatures(BaseModule):
         height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
         blank = next(self.backbone.parameters()).new_zeros(1, 3, height, width)
         return tuple(features.shape[1] for features in self(blank))
+
+
+@MODELS.register_module()
+class FrozenEncoder(BaseModel):
+    """A frozen backbone with one feature per image: the model of kNN, SVM, low-shot and quality protocols.
+
+    Its weights come from :class:`~mixcl.engine.hooks.pretrained_hook.PretrainedBackboneHook` (``--pretrained``).
+
+    Args:
+        backbone: config of the backbone.
+        feature: config of the feature, as of :class:`FrozenFeatures`; by default the backbone's output.
+        data_preprocessor: config of the preprocessor, with the mean and deviation of pretraining.
+
+    Attributes:
+        encoder_names: ``('online',)``, whichever encoder of a checkpoint was loaded.
+        backbone: the :class:`~mixcl.evaluation.models.FrozenFeatures`.
+
+    Raises:
+        UserError: if the backbone does not have such a feature.
+    """
+
+    encoder_names = ('online',)
+
+    def __init__(
+        self, backbone: Mapping, feature: Mapping | None = None, data_preprocessor: Mapping | None = None
+    ) -> None:
+        super().__init__(data_preprocessor)
+        self.backbone = FrozenFeatures(backbone, feature)
+        # Nothing trains them, but torch's DistributedDataParallel refuses a model without any trainable parameter.
+        self.backbone.requires_grad_(True)
+
+    def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
+        """(B, D) features of images (B, 3, H, W), normalised.
+
+        Raises:
+            UserError: if the feature gives several vectors per image.
+        """
+        features = self.backbone(images)
+        if len(features) != 1:
+            raise UserError(
+                f'{type(self.backbone.feature).__name__} gives {len(features)} vectors per image, but this protocol '
+                "compares one; use feature=dict(type='Output')"
+            )
+        return features[0]
+
+    forward = extract_features

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mixcl.errors import UserError
-from mixcl.evaluation.models.outputs import Feature, last_output, outputs_of
+from mixcl.evaluation.models.output_features import Feature, last_output, outputs_of
 from mixcl.registry import MODELS
 
 

@@ -7,7 +7,7 @@ from mmpretrain.models import TIMMBackbone, VisionTransformer
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.evaluation.models.outputs import Feature, outputs_of
+from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
 
 

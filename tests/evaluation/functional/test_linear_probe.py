@@ -1,59 +1,121 @@
+"""Linear probes against scikit-learn's logistic regression and torch's SGD."""
+
 import pytest
 import torch
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
+from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.linear_probe import linear_probe_accuracy
+from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep, train_probes
 
 
-def test_comes_near_a_cross_validated_probe_on_digits() -> None:
+def random_data(rows: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(seed)
+    features = torch.randn(rows, 6, generator=random)
+    return features, (features[:, :3] + 0.5 * torch.randn(rows, 3, generator=random)).argmax(dim=1)
+
+
+def test_reaches_the_optimum_of_scikit_learn_on_digits() -> None:
     images, labels = load_digits(return_X_y=True)
-    scaler = StandardScaler().fit(images[:1000])
-    reference = LogisticRegressionCV(Cs=[0.01, 0.1, 1], cv=3, max_iter=300)
-    reference.fit(scaler.transform(images[:1000]), labels[:1000])
-    expected = 100 * reference.score(scaler.transform(images[1000:]), labels[1000:])
-    features, classes = torch.tensor(images), torch.tensor(labels)
-    accuracy = linear_probe_accuracy(features[:1000], classes[:1000], features[1000:], classes[1000:])
-    assert accuracy == pytest.approx(expected, abs=2)
-    assert accuracy > 85
+    parts = train_test_split(images, labels, test_size=0.2, stratify=labels, random_state=0)
+    train, test, train_labels, test_labels = map(torch.tensor, parts)
+    scaler = StandardScaler().fit(train)
+    optimum = LogisticRegression(max_iter=5000).fit(scaler.transform(train), train_labels)
+    expected = 100 * optimum.score(scaler.transform(test), test_labels)
+    result = probe_sweep(train, train_labels, test, test_labels)
+    assert result.test[result.chosen] > expected - 0.5
+    assert result.held_out[result.chosen] == max(result.held_out)
 
 
-def test_labels_without_a_relation_to_the_features_stay_at_chance() -> None:
+def test_a_weight_decay_leads_to_the_penalised_optimum_of_scikit_learn() -> None:
+    features, labels = random_data(300)
+    features, labels = StandardScaler().fit_transform(features), labels.numpy()
+    reference = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(features, labels)
+    decay = 1 / 300  # scikit-learn's penalty is |w|^2 / 2 beside the sum of the losses
+    settings = ProbeSettings(rates=(1.0,), weight_decays=(decay,), epochs=300, batch_size=300)
+    rows = torch.tensor(features)
+    probes = train_probes(rows, torch.tensor(labels), torch.arange(300), 3, settings)
+    weights = probes.weights[:, 0] / probes.deviation[:, None]
+    torch.testing.assert_close(weights.T.double(), torch.tensor(reference.coef_), atol=1e-3, rtol=1e-3)
+    probabilities = probes.logits(probes.inputs(rows))[:, 0].softmax(dim=1).double()
+    torch.testing.assert_close(probabilities, torch.tensor(reference.predict_proba(features)), atol=1e-3, rtol=0)
+
+
+def test_each_of_many_probes_is_what_sgd_of_torch_trains_alone() -> None:
+    features, labels = random_data(20)
+    settings = ProbeSettings(rates=(0.1, 0.5), weight_decays=(0.0, 0.01), epochs=4, batch_size=20, momentum=0.8)
+    probes = train_probes(features, labels, torch.arange(20), 3, settings)
+    inputs = (features - features.mean(dim=0)) / features.std(dim=0, unbiased=False)
+    accuracies, losses = probes.scores(features, labels)
+    for number, (rate, decay) in enumerate(settings.grid):
+        weights, bias = torch.zeros(6, 3, requires_grad=True), torch.zeros(3, requires_grad=True)
+        groups = [dict(params=[weights], weight_decay=decay), dict(params=[bias])]
+        optimizer = torch.optim.SGD(groups, lr=rate, momentum=0.8)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        for _ in range(4):
+            optimizer.zero_grad()
+            cross_entropy(inputs @ weights + bias, labels).backward()
+            optimizer.step()
+            schedule.step()
+        torch.testing.assert_close(probes.weights[:, number], weights.detach(), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(probes.bias[number], bias.detach(), atol=1e-6, rtol=1e-5)
+        logits = inputs @ weights + bias
+        assert accuracies[number] == pytest.approx(100 * (logits.argmax(dim=1) == labels).double().mean().item())
+        assert losses[number] == pytest.approx(cross_entropy(logits, labels).item(), rel=1e-4)
+
+
+def test_the_held_out_part_is_not_trained_on() -> None:
+    # Labels without a relation to the features: only what was trained on can be told.
     random = torch.Generator().manual_seed(0)
-    features, labels = torch.randn(2000, 5, generator=random), torch.randint(4, (2000,), generator=random)
-    assert linear_probe_accuracy(features[:1000], labels[:1000], features[1000:], labels[1000:]) < 33
+    features, labels = torch.randn(200, 150, generator=random), torch.randint(2, (200,), generator=random)
+    settings = ProbeSettings(rates=(0.3,), weight_decays=(0.0,), held_out=0.5)
+    result = probe_sweep(features, labels, features, labels, settings)
+    assert result.held_out[0] < 65
+    assert result.test[0] > 95
 
 
-def test_scale_and_offset_of_a_dimension_do_not_matter() -> None:
-    random = torch.Generator().manual_seed(0)
-    features = torch.randn(200, 2, generator=random)
-    labels = (features[:, 0] > 0).long()
-    moved = features * torch.tensor([1e-4, 1e4]) + 3
-    assert linear_probe_accuracy(moved[:100], labels[:100], moved[100:], labels[100:]) >= 95
+def test_it_is_a_function_of_the_seed() -> None:
+    train, test = random_data(90), random_data(40, seed=1)
+    settings, other = (ProbeSettings(epochs=2, batch_size=16, seed=seed) for seed in (0, 1))
+    first = probe_sweep(*train, *test, settings)
+    torch.manual_seed(123)
+    assert probe_sweep(*train, *test, settings) == first
+    weights = [train_probes(*train, torch.arange(90), 3, each).weights for each in (settings, other)]
+    assert not torch.equal(*weights)
 
 
-def test_classes_that_separate_perfectly_and_dead_dimensions_are_no_trouble(recwarn: pytest.WarningsRecorder) -> None:
-    features = torch.tensor([[-1.0, 0.0], [1.0, 0.0]])
-    assert linear_probe_accuracy(features, torch.tensor([3, 5]), features, torch.tensor([3, 5])) == 100
-    assert not recwarn.list
+def test_dead_dimensions_classes_that_training_lacks_and_wild_scales() -> None:
+    features, labels = random_data(80)
+    scaled = torch.cat([features * torch.logspace(-4, 4, 6), torch.full((80, 2), 3.3)], dim=1)
+    settings = ProbeSettings(epochs=20)
+    plain = probe_sweep(features, labels, features, labels, settings)
+    wild = probe_sweep(scaled, labels, scaled, labels, settings)
+    assert wild.test == pytest.approx(plain.test, abs=2)
+    with_unseen = probe_sweep(features, labels, features, labels.clone().fill_(7), settings)
+    assert set(with_unseen.test) == {0}
+
+
+def test_unusable_features_are_refused() -> None:
+    features, labels = random_data(10)
+    with pytest.raises(UserError, match='two classes or more, but all 10 training labels are 4'):
+        probe_sweep(features, labels.clone().fill_(4), features, labels)
+    with pytest.raises(UserError, match='training features 6 and test features 5'):
+        probe_sweep(features, labels, features[:, :5], labels)
+    with pytest.raises(UserError, match=r'held_out=0.01 of 10 training images leaves a part empty'):
+        probe_sweep(features, labels, features, labels, ProbeSettings(held_out=0.01))
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('name', 'value'),
     [
-        (dict(train_labels=torch.tensor([2, 2])), 'two classes or more, but all 2 training labels are 2'),
-        (dict(test_labels=torch.tensor([0])), 'test labels must be one class per image'),
-        (dict(train_features=torch.full((2, 2), torch.nan)), 'training features contain NaN'),
-        (dict(test_features=torch.ones(2, 3)), 'training features have 2 dimensions and test features 3'),
-        (dict(test_features=torch.ones(0, 2), test_labels=torch.ones(0).long()), 'test features are empty'),
+        ('rates', ()), ('rates', (0.1, 0.0)), ('weight_decays', (-1e-4,)), ('epochs', 0), ('batch_size', 0),
+        ('momentum', 1.0), ('held_out', 0.0), ('held_out', 1.0),
     ],
-)
-def test_refuses(change: dict, message: str) -> None:
-    arguments = dict(
-        train_features=torch.eye(2), train_labels=torch.arange(2), test_features=torch.eye(2),
-        test_labels=torch.arange(2),
-    )  # fmt: skip
-    with pytest.raises(UserError, match=message):
-        linear_probe_accuracy(**{**arguments, **change})
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(name: str, value: object) -> None:
+    with pytest.raises(UserError, match=f'linear probe: {name}='):
+        ProbeSettings(**{name: value})

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mixcl.evaluation.functional import quality
-from mixcl.evaluation.functional.quality import alignment, class_alignment, effective_rank, uniformity
+from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
 
 
 def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
@@ -21,19 +21,6 @@ def unit(rows: Tensor) -> np.ndarray:
 @pytest.fixture(params=[3, 2048])
 def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, 'ROWS_AT_ONCE', request.param)
-
-
-@pytest.mark.parametrize('power', [1.0, 2.0, 3.0])
-def test_alignment_is_the_mean_distance_of_the_pairs(power: float) -> None:
-    first, second = features(31, 7), features(31, 7, seed=1)
-    expected = np.mean([np.linalg.norm(x - y) ** power for x, y in zip(unit(first), unit(second), strict=True)])
-    assert alignment(first, 5 * second, power).item() == pytest.approx(expected, rel=1e-6)
-
-
-def test_alignment_of_equal_and_of_opposite_pairs() -> None:
-    rows = features(9, 4)
-    assert alignment(rows, 2 * rows).item() == pytest.approx(0, abs=1e-12)
-    assert alignment(rows, -rows).item() == pytest.approx(4)
 
 
 @pytest.mark.usefixtures('rows_at_once')

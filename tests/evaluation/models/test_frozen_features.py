@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 from mixcl.errors import UserError
-from mixcl.evaluation.models.frozen_features import FrozenFeatures
+from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures, PooledOutput
 from mixcl.registry import MODELS
 
 VIT = dict(
@@ -181,6 +181,18 @@ def test_a_probe_on_frozen_features_trains_its_head_alone() -> None:
     assert classifier.head.fc.weight.grad.abs().sum() > 0
 
 
-def test_the_registry_builds_it_by_name() -> None:
-    model = MODELS.build(dict(type='FrozenFeatures', backbone=RESNET, feature=dict(type='PooledGrid', kernel=2)))
-    assert model.channels(64) == (128,)
+def test_a_frozen_encoder_gives_the_features_of_its_backbone() -> None:
+    model = FrozenEncoder(RESNET, data_preprocessor=dict(type='mmpretrain.SelfSupDataPreprocessor')).train()
+    torch.testing.assert_close(model.extract_features(images(32)), model.backbone(images(32))[0])
+    grid = MODELS.build(dict(type='FrozenEncoder', backbone=RESNET, feature=dict(type='PooledGrid', kernel=1)))
+    assert grid.extract_features(images(64)).shape == (3, 128 * 4)
+    stages = FrozenEncoder(RESNET, dict(type='PooledStages', kernels=(1,) * 5, strides=(1,) * 5, paddings=(0,) * 5))
+    with pytest.raises(UserError, match='PooledStages gives 5 vectors per image, but this protocol compares one'):
+        stages.extract_features(images(32))
+
+
+def test_pooled_output_averages_maps_and_passes_vectors_on() -> None:
+    maps, vectors = torch.arange(24.0).reshape(2, 3, 2, 2), torch.randn(2, 5)
+    pooled, passed = PooledOutput()((maps, vectors))
+    assert pooled.tolist() == [[1.5, 5.5, 9.5], [13.5, 17.5, 21.5]]
+    assert passed is vectors

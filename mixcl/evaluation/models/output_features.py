@@ -68,6 +68,18 @@ class RandomHead(Feature):
         return (features @ weight.to(features).T,)
 
 
+@MODELS.register_module()
+class PooledOutput(nn.Module):
+    """A neck between any backbone and the linear head of a classifier: averages maps, passes vectors on.
+
+    Input: a tuple of (B, C) or (B, C, H, W). Output: a tuple of (B, C). (mmpretrain's ``GlobalAveragePooling`` refuses
+    vectors.)
+    """
+
+    def forward(self, outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(pooled(output) for output in outputs)
+
+
 def outputs_of(modules: Sequence[nn.Module], run: Callable[[], object]) -> list[Tensor]:
     """What the modules give while ``run`` is called."""
     outputs: dict[nn.Module, Tensor] = {}

@@ -1,0 +1,110 @@
+"""Metrics of features name what the functions measure, and refuse settings that mean nothing when they are built."""
+
+import pytest
+import torch
+from evaluation.clusters import several_labels
+from torch import Tensor
+
+from mixcl.algorithms.contrastive import feature_std
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
+from mixcl.evaluation.functional.knn import knn_accuracy
+from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
+from mixcl.evaluation.functional.low_shot import low_shot_mean_average_precisions
+from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
+from mixcl.evaluation.functional.svm import svm_average_precisions
+from mixcl.registry import METRICS
+
+SEVERAL = (*several_labels(90, noise=2.0), *several_labels(60, noise=2.0, seed=1))
+COSTS = (1.0, 0.5**10)
+
+
+def data(rows: int, seed: int, classes: int = 5) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(seed)
+    labels = torch.arange(rows) % classes
+    return torch.randn(rows, 6, generator=random) + labels[:, None], labels
+
+
+def measured(name: str, *sets: Tensor | None, **settings: object) -> dict[str, float]:
+    return METRICS.build(dict(type=name, **settings)).compute(*sets)
+
+
+def test_knn() -> None:
+    (queries, labels), bank = data(23, 0), data(70, 1)
+    found = measured('KNNAccuracy', *bank, queries, labels, neighbours=(5, 20), temperature=0.1)
+    assert found == knn_accuracy(queries, labels, *bank, (5, 20), 0.1)
+
+
+def test_every_probe_and_the_one_that_the_held_out_part_chose() -> None:
+    bank, queries = data(80, 0), data(31, 1)
+    settings = dict(rates=(0.03, 0.3), weight_decays=(0.0, 1e-3), epochs=3, batch_size=16, held_out=0.2, seed=4)
+    values = measured('LinearProbeSweep', *bank, *queries, **settings)
+    result, grid = probe_sweep(*bank, *queries, ProbeSettings(**settings)), ProbeSettings(**settings).grid
+    assert [values[f'probe_lr{rate:g}_wd{decay:g}_top1'] for rate, decay in grid] == result.test
+    assert (values['probe_rate'], values['probe_weight_decay']) == grid[result.chosen]
+    assert values['probe_top1'] == result.test[result.chosen]
+    assert values['probe_held_out'] == result.held_out[result.chosen] == max(result.held_out)
+    assert len(values) == 4 + 4
+
+
+def test_quality_of_queries_without_labels_and_clusters_of_the_bank() -> None:
+    bank, (queries, labels) = data(100, 0), data(21, 1)
+    values = measured('RepresentationQuality', *bank, queries, labels, classes=3, images=8, seed=2)
+    unlabelled = dict(
+        uniformity=uniformity(queries), effective_rank=effective_rank(queries), feature_std=feature_std(queries)
+    )
+    chosen = some_of_some_classes(bank[1], 3, 8, seed=2)
+    points, classes = bank[0][chosen], bank[1][chosen]
+    expected = cluster_indices(points, classes) | dict(cluster_classes=3, cluster_images=24)
+    expected |= {f'tsne_{name}': value for name, value in cluster_indices(map_to_plane(points, 2), classes).items()}
+    expected |= dict(class_alignment=class_alignment(queries, labels).item())
+    expected |= {name: value.item() for name, value in unlabelled.items()}
+    assert values == pytest.approx(expected)
+    assert measured('RepresentationQuality', bank[0], None, queries, None) == {
+        name: values[name] for name in unlabelled
+    }
+    smaller = measured('RepresentationQuality', *data(20, 0), queries, labels)
+    assert (smaller['cluster_classes'], smaller['cluster_images']) == (5, 20)
+    with pytest.raises(UserError, match='needs two images or more, not 1'):
+        measured('RepresentationQuality', *bank, queries[:1], labels[:1])
+
+
+def test_svm() -> None:
+    area, eleven_point = svm_average_precisions(*SEVERAL, COSTS, 3, 4)
+    found = measured('VOCSVM', *SEVERAL, costs=COSTS, seed=4)
+    assert found == {'svm_map': 100 * area.mean(), 'svm_map_11_point': 100 * eleven_point.mean()}
+    assert 50 < found['svm_map'] < 100
+
+
+def test_low_shot() -> None:
+    expected = low_shot_mean_average_precisions(*SEVERAL, (1, 2), 3, COSTS, 4)
+    found = measured('VOCLowShot', *SEVERAL, shots=(1, 2), samples=3, costs=COSTS, seed=4)
+    assert list(found) == ['lowshot1_map', 'lowshot2_map', 'lowshot1_map_std', 'lowshot2_map_std']
+    assert found['lowshot2_map'] == 100 * expected[2].mean()
+    assert found['lowshot1_map_std'] == 100 * expected[1].std()
+
+
+@pytest.mark.parametrize('name', ['KNNAccuracy', 'LinearProbeSweep', 'VOCSVM', 'VOCLowShot'])
+def test_most_need_labels(name: str) -> None:
+    with pytest.raises(UserError, match=f"{name} needs labels: set labels='class'"):
+        measured(name, SEVERAL[0], None, SEVERAL[2], None)
+
+
+@pytest.mark.parametrize(
+    ('metric', 'message'),
+    [
+        (dict(type='KNNAccuracy', temperature=-1), 'temperature must be above 0'),
+        (dict(type='LinearProbeSweep', epochs=0), 'linear probe: epochs=0'),
+        (dict(type='RepresentationQuality', classes=1), 'RepresentationQuality: classes must be 2 or more, not 1'),
+        (dict(type='RepresentationQuality', images=1), 'images must be 2 or more, not 1'),
+        (dict(type='VOCSVM', costs=()), r'VOCSVM: costs must be one or more numbers above 0, not \(\)'),
+        (dict(type='VOCLowShot', costs=(1.0, 0.0)), r'not \(1.0, 0.0\)'),
+        (dict(type='VOCSVM', folds=1), 'folds of 2 or more, not 1'),
+        (dict(type='VOCLowShot', shots=()), r'shots must be one or more integers from 1, not \(\)'),
+        (dict(type='VOCLowShot', shots=(1.5,)), r'not \(1.5,\)'),
+        (dict(type='VOCLowShot', samples=0), 'samples must be 1 or more, not 0'),
+    ],
+)
+def test_settings_are_checked_when_it_is_built(metric: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        METRICS.build(metric)
