@@ -14,7 +14,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.models.frozen_encoder import FrozenEncoder
 from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.registry import MODELS
-from mixcl.weights.loading import load_backbone
+from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})

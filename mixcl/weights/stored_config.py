@@ -1,11 +1,33 @@
 """Reading the config that a checkpoint carries, as data."""
 
 import ast
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
 
 from mixcl.errors import UserError
+
+
+def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
+    """The config that a checkpoint carries; None where it carries none.
+
+    Args:
+        checkpoint: as read.
+        path: of the file, for messages.
+
+    Raises:
+        UserError: if it is not one that mmengine wrote.
+    """
+    text = meta_of(checkpoint).get('cfg')
+    return parse_config(text, str(path)) if isinstance(text, str) else None
+
+
+def meta_of(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What mmengine notes in a checkpoint beside the weights; empty where there is nothing of the kind."""
+    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
+    return meta if isinstance(meta, Mapping) else {}
 
 
 def parse_config(text: str, source: str) -> Config:
