@@ -65,7 +65,7 @@ class ImageNetC(SplitDataset):
         """The folder of each corruption and severity."""
         root = self.required()
         groups = [root, *(root / name for name in folders_in(root) if name not in CORRUPTIONS)]
-        settings = {}
+        settings: dict[tuple[str, int], Path] = {}
         for corruption in CORRUPTIONS:
             folder = next((group / corruption for group in groups if (group / corruption).is_dir()), root / corruption)
             settings |= {(corruption, severity): folder / str(severity) for severity in SEVERITIES}

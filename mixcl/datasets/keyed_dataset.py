@@ -22,7 +22,7 @@ class SampleKey(NamedTuple):
 
     seed: int
     epoch: int
-    index: int
+    index: int  # type: ignore[assignment]  # a method of tuples
 
 
 @DATASETS.register_module()
@@ -73,7 +73,7 @@ class KeyedDataset(Dataset):
         return self.dataset.metainfo
 
     @property
-    def _parts(self) -> Sequence[Dataset]:
+    def _parts(self) -> Sequence[BaseDataset]:
         return self.dataset.datasets if isinstance(self.dataset, ConcatDataset) else [self.dataset]
 
     def __len__(self) -> int:

@@ -52,7 +52,7 @@ class LabelledSubset(BaseDataset):
             raise UserError(f'LabelledSubset: share must be above 0 and at most 1, not {share!r}')
         lazily = dict(lazy_init=True)
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
-        self.list_file = list_file
+        self.list_file = list_file or ''
         self.share = share
         self.seed = seed
         super().__init__(ann_file='', data_root=self.dataset.data_root or '', lazy_init=lazy_init)
@@ -60,8 +60,8 @@ class LabelledSubset(BaseDataset):
 
     def check_layout(self) -> None:
         """Refuse a list that is missing or empty, without loading the data set."""
-        if self.list_file is not None:
-            self._listed_names(self.list_file)
+        if self.list_file:
+            self._listed_names()
 
     def load_data_list(self) -> list[dict]:
         """The chosen images."""
@@ -70,7 +70,7 @@ class LabelledSubset(BaseDataset):
         return [self.dataset.get_data_info(index) for index in sorted(self._chosen())]
 
     def _chosen(self) -> Iterable[int]:
-        if self.list_file is None:
+        if self.share is not None:
             return balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
         paths = [self.dataset.get_data_info(index).get('img_path') for index in range(len(self.dataset))]
         if None in paths:
@@ -78,11 +78,11 @@ class LabelledSubset(BaseDataset):
                 f'LabelledSubset: the images of {type(self.dataset).__name__} have no file names that the list '
                 f'{self.list_file} could name; use share=0.01 or share=0.1 instead of list_file'
             )
-        return listed_indices(self._listed_names(self.list_file), [Path(path).name for path in paths])
+        return listed_indices(self._listed_names(), [Path(path).name for path in paths])
 
-    def _listed_names(self, list_file: str) -> list[str]:
+    def _listed_names(self) -> list[str]:
         """The last part of the first word of every line that is not empty."""
-        path = Path(list_file).expanduser()
+        path = Path(self.list_file).expanduser()
         path = path if path.is_file() else Path(self.data_root) / path
         try:
             lines = path.read_text().splitlines()

@@ -30,7 +30,8 @@ def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNot
     Returns:
         The unreadable files and the converted ones, in the order of the paths.
     """
-    unreadable, converted = [], []
+    unreadable: list[ImageNote] = []
+    converted: list[ImageNote] = []
     bar = ProgressBar(len(paths))
     with ProcessPoolExecutor(num_workers, initializer=partial(cv2.setNumThreads, 0)) as pool:
         for note, is_unreadable in pool.map(_inspect, paths, chunksize=FILES_PER_TASK):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 from mmengine.logging import print_log
-from mmengine.model import is_model_wrapper
 from mmengine.runner import CheckpointLoader
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -151,7 +150,8 @@ def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Itera
 
 def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> None:
     """Raise :class:`UserError` unless the weights have exactly the model's names and shapes."""
-    found = list(differences((model.module if is_model_wrapper(model) else model).state_dict(), state))
+    own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
+    found = list(differences(own, state))
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '

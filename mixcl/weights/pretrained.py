@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
@@ -124,11 +123,10 @@ def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) 
 
 def backbone_config(config: Config | None) -> dict | None:
     """The config of a model's backbone, without FrozenFeatures around it; None where there is none."""
-    model: Any = {} if config is None else config.get('model')
-    backbone = model.get('backbone') if isinstance(model, Mapping) else None
-    while isinstance(backbone, Mapping) and isinstance(backbone.get('backbone'), Mapping):
-        backbone = backbone['backbone']
-    return backbone.to_dict() if isinstance(backbone, Mapping) else None
+    found, part = None, None if config is None else config.get('model')
+    while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
+        part = found = part['backbone']
+    return None if found is None else found.to_dict()
 
 
 def check_known(backbone: Mapping, place: str | Path) -> None:
@@ -162,8 +160,8 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
             differs, which no shape would tell, or weights are no finite numbers.
     """
-    while isinstance(getattr(module, 'backbone', None), nn.Module):
-        module = module.backbone
+    while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
+        module = inner
     own, state = module.state_dict(), pretrained.state
     reason = _misfit(own, state, new) or _other_heads(module, pretrained.backbone)
     if reason is None:

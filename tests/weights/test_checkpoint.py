@@ -77,7 +77,9 @@ def test_missing_and_damaged_files(tmp_path: Path) -> None:
 
 def test_another_architecture_is_refused() -> None:
     check_fits(layers(), layers().state_dict(), 'some.pth')
-    shape = r'6 of 7 tensors have another shape, for example 0\.weight is \(4, 2\) in the file and \(3, 2\) in the model'
+    shape = (
+        r'6 of 7 tensors have another shape, for example 0\.weight is \(4, 2\) in the file and \(3, 2\) in the model'
+    )
     with pytest.raises(UserError, match=rf'some\.pth is of another architecture .* {shape}'):
         check_fits(layers(), layers(4).state_dict(), 'some.pth')
     state = layers().state_dict()

@@ -2,7 +2,6 @@
 
 import io
 import os
-import stat
 
 import cv2
 import mmcv
@@ -23,7 +22,8 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     Raises:
         UnreadableImage: if it is missing, may not be read, or is empty.
     """
-    if _is_no_file(path):
+    # Reading from a pipe would wait for ever.
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise UnreadableImage(path, 'a device or a pipe, not a file', 'no image')
     try:
         content = fileio.get(path, backend_args=backend_args)
@@ -32,15 +32,6 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     if not content:
         raise UnreadableImage(path, 'the file is empty', 'empty')
     return content
-
-
-def _is_no_file(path: str) -> bool:
-    """Reading from a pipe would wait for ever."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False  # missing, or on a remote file system; the reader says so
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
@@ -67,7 +58,7 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     if image is None:
         image = _decode_with_pillow(content, path)
     conversion = None if header is None else _conversion(header)
-    return image, conversion and ImageNote(path, conversion, 'converted')
+    return image, ImageNote(path, conversion, 'converted') if conversion else None
 
 
 def _checked_header(content: bytes, path: str) -> ImageHeader | None:
