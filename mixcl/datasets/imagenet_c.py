@@ -69,12 +69,13 @@ class ImageNetC(SplitDataset):
         for corruption in CORRUPTIONS:
             folder = next((group / corruption for group in groups if (group / corruption).is_dir()), root / corruption)
             settings |= {(corruption, severity): folder / str(severity) for severity in SEVERITIES}
-        missing = [str(folder.relative_to(root)) for folder in settings.values() if not folder.is_dir()]
+        absent = [folder for folder in settings.values() if not folder.is_dir()]
+        missing = dict.fromkeys(folder if folder.parent.is_dir() else folder.parent for folder in absent)
         if missing:
             raise UserError(
-                f'ImageNetC: {len(missing)} folders are missing in {root} or the folders in it (noise, blur, weather, '
-                f'digital), the first: {missing[0]}; unpack all archives there or give the right folder with '
-                '--data-root'
+                f'ImageNetC: folders are missing in {root} and the folders in it (noise, blur, weather, digital): '
+                f'{", ".join(str(folder.relative_to(root)) for folder in missing)}; unpack all archives there or give '
+                'the right folder with --data-root'
             )
         return settings
 
