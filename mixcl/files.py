@@ -1,28 +1,32 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all; checkpoints among them with a checksum beside each."""
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator
+import re
+import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
+
+from mmengine.fileio import LocalBackend, register_backend
 
 from mixcl.errors import UserError
 
 UNFINISHED = '.part'
 """Ending of a file that is being written; what a kill leaves behind."""
 
+WHOLE_FILES = 'whole_files'
+"""Name under which mmengine finds :class:`WholeFileBackend`, for ``backend_args=dict(backend=...)``."""
+
 
 @contextmanager
-def written_whole(path: str | Path, before_replacing: Callable[[], object] = lambda: None) -> Iterator[BinaryIO]:
+def written_whole(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes its name, and the place of an earlier one, once it is complete on the disk.
 
     So at every moment either the old content or all of the new one is there, also after a kill or a power cut. After
-    an error the earlier file is as it was. Folders are made where they are missing.
-
-    Args:
-        path: of the file.
-        before_replacing: called when the new content is on the disk, and the earlier file still in its place.
+    an error the earlier file is as it was. Missing folders are made.
 
     Raises:
         OSError: if there is no room or no permission.
@@ -33,24 +37,31 @@ def written_whole(path: str | Path, before_replacing: Callable[[], object] = lam
     try:
         with open(unfinished, 'wb') as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        before_replacing()
+            _bring_to_disk(file)
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name of the file, too
+    finally:
+        os.close(folder)
+
+
+def _bring_to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def check_writable(folder: str | Path, option: str) -> None:
-    """Make a folder and see that files can be written there, before there is something to lose.
+    """Make a folder and check that files can be written there, before there is something to lose.
 
     Args:
-        folder: where to.
-        option: what names another one, for the message.
+        folder: the folder.
+        option: the command-line option that names another one, for the message.
 
     Raises:
-        UserError: if they cannot.
+        UserError: if no file can be written there.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -62,10 +73,68 @@ def check_writable(folder: str | Path, option: str) -> None:
         ) from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file's content, as 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    with open(path, 'rb') as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def checksum_path(path: Path) -> Path:
+    """Where the checksum of a file is stored: ``<name>.sha256`` beside it."""
+    return path.with_name(f'{path.name}.sha256')
+
+
+def write_with_checksum(path: str | Path, content: bytes) -> None:
+    """Write a file as :func:`written_whole` does, then its SHA-256 beside it, in the format of ``sha256sum``.
+
+    Raises:
+        OSError: if there is no room or no permission; the old file and its checksum are then still there.
+    """
+    path = Path(path)
+    checksum = checksum_path(path)
+    with written_whole(path) as file:
+        file.write(content)
+        _bring_to_disk(file)
+        # Just before the new file takes its place: the old checksum would call the new file damaged.
+        checksum.unlink(missing_ok=True)
+    with written_whole(checksum) as file:
+        file.write(f'{hashlib.sha256(content).hexdigest()}  {path.name}\n'.encode())
+
+
+def matches_checksum(path: Path) -> bool | None:
+    """Whether a file is what its checksum says; None where there is no (readable) checksum."""
+    stored = checksum_path(path)
+    found = re.match(r'[0-9a-f]{64}\b', stored.read_text(errors='replace')) if stored.is_file() else None
+    return None if found is None else found.group() == sha256_of(path)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a checkpoint file is undamaged: by its checksum, or without one by those inside the zip archive.
+
+    torch does not compare the latter when it reads. A file that is no archive, as torch wrote before 1.6, passes.
+    """
+    matches = matches_checksum(path)
+    if matches is not None:
+        return matches
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
+
+
+class WholeFileBackend(LocalBackend):
+    """mmengine's storage on local disks, which writes by :func:`write_with_checksum`."""
+
+    def put(self, obj: bytes, filepath: str | Path) -> None:
+        write_with_checksum(filepath, obj)
+
+    def remove(self, filepath: str | Path) -> None:
+        """Remove a file and its checksum."""
+        super().remove(filepath)
+        checksum_path(Path(filepath)).unlink(missing_ok=True)
+
+
+register_backend(WHOLE_FILES, WholeFileBackend, force=True)

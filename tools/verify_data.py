@@ -11,8 +11,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from mmengine.dataset import BaseDataset
+from mmengine.registry import DefaultScope
+
 from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.datasets.verification import paths_of_config, paths_of_folder, verify_images
+from mixcl.configuration.data_roots import data_sets
+from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets.verification import image_paths, verify_images
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 
@@ -27,14 +32,17 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def find_paths(args: argparse.Namespace) -> list[str]:
+def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
     if Path(args.data).is_dir():
-        return paths_of_folder(args.data)
+        return [ImageFolder(args.data)]
     if not args.data.endswith('.py'):
         raise UserError(f'{args.data} is neither a folder nor a config file (.py); give one of them')
     cfg = read_config(args.data, args.cfg_options, args.data_root)
     check_data_roots(cfg)
-    return paths_of_config(cfg)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        configs = [config for _, config in data_sets(cfg)]
+        wrapped = [config['dataset'] if config['type'] == 'KeyedDataset' else config for config in configs]
+        return [KeyedDataset(config).dataset for config in wrapped]
 
 
 def main() -> None:
@@ -44,7 +52,7 @@ def main() -> None:
     out = Path(args.out)
     if out.is_dir() or not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
         raise UserError(f'--out {args.out} cannot be written: give the name of a file in a folder that is there')
-    paths = find_paths(args)
+    paths = image_paths(find_datasets(args))
     if not paths:
         print('nothing to check: the data sets of this config lie in memory')
         return

@@ -1,37 +1,25 @@
 """The handwritten digits that scikit-learn brings along: real images without a download."""
 
 import numpy as np
-from mmpretrain.datasets import BaseDataset
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from mixcl.errors import UserError
+from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.registry import DATASETS
 
 
 @DATASETS.register_module()
-class Digits(BaseDataset):
+class Digits(SplitDataset):
     """1,797 images of digits, 8x8, grey repeated over three channels: 1,437 to train on, 360 to test on.
 
-    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The split is stratified and always the same.
-
-    Args:
-        split: 'train' or 'test'.
-        **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices``.
-
-    Raises:
-        UserError: on another split.
+    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The split ('train' or 'test') is stratified and
+    always the same.
 
     Source: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits (test part), UCI repository.
     """
 
     METAINFO = {'classes': tuple(str(digit) for digit in range(10))}  # noqa: RUF012 (mmengine's name and form)
-
-    def __init__(self, split: str = 'train', **kwargs) -> None:
-        if split not in ('train', 'test'):
-            raise UserError(f"the splits of Digits are 'train' and 'test', not {split!r}: change split in the config")
-        self.split = split
-        super().__init__(ann_file='', **kwargs)
+    SPLITS = ('train', 'test')
 
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""

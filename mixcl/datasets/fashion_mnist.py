@@ -1,23 +1,23 @@
 """Fashion-MNIST from the four files in which it is published."""
 
 import gzip
-import math
 import os
 import zlib
 
 import numpy as np
-from mmpretrain.datasets import BaseDataset
 from mmpretrain.datasets.categories import FASHIONMNIST_CATEGORITES
 
+from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 DEBIAN_PACKAGE_FOLDER = '/usr/share/datasets/fashion-mnist'
 PREFIXES = {'train': 'train', 'test': 't10k'}
+FILES = [f'{prefix}-{rest}-ubyte.gz' for prefix in PREFIXES.values() for rest in ('images-idx3', 'labels-idx1')]
 
 
 @DATASETS.register_module()
-class FashionMNIST(BaseDataset):
+class FashionMNIST(SplitDataset):
     """70,000 images of clothes, 28x28, grey repeated over three channels: 60,000 to train on, 10,000 to test on.
 
     Each sample has ``img``, uint8 (28, 28, 3), and ``gt_label``, 0 to 9. Reads ``train-images-idx3-ubyte.gz`` and its
@@ -27,7 +27,7 @@ class FashionMNIST(BaseDataset):
         data_root: the folder. None: where Debian's package ``dataset-fashion-mnist`` puts it if it is installed, else
             ``data/fashionmnist``.
         split: 'train' or 'test'.
-        **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices`` (10000: the first 10,000).
+        **kwargs: as of SplitDataset.
 
     Raises:
         UserError: on another split, or if a file is missing or damaged.
@@ -36,14 +36,11 @@ class FashionMNIST(BaseDataset):
     """
 
     METAINFO = {'classes': FASHIONMNIST_CATEGORITES}  # noqa: RUF012 (mmengine's name and form)
+    SPLITS = tuple(PREFIXES)
 
     def __init__(self, data_root: str | None = None, split: str = 'train', **kwargs) -> None:
-        if split not in PREFIXES:
-            raise UserError(
-                f"FashionMNIST has the splits 'train' and 'test', not {split!r}: change split in the config"
-            )
-        self.split = split
-        super().__init__(ann_file='', data_root=data_root or default_folder(), **kwargs)
+        default = DEBIAN_PACKAGE_FOLDER if os.path.isdir(DEBIAN_PACKAGE_FOLDER) else 'data/fashionmnist'
+        super().__init__(data_root or default, split, **kwargs)
 
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""
@@ -58,8 +55,10 @@ class FashionMNIST(BaseDataset):
 
     def _read(self, content: str, dimensions: int) -> np.ndarray:
         name = f'{PREFIXES[self.split]}-{content}-idx{dimensions}-ubyte'
+        path = os.path.join(self.data_root, name)
         try:
-            return parse_idx(read_maybe_packed(os.path.join(self.data_root, name)), dimensions)
+            with gzip.open(f'{path}.gz') if os.path.exists(f'{path}.gz') else open(path, 'rb') as file:
+                return parse_idx(file.read(), dimensions)
         except FileNotFoundError:
             raise self._error(f'has neither {name}.gz nor {name}') from None
         except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -68,27 +67,8 @@ class FashionMNIST(BaseDataset):
     def _error(self, what: str) -> UserError:
         return UserError(
             f'the Fashion-MNIST folder {self.data_root} {what}: run `apt install dataset-fashion-mnist`, or name the '
-            f'folder of the four files {", ".join(_file_names())} by data_root or --data-root'
+            f'folder of the four files {", ".join(FILES)} by data_root or --data-root'
         )
-
-
-def default_folder() -> str:
-    """Where the files are looked for when no folder is named."""
-    return DEBIAN_PACKAGE_FOLDER if os.path.isdir(DEBIAN_PACKAGE_FOLDER) else 'data/fashionmnist'
-
-
-def read_maybe_packed(path: str) -> bytes:
-    """The content of ``path``.gz, unpacked, or of ``path``.
-
-    Raises:
-        FileNotFoundError: if there is neither.
-        OSError, EOFError, zlib.error: if the packed file is damaged.
-    """
-    if os.path.exists(f'{path}.gz'):
-        with gzip.open(f'{path}.gz') as file:
-            return file.read()
-    with open(path, 'rb') as file:
-        return file.read()
 
 
 def parse_idx(content: bytes, dimensions: int) -> np.ndarray:
@@ -97,15 +77,8 @@ def parse_idx(content: bytes, dimensions: int) -> np.ndarray:
     Raises:
         ValueError: if the magic number or the length is not that of such an array with so many dimensions.
     """
-    header = 4 * (1 + dimensions)
-    if content[:4] != bytes([0, 0, 8, dimensions]) or len(content) < header:
+    start = 4 * (1 + dimensions)
+    if content[:4] != bytes([0, 0, 8, dimensions]) or len(content) < start:
         raise ValueError('it does not start as an IDX file of bytes should')
-    shape = np.frombuffer(content, '>u4', count=dimensions, offset=4).tolist()
-    if len(content) != header + math.prod(shape):
-        raise ValueError(f'{len(content) - header} bytes where its header says {math.prod(shape)}')
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
-
-
-def _file_names() -> list[str]:
-    contents = ('images-idx3', 'labels-idx1')
-    return [f'{prefix}-{content}-ubyte.gz' for prefix in PREFIXES.values() for content in contents]
+    shape = np.frombuffer(content[4:start], '>u4').tolist()
+    return np.frombuffer(content[start:], np.uint8).reshape(shape)

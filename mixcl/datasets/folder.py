@@ -1,7 +1,7 @@
 """A folder of images, with or without labels."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mmpretrain.datasets import CustomDataset
 
@@ -21,30 +21,17 @@ class ImageFolder(CustomDataset):
 
     Args:
         data_root: the folder.
-        ann_file: a text file with one path per line, relative to the folder; by default the folder is searched.
         with_label: as in mmpretrain's CustomDataset: sub-folders, or numbers in ``ann_file``, are classes.
-        extensions: the file name endings that count as images, in any letter case.
-        **kwargs: of CustomDataset, for example ``pipeline`` and ``indices``.
+        **kwargs: of CustomDataset: ``ann_file`` (a text file with one path per line, relative to the folder; by default
+            the folder is searched), ``extensions`` (file name endings that count as images), ``pipeline``, ``indices``.
 
     Raises:
         UserError: if the folder or the file list is missing, or if there are no images.
     """
 
-    def __init__(
-        self,
-        data_root: str,
-        ann_file: str = '',
-        with_label: bool = False,
-        extensions: Sequence[str] = EXTENSIONS,
-        **kwargs,
-    ) -> None:
-        super().__init__(
-            data_root=os.path.expanduser(data_root),
-            ann_file=ann_file,
-            with_label=with_label,
-            extensions=extensions,
-            **kwargs,
-        )
+    def __init__(self, data_root: str, with_label: bool = False, **kwargs) -> None:
+        kwargs.setdefault('extensions', EXTENSIONS)
+        super().__init__(data_root=os.path.expanduser(data_root), with_label=with_label, **kwargs)
 
     def load_data_list(self) -> list[dict]:
         """One entry per image."""

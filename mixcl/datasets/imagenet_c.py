@@ -2,31 +2,22 @@
 
 from pathlib import Path
 
-from mixcl.datasets.imagenet_robustness import RobustnessTest, folders_in, imagenet_classes, images_in
+from mixcl.datasets.imagenet import folders_in, imagenet_classes, images_in
+from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.robustness import CORRUPTIONS, SEVERITIES
 from mixcl.registry import DATASETS
 
 
-def _number(numbers: dict[str, int], folder: Path) -> int:
-    if folder.name not in numbers:
-        raise UserError(
-            f'ImageNetC: {folder} is named after no class of ImageNet-1K; expected <corruption>/<severity>/<wnid>'
-        )
-    return numbers[folder.name]
-
-
 @DATASETS.register_module()
-class ImageNetC(RobustnessTest):
+class ImageNetC(SplitDataset):
     """ImageNet-1K's 50,000 validation images under 15 corruptions with 5 severities: 3.75 million images.
 
     Read from ``<corruption>/<severity>/<wnid>/*.JPEG``, or with the folders of the archives (noise, blur, weather,
     digital) around. Further corruptions (extra) are not read. Samples have ``corruption`` (its name) and ``severity``
     (1 to 5). The list of all images needs about 3 GB while it is made and 1 GB afterwards.
 
-    Args:
-        data_root: the folder that the archives were unpacked in.
-        **kwargs: of mmpretrain's ``BaseDataset``, for example ``pipeline``.
+    Arguments as of SplitDataset.
 
     Raises:
         UserError: if one of the 75 settings is missing, holds another number of images than the others, or holds a
@@ -35,6 +26,10 @@ class ImageNetC(RobustnessTest):
     Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
     https://arxiv.org/abs/1903.12261.
     """
+
+    METAINFO = {'num_model_classes': 1000}  # noqa: RUF012 (mmengine's name and form)
+    SPLITS = ('test',)
+    LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or the folders of the archives around'
 
     def check_layout(self) -> None:
         """Refuse a folder that lacks a setting, without looking for images."""
@@ -48,33 +43,34 @@ class ImageNetC(RobustnessTest):
         images: list[dict] = []
         sizes: dict[Path, int] = {}
         for (corruption, severity), folder in self._settings().items():
-            found = [
-                dict(img_path=path, gt_label=label, corruption=corruption, severity=severity)
-                for wnid in folders_in(folder)
-                for label in [_number(numbers, folder / wnid)]
-                for path in images_in(folder / wnid)
-            ]
-            sizes[folder] = len(found)
-            images += found
+            before = len(images)
+            for wnid in folders_in(folder):
+                if wnid not in numbers:
+                    raise UserError(
+                        f'ImageNetC: {folder / wnid} is named after no class of ImageNet-1K; expected '
+                        '<corruption>/<severity>/<wnid>'
+                    )
+                info = dict(gt_label=numbers[wnid], corruption=corruption, severity=severity)
+                images += [dict(img_path=path, **info) for path in images_in(folder / wnid)]
+            sizes[folder] = len(images) - before
         _check_sizes(sizes)
         return images
 
     def _settings(self) -> dict[tuple[str, int], Path]:
         """The folder of each corruption and severity."""
-        groups = [self.root, *(self.root / name for name in folders_in(self.root) if name not in CORRUPTIONS)]
-        settings, missing = {}, []
+        root = self.required()
+        groups = [root, *(root / name for name in folders_in(root) if name not in CORRUPTIONS)]
+        settings: dict[tuple[str, int], Path] = {}
         for corruption in CORRUPTIONS:
-            folders = [group / corruption for group in groups if (group / corruption).is_dir()]
-            if not folders:
-                missing.append(corruption)
-                continue
-            found = {(corruption, severity): folders[0] / str(severity) for severity in SEVERITIES}
-            missing += [str(folder.relative_to(self.root)) for folder in found.values() if not folder.is_dir()]
-            settings.update(found)
+            folder = next((group / corruption for group in groups if (group / corruption).is_dir()), root / corruption)
+            settings |= {(corruption, severity): folder / str(severity) for severity in SEVERITIES}
+        absent = [folder for folder in settings.values() if not folder.is_dir()]
+        missing = dict.fromkeys(folder if folder.parent.is_dir() else folder.parent for folder in absent)
         if missing:
             raise UserError(
-                f'ImageNetC: folders are missing in {self.root} and the folders in it (noise, blur, weather, digital): '
-                f'{", ".join(missing)}; unpack all archives there or give the right folder with --data-root'
+                f'ImageNetC: folders are missing in {root} and the folders in it (noise, blur, weather, digital): '
+                f'{", ".join(str(folder.relative_to(root)) for folder in missing)}; unpack all archives there or give '
+                'the right folder with --data-root'
             )
         return settings
 

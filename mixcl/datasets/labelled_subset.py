@@ -50,10 +50,9 @@ class LabelledSubset(BaseDataset):
             )
         if share is not None and not 0 < share <= 1:
             raise UserError(f'LabelledSubset: share must be above 0 and at most 1, not {share!r}')
-        self.dataset = (
-            DATASETS.build(dataset, default_args={'lazy_init': True}) if isinstance(dataset, dict) else dataset
-        )
-        self.list_file = list_file
+        lazily = dict(lazy_init=True)
+        self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
+        self.list_file = list_file or ''
         self.share = share
         self.seed = seed
         super().__init__(ann_file='', data_root=self.dataset.data_root or '', lazy_init=lazy_init)
@@ -61,8 +60,8 @@ class LabelledSubset(BaseDataset):
 
     def check_layout(self) -> None:
         """Refuse a list that is missing or empty, without loading the data set."""
-        if self.list_file is not None:
-            read_list(self._list_path())
+        if self.list_file:
+            self._listed_names()
 
     def load_data_list(self) -> list[dict]:
         """The chosen images."""
@@ -71,41 +70,31 @@ class LabelledSubset(BaseDataset):
         return [self.dataset.get_data_info(index) for index in sorted(self._chosen())]
 
     def _chosen(self) -> Iterable[int]:
-        if self.list_file is not None:
-            return listed_indices(read_list(self._list_path()), self._file_names())
-        return balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
-
-    def _list_path(self) -> Path:
-        path = Path(self.list_file).expanduser()
-        return path if path.is_file() else Path(self.data_root) / path
-
-    def _file_names(self) -> list[str]:
+        if self.share is not None:
+            return balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
         paths = [self.dataset.get_data_info(index).get('img_path') for index in range(len(self.dataset))]
         if None in paths:
             raise UserError(
                 f'LabelledSubset: the images of {type(self.dataset).__name__} have no file names that the list '
                 f'{self.list_file} could name; use share=0.01 or share=0.1 instead of list_file'
             )
-        return [Path(path).name for path in paths]
+        return listed_indices(self._listed_names(), [Path(path).name for path in paths])
 
-
-def read_list(path: Path) -> list[str]:
-    """The file names in a list: the last part of the first word of every line that is not empty.
-
-    Raises:
-        UserError: if the file is missing, is no text, or names nothing.
-    """
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f'the list of labelled images {path} cannot be read ({type(error).__name__}): put it there, or name '
-            'another by list_file; without a list, share=0.1 chooses a tenth of every class'
-        ) from error
-    names = [Path(line.split()[0]).name for line in lines if line.strip()]
-    if not names:
-        raise UserError(f'the list of labelled images {path} is empty: it should have one file name per line')
-    return names
+    def _listed_names(self) -> list[str]:
+        """The last part of the first word of every line that is not empty."""
+        path = Path(self.list_file).expanduser()
+        path = path if path.is_file() else Path(self.data_root) / path
+        try:
+            lines = path.read_text().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(
+                f'the list of labelled images {path} cannot be read ({type(error).__name__}): put it there, or name '
+                'another by list_file; without a list, share=0.1 chooses a tenth of every class'
+            ) from error
+        names = [Path(line.split()[0]).name for line in lines if line.strip()]
+        if not names:
+            raise UserError(f'the list of labelled images {path} is empty: it should have one file name per line')
+        return names
 
 
 def listed_indices(names: list[str], files: list[str]) -> set[int]:

@@ -4,16 +4,14 @@ from typing import NamedTuple
 
 from mixcl.errors import UserError
 
-KINDS = ('missing', 'empty', 'no image', 'truncated', 'too large', 'damaged')
-"""Kinds of unreadable files."""
-
 
 class ImageNote(NamedTuple):
     """One file that is not as it should be: unreadable and replaced, or read only after a conversion.
 
     Attributes:
         path: the file.
-        kind: one of :data:`KINDS`, or what was converted, such as 'CMYK'.
+        kind: 'missing', 'empty', 'no image', 'truncated', 'too large' or 'damaged' where it is unreadable; else what
+            was converted, such as 'grey'.
         reason: in a few words.
     """
 
@@ -26,28 +24,21 @@ class UnreadableImage(Exception):
     """One file could not be read as an image. :class:`KeyedDataset` takes another image in its place.
 
     Attributes:
-        path: the file.
-        reason: why, in a few words.
-        kind: one of :data:`KINDS`.
+        path, reason, kind: as of its :class:`ImageNote`.
+        note: the same as a plain value, which travels from a loader's worker to the log.
     """
 
     def __init__(self, path: str, reason: str, kind: str = 'damaged') -> None:
         super().__init__(path, reason, kind)
-        self.path = path
-        self.reason = reason
-        self.kind = kind
+        self.path, self.reason, self.kind = path, reason, kind
+        self.note = ImageNote(path, kind, reason)
 
     def __str__(self) -> str:
         return f'{self.path} ({self.reason})'
 
-    @property
-    def note(self) -> ImageNote:
-        """The same as a plain value, which travels from a loader's worker to the log."""
-        return ImageNote(self.path, self.kind, self.reason)
-
 
 class NoReadableImage(UserError):
-    """An image that cannot be read, and none takes its place: all that were tried are unreadable, or none may.
+    """An image cannot be read, and none takes its place: all that were tried are unreadable, or none may.
 
     A loader worker hands an error on as its class, called with the text of the worker's traceback. The sentence at
     the end of that text is the whole message, so that the user reads the same whatever the number of workers.

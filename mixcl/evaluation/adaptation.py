@@ -13,7 +13,7 @@ from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.errors import UserError
 from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.registry import MODELS
-from mixcl.weights.loading import load_backbone
+from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})

@@ -1,17 +1,25 @@
 """Reading, checking and writing checkpoints."""
 
-from mixcl.weights.checkpoint import check_fits, check_resumable, read_checkpoint, read_state_dict, weights_of
-from mixcl.weights.digest import sha256_of
-from mixcl.weights.finite import non_finite, training_state
-from mixcl.weights.loading import LoadReport, check_heads, check_known, load_backbone
-from mixcl.weights.newest import newest_checkpoint
-from mixcl.weights.plain_state import make_plain, restore_history
+from mixcl.files import WHOLE_FILES, sha256_of
+from mixcl.weights.checkpoint import (
+    allow_pickle,
+    check_fits,
+    load_checkpoints_as_data,
+    local_file,
+    non_finite,
+    read_checkpoint,
+    read_state_dict,
+    weights_of,
+)
 from mixcl.weights.pretrained import (
     ENCODERS,
+    LoadReport,
     PretrainedBackbone,
     backbone_config,
+    check_heads,
+    check_known,
+    load_backbone,
     read_pretrained,
-    stored_config,
 )
-from mixcl.weights.safe_loading import allow_pickle, load_checkpoints_as_data, load_plain, local_file
-from mixcl.weights.whole_files import WHOLE_FILES, write_whole
+from mixcl.weights.run_state import check_resumable, make_plain, newest_checkpoint, restore_history, training_state
+from mixcl.weights.stored_config import stored_config

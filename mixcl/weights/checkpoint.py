@@ -1,13 +1,96 @@
-"""Reading checkpoints, and refusing those that do not fit."""
+"""Checkpoints are read as data, here and nowhere else: a file that wants to run code is refused."""
 
-from collections.abc import Mapping
+import logging
+import pickle
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mmengine.model import is_model_wrapper
+import torch
+from mmengine.logging import print_log
+from mmengine.runner import CheckpointLoader
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.weights.safe_loading import load_plain
+from mixcl.files import matches_checksum
+from mixcl.weights.downloads import downloaded, is_address
+
+_pickle_allowed = False
+
+
+def allow_pickle() -> None:
+    """Let this process read checkpoints that hold more than tensors and plain values (``--allow-pickle``).
+
+    Such a file can do anything while it is read.
+    """
+    global _pickle_allowed
+    _pickle_allowed = True
+    print_log('--allow-pickle: checkpoints may run code while they are read', level=logging.WARNING)
+
+
+def local_file(path: str | Path) -> Path:
+    """The checkpoint file that a user named by its path or address; the latter is downloaded at first use."""
+    return downloaded(str(path)) if is_address(path) else Path(path).expanduser()
+
+
+def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> object:
+    """Read a checkpoint of tensors and plain values; a ``.safetensors`` file is a dict of tensors on the CPU.
+
+    mmengine reports the end of this function's name to the user ("by file backend").
+
+    Args:
+        filename: a file, whose checksum is compared if there is one, or an address that :func:`local_file` knows.
+        map_location: as for ``torch.load``.
+
+    Raises:
+        UserError: if the file is missing, damaged, or holds anything else, unless :func:`allow_pickle` was called.
+    """
+    path = local_file(filename)
+    if not path.is_file():
+        raise UserError(f'there is no checkpoint file {path}')
+    if matches_checksum(path) is False:
+        raise UserError(
+            f'{path} is damaged: its content is not what its checksum {path.name}.sha256 says; use another checkpoint, '
+            'or remove the checksum if the file was changed on purpose'
+        )
+    try:
+        if path.suffix == '.safetensors':
+            return load_file(path)
+        return torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
+    except Exception as error:  # the readers underneath raise whatever their archive formats raise
+        raise UserError(f'{path} cannot be read as a checkpoint: {_reason(error)}') from error
+
+
+def written_at(path: Path) -> tuple[float, int]:
+    """When a run wrote a checkpoint, and after which step; the tensors stay on the disk.
+
+    Raises:
+        UserError: if it cannot be read, or was not written by a run.
+    """
+    try:
+        meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
+        return float(meta.get('written', 0)), int(meta['iter'])
+    except Exception as error:  # as above
+        raise UserError(f'{path} cannot be read as the checkpoint of a run: {_reason(error)}') from error
+
+
+def _reason(error: Exception) -> str:
+    wanted = re.search(r'GLOBAL (\S+)', str(error)) if isinstance(error, pickle.UnpicklingError) else None
+    if wanted is None:
+        return 'it is damaged, or holds more than tensors and plain values'
+    return (
+        f'it holds more than tensors and plain values ({wanted.group(1)}), and could run code; if you trust where it '
+        'comes from, --allow-pickle reads it'
+    )
+
+
+def load_checkpoints_as_data() -> None:
+    """Make mmengine read checkpoints by :func:`load_from_file`, whatever the kind of address.
+
+    Its own readers fall back to full pickle, or never refuse it.
+    """
+    CheckpointLoader.register_scheme(prefixes=list(CheckpointLoader._schemes), loader=load_from_file, force=True)
 
 
 def read_checkpoint(path: str | Path) -> dict:
@@ -16,33 +99,14 @@ def read_checkpoint(path: str | Path) -> dict:
     Raises:
         UserError: if the file is missing, cannot be read, or holds no dict.
     """
-    checkpoint = load_plain(path)
+    checkpoint = load_from_file(path)
     if not isinstance(checkpoint, dict):
         raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
     return checkpoint
 
 
-def check_resumable(checkpoint: dict, path: str | Path) -> None:
-    """Raise :class:`UserError` unless a run can be continued from the checkpoint, which needs more than weights."""
-    absent = [part for part in ('meta', 'optimizer', 'message_hub') if part not in checkpoint]
-    if absent:
-        raise UserError(
-            f'{path} holds weights but no state of a run ({", ".join(absent)} missing), so it cannot be resumed; to '
-            'start a new run from its weights use --cfg-options load_from=FILE'
-        )
-
-
-def read_state_dict(path: str | Path) -> dict[str, Tensor]:
-    """The weights in a checkpoint file, on the CPU, without the prefix of a distributed wrapper.
-
-    Raises:
-        UserError: if the file is missing, cannot be read, or holds no weights.
-    """
-    return weights_of(read_checkpoint(path), path)
-
-
 def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
-    """The weights in a checkpoint that was read from ``path``.
+    """The weights in a checkpoint that was read from ``path``, without the prefix of a distributed wrapper.
 
     Raises:
         UserError: if it holds none.
@@ -57,26 +121,39 @@ def _is_weight(item: tuple[object, object]) -> bool:
     return isinstance(item[0], str) and isinstance(item[1], Tensor)
 
 
-def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> None:
-    """Raise :class:`UserError` unless the weights have exactly the model's names and shapes."""
-    own = (model.module if is_model_wrapper(model) else model).state_dict()
-    missing = [name for name in own if name not in state]
-    unknown = [name for name in state if name not in own]
+def read_state_dict(path: str | Path) -> dict[str, Tensor]:
+    """The weights in a checkpoint file: :func:`weights_of` what :func:`read_checkpoint` reads."""
+    return weights_of(read_checkpoint(path), path)
+
+
+def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:
+    """Names of the tensors that hold an infinity or NaN."""
+    return [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
+
+
+def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Iterator[str]:
+    """In which ways the tensors of a file (``state``) do not fit a model's (``own``): shapes and names, in words."""
     differing = [name for name in own if name in state and own[name].shape != state[name].shape]
-    if not (missing or unknown or differing):
-        return
-    reasons = []
     if differing:
         name = differing[0]
-        reasons.append(
-            f'{len(differing)} tensors have another shape, for example {name} is {tuple(state[name].shape)} in the '
-            f'file and {tuple(own[name].shape)} in the model'
+        yield (
+            f'{len(differing)} of {len(own)} tensors have another shape, for example {name} is '
+            f'{tuple(state[name].shape)} in the file and {tuple(own[name].shape)} in the model'
         )
+    missing = [name for name in own if name not in state]
     if missing:
-        reasons.append(f'{len(missing)} are missing, for example {missing[0]}')
-    if unknown:
-        reasons.append(f'{len(unknown)} are not in the model, for example {unknown[0]}')
-    raise UserError(
-        f'the checkpoint {path} is of another architecture than the config: {"; ".join(reasons)}; use the config it '
-        'was trained with (a copy lies in its work_dir)'
-    )
+        yield f'{len(missing)} of {len(own)} tensors are not in the file, for example {missing[0]}'
+    surplus = [name for name in state if name not in own]
+    if surplus:
+        yield f'the file has {len(surplus)} tensors more, for example {surplus[0]}'
+
+
+def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> None:
+    """Raise :class:`UserError` unless the weights have exactly the model's names and shapes."""
+    own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
+    found = list(differences(own, state))
+    if found:
+        raise UserError(
+            f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '
+            'was trained with (a copy lies in its work_dir)'
+        )

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import urlparse
 
 import torch
@@ -18,14 +17,14 @@ def is_address(path: str | Path) -> bool:
 
 
 def downloaded(address: str) -> Path:
-    """The local copy of a checkpoint: under torch's hub folder, downloaded at first use.
+    """The local copy of a checkpoint, in torch's hub folder; downloaded at first use.
 
     Args:
         address: ``https://...``, ``http://...``, or ``torchvision://resnet50``, whose hash is verified.
 
     Raises:
-        UserError: if the address cannot be reached, or is of another kind. Those that mmengine knows beside these
-            lead to hosts that are gone, or to libraries that unpickle.
+        UserError: if the address cannot be reached, or is of another kind. The others that mmengine knows lead to hosts
+            that are gone, or to libraries that unpickle.
     """
     scheme, _, name = address.partition('://')
     if scheme == 'torchvision':
@@ -51,6 +50,6 @@ def _fetched(url: str, verified: bool = False) -> Path:
     stored_hash = re.search(r'-([0-9a-f]{8,})\.', name) if verified else None
     try:
         torch.hub.download_url_to_file(url, str(path), stored_hash and stored_hash.group(1), progress=False)
-    except (OSError, URLError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # URLError is an OSError
         raise UserError(f'the checkpoint {url} cannot be downloaded: {" ".join(str(error).split())}') from error
     return path

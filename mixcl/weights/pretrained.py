@@ -1,23 +1,24 @@
-"""The backbone in a checkpoint, whatever wrote it."""
+"""The backbone in a checkpoint, whatever wrote it: read, and loaded into a model's backbone or refused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
-from mmengine.config import Config
-from torch import Tensor
+from mmengine.config import Config, ConfigDict
+from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.weights.checkpoint import read_checkpoint, weights_of
-from mixcl.weights.stored_config import parse_config
+from mixcl.registry import MODELS
+from mixcl.weights.checkpoint import differences, non_finite, read_checkpoint, weights_of
+from mixcl.weights.stored_config import meta_of, stored_config
 
 ENCODERS = ('online', 'target')
 PREFIXES = dict(
     online=('backbone.backbone.', 'backbone.'),  # of a classifier over FrozenFeatures; of everything else
     target=('target.backbone.',),
 )
-"""Where the weights of an encoder's backbone lie; the first prefix that occurs counts."""
+"""Prefixes of the weights of an encoder's backbone; the first prefix that occurs counts."""
 
 OTHER_PARTS = ('neck.', 'head.', 'predictor.', 'target.', 'memory.', 'objective.')
 """Parts of learners and classifiers that are no backbone."""
@@ -49,6 +50,29 @@ class PretrainedBackbone:
         return None if self.config is None else self.config.get('config_name')
 
 
+@dataclass(frozen=True)
+class LoadReport:
+    """What became of the weights.
+
+    Attributes:
+        loaded: names of the tensors that were loaded.
+        new: names of the model's tensors that the file does not have.
+        unused: names of the file's tensors that the model does not have.
+    """
+
+    loaded: tuple[str, ...]
+    new: tuple[str, ...]
+    unused: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f'{len(self.loaded)} tensors loaded, new: {_listed(self.new)}, unused: {_listed(self.unused)}'
+
+
+def _listed(names: Sequence[str], at_most: int = 3) -> str:
+    more = f' and {len(names) - at_most} more' if len(names) > at_most else ''
+    return (', '.join(names[:at_most]) or 'none') + more
+
+
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
     """Read the backbone in a checkpoint file.
 
@@ -67,29 +91,16 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
             raise UserError(f'there is no {name!r} encoder; choose one of {", ".join(ENCODERS)}')
     checkpoint = read_checkpoint(path)
     weights = weights_of(checkpoint, path)
-    encoder = next((name for name in wanted if any(key.startswith(PREFIXES[name]) for key in weights)), wanted[-1])
-    state = _backbone_state(weights, encoder, path)
-    config, epochs = stored_config(checkpoint, path), _meta(checkpoint).get('epoch')
-    return PretrainedBackbone(str(path), encoder, state, config, backbone_config(config), epochs)
-
-
-def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
-    """The config that a checkpoint carries; None where it carries none.
-
-    Args:
-        checkpoint: as read.
-        path: of the file, for messages.
-
-    Raises:
-        UserError: if it is not one that mmengine wrote.
-    """
-    text = _meta(checkpoint).get('cfg')
-    return parse_config(text, str(path)) if isinstance(text, str) else None
-
-
-def _meta(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
-    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
-    return meta if isinstance(meta, Mapping) else {}
+    chosen = next((name for name in wanted if any(key.startswith(PREFIXES[name]) for key in weights)), wanted[-1])
+    config = stored_config(checkpoint, path)
+    return PretrainedBackbone(
+        source=str(path),
+        encoder=chosen,
+        state=_backbone_state(weights, chosen, path),
+        config=config,
+        backbone=backbone_config(config),
+        epochs=meta_of(checkpoint).get('epoch'),
+    )
 
 
 def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) -> dict[str, Tensor]:
@@ -112,8 +123,108 @@ def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) 
 
 def backbone_config(config: Config | None) -> dict | None:
     """The config of a model's backbone, without FrozenFeatures around it; None where there is none."""
-    model: Any = {} if config is None else config.get('model')
-    backbone = model.get('backbone') if isinstance(model, Mapping) else None
-    while isinstance(backbone, Mapping) and isinstance(backbone.get('backbone'), Mapping):
-        backbone = backbone['backbone']
-    return backbone.to_dict() if isinstance(backbone, Mapping) else None
+    found, part = None, None if config is None else config.get('model')
+    while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
+        part = found = part['backbone']
+    return None if found is None else found.to_dict()
+
+
+def check_known(backbone: Mapping, place: str | Path) -> None:
+    """Raise :class:`UserError` unless the type of a backbone is one that can be built.
+
+    Args:
+        backbone: its config.
+        place: where it comes from, for the message.
+    """
+    kind = backbone.get('type')
+    if kind is None or (isinstance(kind, str) and MODELS.get(kind) is None):
+        raise UserError(
+            f'{place} names a backbone of type {kind!r}, which is not known here: give by --backbone-config a config '
+            'of the same backbone that says where its class comes from, as in mmpretrain.VisionTransformer'
+        )
+
+
+def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> LoadReport:
+    """Load a pretrained backbone; every tensor of the model's must be in it.
+
+    Position embeddings of another image size are resized where the backbone does that by itself on loading
+    (mmpretrain's vision transformers: bicubic). What the file has beyond the model's names is left out if it is a
+    part of its own, such as a final norm; more blocks than the model has are an error.
+
+    Args:
+        module: the backbone, or a module whose ``backbone`` it is (:class:`~mixcl.evaluation.models.FrozenFeatures`).
+        pretrained: the weights.
+        new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
+
+    Raises:
+        UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
+            differs, which no shape would tell, or weights are no finite numbers.
+    """
+    while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
+        module = inner
+    own, state = module.state_dict(), pretrained.state
+    reason = _misfit(own, state, new) or _other_heads(module, pretrained.backbone)
+    if reason is None:
+        try:
+            module.load_state_dict(state, strict=False)
+        except (AssertionError, RuntimeError) as error:
+            # Only position embeddings can fail here, in words of several lines.
+            reason = f'its position embeddings cannot be resized: {" ".join(str(error).split())}'
+    if reason is not None:
+        raise UserError(
+            f'the {pretrained.encoder} encoder in {pretrained.source} does not fit the backbone of the config, a '
+            f'{type(module).__name__}: {reason}; give a checkpoint and a config of the same architecture'
+        )
+    broken = non_finite({name: state[name] for name in own if name in state})
+    if broken:
+        raise UserError(
+            f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
+            f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
+        )
+    return LoadReport(
+        loaded=tuple(name for name in own if name in state),
+        new=tuple(name for name in own if name not in state),
+        unused=tuple(name for name in state if name not in own),
+    )
+
+
+def _misfit(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> str | None:
+    if not any(name in state for name in own):
+        return f'not one name is the same ({next(iter(state))} in the file, {next(iter(own))} in the model)'
+    optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
+    optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
+    parts = {name.partition('.')[0] for name in own}
+    compared = {name: tensor for name, tensor in own.items() if name not in optional}
+    stored = {name: state[name] for name in state if name.partition('.')[0] in parts and name not in optional}
+    return '; '.join(differences(compared, stored)) or None
+
+
+def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
+    """Whether they are position embeddings of different image sizes."""
+    is_position = name.rpartition('.')[2] == 'pos_embed' and own.dim() == stored.dim() == 3
+    return is_position and own.shape[1] != stored.shape[1] and own.shape[2] == stored.shape[2]
+
+
+def check_heads(module: nn.Module, config: Config | None, path: str | Path) -> None:
+    """Raise :class:`UserError` if a model's backbone has other attention heads than in the config of its checkpoint.
+
+    The shapes of the weights are the same for any number of heads, the results are not.
+
+    Args:
+        module: the model; one without a ``backbone`` is not looked at.
+        config: that the checkpoint carries.
+        path: of the checkpoint, for the message.
+    """
+    backbone = getattr(module, 'backbone', None)
+    reason = None if backbone is None else _other_heads(backbone, backbone_config(config))
+    if reason is not None:
+        raise UserError(f'{path} does not fit the config: {reason}; use the config it was trained with')
+
+
+def _other_heads(module: nn.Module, config: Mapping | None) -> str | None:
+    architecture = (config or {}).get('arch')
+    trained = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
+    own = next((child.num_heads for child in module.modules() if hasattr(child, 'num_heads')), None)
+    if not isinstance(trained, int) or own in (None, trained):
+        return None
+    return f'it was trained with {trained} attention heads, the model has {own}'

@@ -1,11 +1,33 @@
 """Reading the config that a checkpoint carries, as data."""
 
 import ast
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
 
 from mixcl.errors import UserError
+
+
+def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
+    """The config that a checkpoint carries; None where it carries none.
+
+    Args:
+        checkpoint: as read.
+        path: of the file, for messages.
+
+    Raises:
+        UserError: if it is not one that mmengine wrote.
+    """
+    text = meta_of(checkpoint).get('cfg')
+    return parse_config(text, str(path)) if isinstance(text, str) else None
+
+
+def meta_of(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What mmengine notes in a checkpoint beside the weights; empty where there is nothing of the kind."""
+    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
+    return meta if isinstance(meta, Mapping) else {}
 
 
 def parse_config(text: str, source: str) -> Config:
@@ -24,16 +46,15 @@ def parse_config(text: str, source: str) -> Config:
         UserError: if it holds anything but data.
     """
     try:
-        statements = ast.parse(text).body
-        return Config({_name(statement): _value(statement.value) for statement in statements})
+        return Config({name: _value(value) for name, value in map(_assignment, ast.parse(text).body)})
     except (SyntaxError, TypeError, ValueError) as error:
         raise UserError(f'the config stored in {source} is not one that mmengine wrote: {error}') from error
 
 
-def _name(statement: ast.stmt) -> str:
+def _assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return name
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value
     raise ValueError(f'line {statement.lineno} is no assignment')
 
 
@@ -44,8 +65,8 @@ def _value(node: ast.expr) -> Any:
         # What dict() cannot name as keywords is written dict({...}).
         case ast.Call(func=ast.Name(id='dict'), args=[ast.Dict() as mapping], keywords=[]):
             return _value(mapping)
-        case ast.Dict(keys=keys, values=values) if all(keys):
-            return {ast.literal_eval(key): _value(value) for key, value in zip(keys, values, strict=True)}
+        case ast.Dict(keys=keys, values=values):  # without a key where there is {**another}
+            return {ast.literal_eval(key): _value(value) for key, value in zip(filter(None, keys), values, strict=True)}
         case ast.List(elts=elements):
             return [_value(element) for element in elements]
         case ast.Tuple(elts=elements):

@@ -10,21 +10,15 @@ from tools.benchmark.token_dropping import activation_bytes, learner, samples
 IMAGES = 400
 
 
-def test_sampled_pairs_overlap_less_than_the_formula_and_uniform_ones() -> None:
+def test_sampled_pairs_overlap_less_than_the_formula_and_uniform_ones_unless_flips_are_ignored() -> None:
     aware = mean_covered_share(sampler(POWER, 0.5, True), IMAGES)
     uniform = mean_covered_share(sampler(0.0, 0.5, True), IMAGES)
     # measured with the authors' sampler on such crops, without flips
     assert aware == pytest.approx(0.040, abs=0.008)
     assert uniform == pytest.approx(0.167, abs=0.02)
     assert RATIO * aware < RATIO**2 / (POWER + 2)
-
-
-def test_flips_that_are_ignored_bring_most_of_the_overlap_back() -> None:
-    aware = mean_covered_share(sampler(POWER, 0.5, True), IMAGES)
-    ignored = mean_covered_share(sampler(POWER, 0.5, False), IMAGES)
-    assert ignored > 2 * aware
-    always = mean_covered_share(sampler(POWER, 1.0, True), IMAGES)
-    assert always == pytest.approx(aware, abs=0.01)
+    assert mean_covered_share(sampler(POWER, 1.0, True), IMAGES) == pytest.approx(aware, abs=0.01)
+    assert mean_covered_share(sampler(POWER, 0.5, False), IMAGES) > 2 * aware
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason='counts what is saved on a CPU')

@@ -1,11 +1,11 @@
-"""ImageNet-1K's folders are looked at before a run."""
+"""ImageNet-1K's folders are looked at before a run, and 100 of its classes."""
 
 from pathlib import Path
 
 import pytest
 
-from mixcl.datasets import ImageNet1K
-from mixcl.datasets.imagenet_robustness import imagenet_classes
+from mixcl.datasets import ImageNet1K, ImageNet100
+from mixcl.datasets.imagenet import imagenet_classes
 from mixcl.errors import UserError
 
 
@@ -49,3 +49,19 @@ def test_listed_images_need_no_folders(tmp_path: Path, write_images) -> None:
     (tmp_path / 'meta/val.txt').write_text('1.JPEG 65\n2.JPEG 970\n')
     dataset(tmp_path).check_layout()
     assert [image['gt_label'] for image in ImageNet1K(data_root=str(tmp_path), split='val')] == [65, 970]
+
+
+def test_imagenet100_is_a_list_of_classes(tmp_path: Path, write_images) -> None:
+    wnids = [f'n{number:03d}' for number in range(103)]
+    write_images(tmp_path, [f'train/{wnid}/{wnid}_1.JPEG' for wnid in wnids])
+    (tmp_path / 'imagenet100.txt').write_text('\n'.join(wnids[3:]) + '\n')
+    images = ImageNet100(str(tmp_path))
+    assert images.get_gt_labels().tolist() == list(range(100)) and images.metainfo['classes'] == tuple(wnids[3:])
+    assert Path(images.get_data_info(99)['img_path']) == tmp_path / 'train/n102/n102_1.JPEG'
+    with pytest.raises(UserError, match=r'val.n003 is missing'):
+        ImageNet100(str(tmp_path), split='val')
+    with pytest.raises(UserError, match=r'other\.txt is missing'):
+        ImageNet100(str(tmp_path), class_list='other.txt')
+    (tmp_path / 'imagenet100.txt').write_text('n001 n002')
+    with pytest.raises(UserError, match='names 2 different classes'):
+        ImageNet100(str(tmp_path))

@@ -145,7 +145,7 @@ def detection_backbone(patch_size=16, **arch):
         (dict(patch_size=8), r'projection.weight is \(384, 3, 16, 16\) in the file and \(384, 3, 8, 8\) in the model'),
         (dict(embed_dims=96), r'pos_embed is \(1, 17, 384\) in the file and \(1, 196, 96\) in the model'),
         (dict(num_heads=6), 'trained with 12 attention heads, the model has 6'),
-        (dict(num_layers=1), r'the file has 12 tensors more in the same parts, for example layers\.1'),
+        (dict(num_layers=1), r'the file has 12 tensors more, for example layers\.1'),
         (dict(num_layers=3), r'tensors are not in the file, for example layers\.2'),
     ],
     ids=str,

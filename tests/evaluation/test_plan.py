@@ -310,5 +310,5 @@ def test_a_backbone_of_settings_that_do_not_exist_is_refused(tmp_path: Path) -> 
 
 def test_a_checkpoint_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.save({'x': torch.zeros(1)}, tmp_path / 'copy.pth')
-    monkeypatch.setattr('mixcl.weights.safe_loading.downloaded', lambda address: tmp_path / 'copy.pth')
+    monkeypatch.setattr('mixcl.weights.checkpoint.downloaded', lambda address: tmp_path / 'copy.pth')
     assert read_subject('https://example.org/bare.pth', PRETRAINING).sha256 == sha256_of(tmp_path / 'copy.pth')

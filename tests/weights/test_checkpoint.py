@@ -1,15 +1,23 @@
-"""Reading checkpoints, and refusing those that do not fit."""
+"""Checkpoints are read, whatever wrote them; no way of naming one runs what is in it; those that do not fit go."""
 
+import functools
+import http.server
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from mmengine.runner import CheckpointLoader, save_checkpoint
+from mmengine.runner import CheckpointLoader
+from safetensors.torch import save_file
 from torch import nn
 
 from mixcl.errors import UserError
-from mixcl.weights import check_fits, check_resumable, load_checkpoints_as_data, read_checkpoint, read_state_dict
+from mixcl.registry import MODELS
+from mixcl.weights import allow_pickle, check_fits, checkpoint, downloads, load_checkpoints_as_data, read_state_dict
+
+REFUSED = 'holds more than tensors and plain values'
 
 
 def layers(width: int = 3) -> nn.Module:
@@ -22,56 +30,70 @@ def save(folder: Path, content: object) -> Path:
     return path
 
 
-def assert_equal(left: dict, right: dict) -> None:
-    assert list(left) == list(right)
-    assert all(torch.equal(left[name], right[name]) for name in left)
-
-
 @pytest.mark.parametrize('prefix', ['', 'module.'])
 @pytest.mark.parametrize('wrapped', [True, False])
 def test_reads_weights_as_mmengine_and_as_others_save_them(tmp_path: Path, prefix: str, wrapped: bool) -> None:
     weights = layers().state_dict()
     saved = {prefix + name: value for name, value in weights.items()}
-    path = save(tmp_path, dict(state_dict=saved, meta=dict(epoch=3)) if wrapped else saved)
-    assert_equal(read_state_dict(path), weights)
+    read = read_state_dict(save(tmp_path, dict(state_dict=saved, meta=dict(epoch=3)) if wrapped else saved))
+    torch.testing.assert_close(read, dict(weights), rtol=0, atol=0)
+    assert list(read) == list(weights)
 
 
-def test_reads_what_a_run_saves(tmp_path: Path) -> None:
-    model = layers()
-    save_checkpoint(dict(state_dict=model.state_dict(), meta={}), str(tmp_path / 'epoch_1.pth'))
-    assert_equal(read_state_dict(str(tmp_path / 'epoch_1.pth')), model.state_dict())
+def test_safetensors_are_read(tmp_path: Path) -> None:
+    weights = nn.Linear(2, 3).state_dict()
+    save_file(weights, tmp_path / 'model.safetensors')
+    torch.testing.assert_close(read_state_dict(tmp_path / 'model.safetensors'), dict(weights), rtol=0, atol=0)
+    (tmp_path / 'model.safetensors').write_bytes(b'short')
+    with pytest.raises(UserError, match='is damaged'):
+        read_state_dict(tmp_path / 'model.safetensors')
 
 
 @pytest.mark.parametrize(
-    'content', [dict(state_dict={}), dict(epoch=1), [torch.zeros(1)], torch.zeros(2), dict(state_dict=dict(a=1))]
+    'content',
+    [
+        *(dict(state_dict={}), dict(epoch=1), [torch.zeros(1)], torch.zeros(2), dict(state_dict=dict(a=1))),
+        *(dict(state_dict=[1]), {1: torch.zeros(1)}),
+    ],
 )
 def test_a_file_without_weights_is_refused(tmp_path: Path, content: object) -> None:
     with pytest.raises(UserError, match=r'checkpoint\.pth (holds no weights|is no checkpoint)'):
         read_state_dict(save(tmp_path, content))
 
 
-@pytest.mark.parametrize('content', [b'', b'no archive', b'PK\x03\x04 cut short'])
-def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / 'damaged.pth'
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r'damaged\.pth cannot be read as a checkpoint') as raised:
-        read_state_dict(path)
-    assert '\n' not in str(raised.value)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'there is no checkpoint file .*nothing'):
         read_state_dict(tmp_path / 'nothing.pth')
+    for content in (b'', b'no archive', b'PK\x03\x04 cut short'):
+        (tmp_path / 'damaged.pth').write_bytes(content)
+        with pytest.raises(UserError, match=r'damaged\.pth cannot be read as a checkpoint') as raised:
+            read_state_dict(tmp_path / 'damaged.pth')
+        assert '\n' not in str(raised.value)
+    path = save(tmp_path, dict(weight=torch.zeros(2)))
+    path.with_name(f'{path.name}.sha256').write_text('0' * 64)
+    with pytest.raises(UserError, match=r'checkpoint\.pth is damaged: its content is not what its checksum'):
+        read_state_dict(path)
 
 
-def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
-    state = read_state_dict(save(tmp_path, layers(4).state_dict()))
-    with pytest.raises(UserError, match=r'6 tensors have another shape.* 0\.weight is \(4, 2\) .* and \(3, 2\)'):
+def test_another_architecture_is_refused() -> None:
+    check_fits(layers(), layers().state_dict(), 'some.pth')
+    shape = (
+        r'6 of 7 tensors have another shape, for example 0\.weight is \(4, 2\) in the file and \(3, 2\) in the model'
+    )
+    with pytest.raises(UserError, match=rf'some\.pth is of another architecture .* {shape}'):
+        check_fits(layers(), layers(4).state_dict(), 'some.pth')
+    state = layers().state_dict()
+    state['2.weight'] = state.pop('0.bias')
+    names = r'1 of 7 tensors are not in the file, for example 0\.bias; the file has 1 tensors more, .* 2\.weight'
+    with pytest.raises(UserError, match=names):
         check_fits(layers(), state, 'some.pth')
 
 
+# ----- files that want to run code -----
+
+
 class Payload:
-    """A pickle that runs a command when it is read."""
+    """A pickle that makes a folder when it is read."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -80,33 +102,85 @@ class Payload:
         return os.mkdir, (str(self.marker),)
 
 
-def test_a_file_that_runs_code_is_refused_and_does_not_run(tmp_path: Path) -> None:
-    path = save(tmp_path, dict(state_dict=layers().state_dict(), extra=Payload(tmp_path / 'ran')))
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    """What the payload makes."""
+    return tmp_path / 'ran'
+
+
+@pytest.fixture
+def malicious(tmp_path: Path, marker: Path) -> Path:
+    (tmp_path / 'files').mkdir()
+    path = tmp_path / 'files/malicious.pth'
+    torch.save(dict(state_dict=dict(weight=torch.zeros(2)), extra=Payload(marker)), path)
+    return path
+
+
+@pytest.fixture
+def schemes(monkeypatch: pytest.MonkeyPatch) -> dict:
+    """mmengine's readers by prefix, as the tools leave them."""
+    monkeypatch.setattr(CheckpointLoader, '_schemes', dict(CheckpointLoader._schemes))
     load_checkpoints_as_data()
-    with pytest.raises(UserError, match='holds more than tensors and plain values'):
-        read_state_dict(path)
-    with pytest.raises(UserError, match='holds more than tensors and plain values'):
-        CheckpointLoader.load_checkpoint(str(path))
-    assert not (tmp_path / 'ran').exists()
+    return CheckpointLoader._schemes
 
 
-def test_weights_alone_cannot_be_resumed(tmp_path: Path) -> None:
-    path = save(tmp_path, dict(state_dict=layers().state_dict()))
-    with pytest.raises(
-        UserError, match=r'holds weights but no state of a run \(meta, optimizer, message_hub missing\)'
-    ):
-        check_resumable(read_checkpoint(path), path)
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the folder of the malicious file; downloads go to a folder of the test."""
+    monkeypatch.setattr(torch.hub, '_hub_dir', str(tmp_path / 'hub'))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / 'files'))
+    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, 'log_message', lambda *_: None)
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs=dict(poll_interval=0.01), daemon=True).start()
+        yield f'http://127.0.0.1:{server.server_port}'
+        server.shutdown()
 
 
-def test_missing_and_unknown_names_are_told() -> None:
-    state = layers().state_dict()
-    state['2.weight'] = state.pop('0.bias')
-    with pytest.raises(UserError, match=r'1 are missing, for example 0\.bias; 1 are not in the model, .* 2\.weight'):
-        check_fits(layers(), state, 'some.pth')
-    check_fits(layers(), layers().state_dict(), 'some.pth')
+def test_what_a_file_wants_is_named_and_only_the_explicit_way_out_runs_it(
+    malicious: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=rf'{REFUSED} \(posix\.mkdir\).*--allow-pickle reads it'):
+        read_state_dict(malicious)
+    assert not marker.exists()
+    monkeypatch.setattr(checkpoint, '_pickle_allowed', False)
+    allow_pickle()
+    assert torch.equal(read_state_dict(malicious)['weight'], torch.zeros(2))
+    assert marker.exists()
 
 
-@pytest.mark.parametrize('content', [dict(state_dict=[1]), {1: torch.zeros(1)}])
-def test_what_is_no_dict_of_named_tensors_holds_no_weights(tmp_path: Path, content: dict) -> None:
-    with pytest.raises(UserError, match='holds no weights'):
-        read_state_dict(save(tmp_path, content))
+def test_every_scheme_of_the_engine_reads_data_or_refuses(malicious: Path, marker: Path, schemes: dict) -> None:
+    assert len(schemes) >= 10
+    assert {reader.__name__ for reader in schemes.values()} == {'load_from_file'}
+    for scheme in ('pavi', 's3', 'petrel', 'cluster:s3', 'modelzoo', 'open-mmlab', 'openmmlab', 'mmcls', 'file'):
+        with pytest.raises(UserError, match=r'are not read from .*://'):
+            CheckpointLoader.load_checkpoint(f'{scheme}://{malicious}')
+    with pytest.raises(UserError, match="torchvision has no weights 'resnet51'"):
+        CheckpointLoader.load_checkpoint('torchvision://resnet51')
+    with pytest.raises(UserError, match=REFUSED):
+        CheckpointLoader.load_checkpoint(str(malicious))
+    pretrained = dict(type='Pretrained', checkpoint=str(malicious))
+    with pytest.raises(UserError, match=REFUSED):
+        MODELS.build(dict(type='mmpretrain.ResNet_CIFAR', depth=18, init_cfg=pretrained)).init_weights()
+    assert not marker.exists()
+
+
+def test_a_download_is_read_as_data(
+    malicious: Path, marker: Path, server: str, schemes: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=REFUSED):
+        CheckpointLoader.load_checkpoint(f'{server}/malicious.pth')
+    assert not marker.exists()
+    with pytest.raises(UserError, match=r'nothing\.pth cannot be downloaded: .*404'):
+        read_state_dict(f'{server}/nothing.pth')
+    # Files of one name are told apart.
+    for number in (1, 2):
+        (malicious.parent / str(number)).mkdir()
+        save_file(dict(weight=torch.full((1,), number)), malicious.parent / f'{number}/model.safetensors')
+    for number in (1, 2):
+        assert read_state_dict(f'{server}/{number}/model.safetensors')['weight'].item() == number
+    # torchvision's weights must have their hash.
+    torch.save(dict(weight=torch.zeros(1)), malicious.parent / 'resnet50-0123abcd.pth')
+    known = dict(resnet50=f'{server}/resnet50-0123abcd.pth')
+    monkeypatch.setattr(downloads, 'get_torchvision_models', lambda: known)
+    with pytest.raises(UserError, match=r'cannot be downloaded: invalid hash value'):
+        read_state_dict('torchvision://resnet50')

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.evaluation.models.frozen_features import FrozenFeatures
-from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
-from mixcl.weights.pretrained import backbone_config
+from mixcl.weights import PretrainedBackbone, backbone_config, load_backbone, read_pretrained
 
 ARCH = dict(embed_dims=16, num_layers=2, num_heads=2, feedforward_channels=32)
 
@@ -78,15 +77,15 @@ def test_the_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize('prefix', ['', 'backbone.', 'backbone.backbone.', 'module.backbone.'])
-@pytest.mark.parametrize('wrapped', [False, True])
-def test_files_of_others(tmp_path: Path, prefix: str, wrapped: bool) -> None:
+def test_files_of_others(tmp_path: Path, prefix: str) -> None:
     state = resnet().state_dict()
     saved = prefixed(state, prefix)
     if prefix:
         saved |= {prefix.removesuffix('backbone.') + 'head.fc.weight': torch.zeros(2, 3)}
-    found = read_pretrained(save(tmp_path, dict(state_dict=saved) if wrapped else saved))
-    assert {name for name in found.state if 'head' not in name} == set(state)
-    assert (found.config, found.backbone, found.epochs, found.config_name) == (None, None, None, None)
+    for content in (saved, dict(state_dict=saved)):
+        found = read_pretrained(save(tmp_path, content))
+        assert {name for name in found.state if 'head' not in name} == set(state)
+        assert (found.config, found.backbone, found.epochs, found.config_name) == (None, None, None, None)
 
 
 def test_frozen_features_are_looked_through() -> None:
@@ -97,19 +96,15 @@ def test_frozen_features_are_looked_through() -> None:
     assert backbone_config(Config(dict(model=dict(type='RawPixels')))) is None
 
 
-def test_an_encoder_that_is_not_there(tmp_path: Path) -> None:
+def test_encoders_that_are_there_and_that_are_not(checkpoint: Path, tmp_path: Path) -> None:
+    assert read_pretrained(checkpoint, ('target', 'online')).encoder == 'target'
+    assert read_pretrained(save(tmp_path, vit().state_dict()), ('target', 'online')).encoder == 'online'
     path = save(tmp_path, dict(state_dict=prefixed(vit().state_dict(), 'backbone.')))
+    assert read_pretrained(path, ('target', 'online')).encoder == 'online'
     with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use --encoder online'):
         read_pretrained(path, 'target')
     with pytest.raises(UserError, match="there is no 'momentum' encoder; choose one of online, target"):
         read_pretrained(path, 'momentum')
-
-
-def test_of_several_encoders_the_first_that_is_there(checkpoint: Path, tmp_path: Path) -> None:
-    assert read_pretrained(checkpoint, ('target', 'online')).encoder == 'target'
-    path = save(tmp_path, dict(state_dict=prefixed(vit().state_dict(), 'backbone.')))
-    assert read_pretrained(path, ('target', 'online')).encoder == 'online'
-    assert read_pretrained(save(tmp_path, vit().state_dict()), ('target', 'online')).encoder == 'online'
 
 
 def test_a_head_alone(tmp_path: Path) -> None:
@@ -124,11 +119,8 @@ def test_a_head_alone(tmp_path: Path) -> None:
         (vit(embed_dims=24), vit(), r'cls_token is \(1, 1, 24\) in the file and \(1, 1, 16\) in the model'),
         (vit(patch_size=4), vit(), r'patch_embed.projection.weight is \(16, 3, 4, 4\) in the file'),
         (vit(num_layers=1), vit(), r'12 of 30 tensors are not in the file, for example layers\.1\.'),
-        (vit(num_layers=3), vit(), r'the file has 12 tensors more in the same parts, for example layers\.2\.'),
+        (vit(num_layers=3), vit(), r'the file has 12 tensors more, for example layers\.2\.'),
         (resnet(), vit(), r'VisionTransformer: not one name is the same \(conv1\.weight in the file, cls_token in the'),
-        (vit(), resnet(), r'ResNet: not one name is the same'),
-        (resnet(34), resnet(18), r'the file has \d+ tensors more in the same parts, for example layer1\.2'),
-        (resnet(18), resnet(34), r'\d+ of 216 tensors are not in the file'),
         (resnet(50), resnet(18), r'have another shape, for example layer1\.0\.conv1\.weight'),
     ],
 )

@@ -1,4 +1,4 @@
-"""Samplers that hand every image its key, and the data set that passes it on."""
+"""Samplers that hand every image its key."""
 
-from mixcl.datasets.samplers.keyed import KeyedDataset, KeyedSampler, SampleKey
+from mixcl.datasets.samplers.keyed import KeyedSampler
 from mixcl.datasets.samplers.repeated import RepeatedKeyedSampler

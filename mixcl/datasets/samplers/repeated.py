@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sized
 
-from mixcl.datasets.samplers.keyed import KeyedSampler, SampleKey
+from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.datasets.samplers.keyed import KeyedSampler
 from mixcl.errors import UserError
 from mixcl.registry import DATA_SAMPLERS
 

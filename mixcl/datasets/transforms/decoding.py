@@ -1,8 +1,7 @@
-"""From the bytes of a file to 8-bit BGR pixels, with a note of what had to be converted."""
+"""From an image file to 8-bit BGR pixels, with a note of what had to be converted."""
 
 import io
 import os
-import stat
 
 import cv2
 import mmcv
@@ -10,18 +9,11 @@ import numpy as np
 from mmengine import fileio
 from PIL import Image, ImageOps
 
-from mixcl.datasets.unreadable import UnreadableImage
+from mixcl.datasets.transforms.image_header import ImageHeader, read_header
+from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 
-CONVERTED_MODES = {
-    '1': 'grey',
-    'L': 'grey',
-    'LA': 'grey',
-    'CMYK': 'CMYK',
-    'P': 'palette',
-    'PA': 'palette',
-    'RGBA': 'transparent',
-}
-"""What is converted to three channels of colour, by Pillow's name of the colour model."""
+MAX_PIXELS = 2 * 89_478_485
+"""Of larger images nothing is unpacked; where Pillow draws the line."""
 
 
 def read_file(path: str, backend_args: dict | None = None) -> bytes:
@@ -30,7 +22,8 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     Raises:
         UnreadableImage: if it is missing, may not be read, or is empty.
     """
-    if _is_no_file(path):
+    # Reading from a pipe would wait for ever.
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise UnreadableImage(path, 'a device or a pipe, not a file', 'no image')
     try:
         content = fileio.get(path, backend_args=backend_args)
@@ -41,58 +34,49 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     return content
 
 
-def _is_no_file(path: str) -> bool:
-    """Reading from a pipe would wait for ever."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False  # missing, or on a remote file system; the reader says so
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def decode(content: bytes, path: str) -> tuple[np.ndarray, str | None]:
+def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag.
 
     OpenCV decodes; what it cannot, Pillow tries. Animations give their first frame, transparency is dropped.
 
     Args:
         content: of the file.
-        path: its name, for errors.
+        path: its name, for errors and the note.
 
     Returns:
-        (height, width, 3) uint8 in BGR order, and what was converted: 'grey', 'CMYK', 'palette', 'transparent',
-        '16-bit', 'tiny' (a side of one pixel), or None.
+        (height, width, 3) uint8 in BGR order, and a note if that was not what the file held: 'tiny' (a side of one
+        pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency).
 
     Raises:
-        UnreadableImage: if it cannot be decoded, or if its header promises more than twice Pillow's
-            ``MAX_IMAGE_PIXELS`` (179 million) pixels; it is then not unpacked.
+        UnreadableImage: if it cannot be decoded, or says that it has more than :data:`MAX_PIXELS`.
     """
-    conversion = _read_header(content, path)
+    header = _checked_header(content, path)
     try:
         image = mmcv.imfrombytes(content, flag='color', backend='cv2')
     except cv2.error:
         image = None
     if image is None:
         image = _decode_with_pillow(content, path)
-    return image, conversion
+    conversion = None if header is None else _conversion(header)
+    return image, ImageNote(path, conversion, 'converted') if conversion else None
 
 
-def _read_header(content: bytes, path: str) -> str | None:
+def _checked_header(content: bytes, path: str) -> ImageHeader | None:
     try:
-        with Image.open(io.BytesIO(content)) as header:
-            return _conversion(header)
+        header = read_header(content)
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    except Exception:  # Pillow does not know the format; OpenCV may
-        return None
+    if header is not None and header.width * header.height > MAX_PIXELS:
+        raise UnreadableImage(path, f'too many pixels: {header.width} x {header.height}', 'too large')
+    return header
 
 
-def _conversion(header: Image.Image) -> str | None:
-    if min(header.size) < 2:
+def _conversion(header: ImageHeader) -> str | None:
+    if min(header.width, header.height) < 2:
         return 'tiny'
-    if header.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in header.tile):
+    if header.bits > 8:
         return '16-bit'
-    return CONVERTED_MODES.get(header.mode)
+    return {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
 
 
 def _decode_with_pillow(content: bytes, path: str) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+import mmcv
 import numpy as np
 import torch
+from mmpretrain.datasets import RandomResizedCrop
 
 from mixcl.datasets.transforms.views import KeyedMultiView
 from mixcl.errors import UserError
@@ -18,7 +20,7 @@ class ViewGeometry(NamedTuple):
     """Which part of the original image a view shows.
 
     Attributes:
-        top, left, height, width: the crop, in pixels of the original image.
+        top, left, height, width: of the crop, in pixels of the original image.
         flipped: whether the view shows it mirrored left to right.
     """
 
@@ -93,6 +95,28 @@ def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
 
 
 @TRANSFORMS.register_module()
+class RecordedResizedCrop(RandomResizedCrop):
+    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, that leaves its box in the results.
+
+    Raises:
+        UserError: if the image was flipped before, since the box would then lie in a mirrored image.
+    """
+
+    def transform(self, results: dict) -> dict:
+        """Replace ``img`` by a crop; add ``crop_box``, (top, left, height, width) in pixels of the incoming image."""
+        if 'flip' in results:
+            raise UserError('RecordedResizedCrop stands after RandomFlip in a view; crop first, then flip')
+        top, left, height, width = self.rand_crop_params(results['img'])
+        image = mmcv.imresize(
+            results['img'][top : top + height, left : left + width],
+            tuple(self.scale[::-1]),
+            interpolation=self.interpolation,
+            backend=self.backend,
+        )
+        return {**results, 'img': image, 'img_shape': image.shape, 'crop_box': (top, left, height, width)}
+
+
+@TRANSFORMS.register_module()
 class SampledPatchPair(KeyedMultiView):
     """Two views of an image, and which patches of each to keep (APS, "Asymmetric Patch Sampling for Contrastive
     Learning", 2023).
@@ -131,11 +155,20 @@ class SampledPatchPair(KeyedMultiView):
                 f'SampledPatchPair: transforms must be the pipelines of two views, not of {len(transforms)}'
             )
         super().__init__(transforms, num_views=[1, 1])
-        _check_sampling(ratio, power, chunks)
+        if not 0 < ratio <= 1:
+            raise UserError(f'SampledPatchPair: ratio must lie in (0, 1], not {ratio!r}')
+        if not power >= 0:
+            raise UserError(f'SampledPatchPair: power must be at least 0, not {power!r}')
+        most = _floor(1 / ratio)
+        if chunks is not None and not 1 <= chunks <= most:
+            raise UserError(
+                f'SampledPatchPair: chunks must lie between 1 and {most}, as many as ratio={ratio!r} allows, not '
+                f'{chunks!r}'
+            )
         self.patch_size = patch_size
         self.ratio = ratio
         self.power = power
-        self.chunks = _floor(1 / ratio) if chunks is None else chunks
+        self.chunks = chunks or most
         self.flip_aware = flip_aware
 
     def transform(self, results: dict) -> dict:
@@ -181,19 +214,8 @@ class SampledPatchPair(KeyedMultiView):
             raise UserError(
                 f'SampledPatchPair: views may be flipped left to right only, not {view["flip_direction"]!r}'
             )
-        return ViewGeometry(*view['crop_box'], flipped=self.flip_aware and view.get('flip', False))
-
-
-def _check_sampling(ratio: float, power: float, chunks: int | None) -> None:
-    if not 0 < ratio <= 1:
-        raise UserError(f'SampledPatchPair: ratio must lie in (0, 1], not {ratio!r}')
-    if not power >= 0:
-        raise UserError(f'SampledPatchPair: power must be at least 0, not {power!r}')
-    most = _floor(1 / ratio)
-    if chunks is not None and not 1 <= chunks <= most:
-        raise UserError(
-            f'SampledPatchPair: chunks must lie between 1 and {most}, as many as ratio={ratio!r} allows, not {chunks!r}'
-        )
+        top, left, height, width = view['crop_box']
+        return ViewGeometry(top, left, height, width, flipped=self.flip_aware and view.get('flip', False))
 
 
 def _floor(value: float) -> int:

@@ -7,7 +7,6 @@ from mmcv.transforms import BaseTransform, LoadImageFromFile
 from mmpretrain.datasets import MultiView
 
 from mixcl.datasets.transforms.decoding import decode, read_file
-from mixcl.datasets.unreadable import ImageNote
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -16,12 +15,8 @@ COLOUR_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0
 COLOUR_DEVIATIONS = (55.4625, 4.7940, 1.1475)
 
 
-def ignore_colour_warning() -> None:
-    """Silence what mmcv says at every call of ColorJitter's saturation, whatever its arguments are."""
-    warnings.filterwarnings('ignore', message=r"Only use 'alpha' for pillow backend\.$")
-
-
-ignore_colour_warning()
+# mmcv says it at every call of ColorJitter's saturation, whatever its arguments are.
+warnings.filterwarnings('ignore', message=r"Only use 'alpha' for pillow backend\.$")
 
 
 @TRANSFORMS.register_module()
@@ -69,15 +64,15 @@ class LoadImage(LoadImageFromFile):
     def transform(self, results: dict) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
 
-        A conversion (see :func:`~mixcl.datasets.transforms.decoding.decode`) is appended to the list ``conversions``,
-        if the results have one.
+        The note of a conversion (see :func:`~mixcl.datasets.transforms.decoding.decode`) is appended to the list
+        ``conversions``, if the results have one.
         """
         if 'img' in results:
             return results
         path = results['img_path']
-        image, conversion = decode(read_file(path, self.backend_args), path)
-        if conversion is not None and 'conversions' in results:
-            results['conversions'].append(ImageNote(path, conversion, f'{conversion}, converted'))
+        image, note = decode(read_file(path, self.backend_args), path)
+        if note is not None and 'conversions' in results:
+            results['conversions'].append(note)
         return {**results, 'img': image, 'img_shape': image.shape[:2], 'ori_shape': image.shape[:2]}
 
 

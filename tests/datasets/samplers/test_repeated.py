@@ -20,6 +20,8 @@ def test_a_third_of_the_images_three_times() -> None:
     assert sorted(Counter(key.index for key in keys).values()) == [3] * 10
     order = [key.index for key in KeyedSampler(range(30), seed=7)]
     assert [key.index for key in keys[::3]] == order[:10]
+    with pytest.raises(UserError, match='repeats must be at least 1, not 0'):
+        RepeatedKeyedSampler(range(10), repeats=0)
 
 
 def test_no_two_samples_of_a_run_share_a_key() -> None:
@@ -52,8 +54,3 @@ def test_a_resumed_epoch_begins_where_it_was_left() -> None:
     shares = [keys_of(sampler, rank, 2) for rank in range(2)]
     sampler.start = 2
     assert [keys_of(sampler, rank, 2) for rank in range(2)] == [share[2:] for share in shares]
-
-
-def test_no_repeat() -> None:
-    with pytest.raises(UserError, match='repeats must be at least 1, not 0'):
-        RepeatedKeyedSampler(range(10), repeats=0)

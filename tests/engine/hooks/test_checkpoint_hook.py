@@ -15,12 +15,11 @@ from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
+from mixcl import files
 from mixcl.engine import CheckpointHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
-from mixcl.files import UNFINISHED, written_whole
-from mixcl.weights import whole_files
-from mixcl.weights.whole_files import WholeFileBackend, is_whole
+from mixcl.files import UNFINISHED, WholeFileBackend, is_whole, written_whole
 
 
 class Poison(Hook):
@@ -113,7 +112,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
             if Path(path).name.startswith(name):
                 raise OSError(errno.ENOSPC, 'No space left on device')
 
-    monkeypatch.setattr(whole_files, 'written_whole', full)
+    monkeypatch.setattr(files, 'written_whole', full)
 
 
 def test_a_full_disk_leaves_the_old_files_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Which checkpoint a run continues from."""
+"""What a run stores to be continued, and which checkpoint it continues from."""
 
 import io
 import os
@@ -10,13 +10,14 @@ import torch
 from weights.damage import checksum, damaged
 
 from mixcl.errors import UserError
-from mixcl.weights import newest_checkpoint, write_whole
+from mixcl.files import write_with_checksum
+from mixcl.weights import check_resumable, newest_checkpoint
 
 
 def write(folder: Path, name: str, step: int, written: float) -> Path:
     buffer = io.BytesIO()
     torch.save(dict(meta=dict(iter=step, written=written), state_dict=dict(weight=torch.arange(1000.0))), buffer)
-    write_whole(folder / name, buffer.getvalue())
+    write_with_checksum(folder / name, buffer.getvalue())
     return folder / name
 
 
@@ -62,6 +63,12 @@ def test_if_all_are_damaged_nothing_is_started_anew(folder: Path) -> None:
         path.write_bytes(b'')
     with pytest.raises(UserError, match=r'none of the 3 checkpoint\(s\) in .*run can be read; remove them'):
         newest_checkpoint(folder)
+
+
+def test_weights_alone_cannot_be_resumed() -> None:
+    message = r'some\.pth holds weights but no state of a run \(meta, optimizer, message_hub missing\)'
+    with pytest.raises(UserError, match=message):
+        check_resumable(dict(state_dict=dict(weight=torch.zeros(1))), 'some.pth')
 
 
 def test_a_moved_folder_and_other_file_times_change_nothing(folder: Path, tmp_path: Path) -> None:

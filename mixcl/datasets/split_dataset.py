@@ -1,0 +1,48 @@
+"""What the data sets with a layout of their own share."""
+
+import os
+from pathlib import Path
+
+from mmpretrain.datasets import BaseDataset
+
+from mixcl.errors import UserError
+
+
+class SplitDataset(BaseDataset):
+    """A data set that finds the images of a split without an annotation file.
+
+    Args:
+        data_root: the folder; not needed where images come with a library.
+        split: one of the class's ``SPLITS``; None is the first.
+        **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices`` (10000: the first 10,000).
+
+    Raises:
+        UserError: on another split.
+    """
+
+    SPLITS: tuple[str, ...] = ('train', 'val')
+    LAYOUT = ''
+    """Which files the folder holds, for messages."""
+
+    def __init__(self, data_root: str = '', split: str | None = None, **kwargs) -> None:
+        self.split = self.SPLITS[0] if split is None else split
+        if self.split not in self.SPLITS:
+            raise UserError(
+                f'{type(self).__name__}: split must be {" or ".join(map(repr, self.SPLITS))}, not {split!r}; change it '
+                'in the config'
+            )
+        super().__init__(ann_file='', data_root=os.path.expanduser(data_root), **kwargs)
+
+    def required(self, *parts: str) -> Path:
+        """The path of a part of the folder.
+
+        Raises:
+            UserError: if it does not exist.
+        """
+        path = Path(self.data_root, *parts)
+        if not path.exists():
+            raise UserError(
+                f'{type(self).__name__}: {path} is missing; expected under {self.data_root}: {self.LAYOUT}; give the '
+                'right folder with --data-root'
+            )
+        return path

@@ -1,0 +1,117 @@
+"""The state of a run in its checkpoints: what is written, and from which file an interrupted run continues."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from mmengine.logging import HistoryBuffer, print_log
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from mixcl.errors import UserError
+from mixcl.files import is_whole
+from mixcl.weights.checkpoint import written_at
+
+
+def training_state(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+    """Every tensor that decides how training goes on: weights and buffers of the model, state of the optimiser."""
+    of_optimizer = {
+        f'{name} of parameter {number} in the optimizer': value
+        for number, state in enumerate(optimizer.state.values())
+        for name, value in state.items()
+        if isinstance(value, Tensor)
+    }
+    return {**model.state_dict(), **of_optimizer}
+
+
+def make_plain(checkpoint: dict) -> None:
+    """Replace, in a checkpoint about to be written, what stock ``torch.load(weights_only=True)`` would not read.
+
+    mmengine keeps numpy numbers and the log's history (objects of its own) in checkpoints.
+    """
+    for name, part in checkpoint.items():
+        if name != 'state_dict':
+            checkpoint[name] = _plain(part)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case HistoryBuffer():
+            values, counts = value.data
+            return dict(values=_plain(values), counts=_plain(counts), max_length=value.max_length)
+        case np.generic():
+            return value.item()
+        case np.ndarray():
+            return torch.from_numpy(value.copy())
+        case dict():
+            return type(value)((name, _plain(part)) for name, part in value.items())
+        case list() | tuple():
+            parts = [_plain(part) for part in value]
+            return parts if isinstance(value, list) else tuple(parts)
+    return value
+
+
+def restore_history(checkpoint: dict) -> None:
+    """Put the log's history back into a checkpoint that was read: undo :func:`make_plain`."""
+    scalars = checkpoint.get('message_hub', {}).get('log_scalars', {})
+    for name, stored in scalars.items():
+        if isinstance(stored, dict):
+            scalars[name] = HistoryBuffer(stored['values'].tolist(), stored['counts'].tolist(), stored['max_length'])
+
+
+def check_resumable(checkpoint: dict, path: str | Path) -> None:
+    """Raise :class:`UserError` unless a run can be continued from the checkpoint, which needs more than weights."""
+    absent = [part for part in ('meta', 'optimizer', 'message_hub') if part not in checkpoint]
+    if absent:
+        raise UserError(
+            f'{path} holds weights but no state of a run ({", ".join(absent)} missing), so it cannot be resumed; to '
+            'start a new run from its weights use --cfg-options load_from=FILE'
+        )
+
+
+def newest_checkpoint(work_dir: str | Path) -> str | None:
+    """Find the undamaged checkpoint of a work dir that was written last.
+
+    The files themselves say when they were written, since the folder may have been moved or copied. A damaged file is
+    passed over, with a warning that names it.
+
+    Returns:
+        its path, or None, with a warning, if the folder has no checkpoint.
+
+    Raises:
+        UserError: if there are checkpoints, and all are damaged.
+    """
+    folder = Path(work_dir)
+    noted = folder / 'last_checkpoint'
+    # Under a name of the user's own, only the last one is known.
+    own = folder / Path(noted.read_text(errors='replace').strip()).name if noted.is_file() else folder
+    candidates = {path for path in (own, *folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth')) if path.is_file()}
+    if not candidates:
+        message = f'--resume: there is no checkpoint in {folder}, the run starts from the beginning'
+        print_log(message, level=logging.WARNING)
+        return None
+    for path in _last_first(candidates):
+        if is_whole(path):
+            return str(path)
+        _warn(f'{path} is damaged')
+    raise UserError(
+        f'--resume: none of the {len(candidates)} checkpoint(s) in {folder} can be read; remove them, or choose '
+        'another --work-dir, to start from the beginning'
+    )
+
+
+def _last_first(candidates: set[Path]) -> list[Path]:
+    """Those that can be read, the one that was written last first."""
+    times = {}
+    for path in sorted(candidates):
+        try:
+            times[path] = written_at(path)
+        except UserError as error:
+            _warn(str(error))
+    return sorted(times, key=times.__getitem__, reverse=True)
+
+
+def _warn(problem: str) -> None:
+    print_log(f'--resume: {problem}; the run continues from an older checkpoint', level=logging.WARNING)

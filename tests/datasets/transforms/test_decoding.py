@@ -1,0 +1,160 @@
+"""Files of every kind become 8-bit BGR images, say what was converted, or why they cannot be read."""
+
+import io
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from mixcl.datasets import LoadImage
+from mixcl.datasets.transforms.decoding import decode
+from mixcl.datasets.unreadable import UnreadableImage
+
+RED, GREEN, BLUE = 200, 100, 50
+COLOUR = Image.new('RGB', (6, 4), (RED, GREEN, BLUE))
+NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8))
+PALETTE = COLOUR.quantize(4)
+
+
+def load(path: Path) -> np.ndarray:
+    return LoadImage()({'img_path': str(path)})['img']
+
+
+def encoded(image: Image.Image, kind: str) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, kind)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ('name', 'image', 'conversion'),
+    [
+        ('rgb.png', COLOUR, None),
+        ('alpha.png', COLOUR.convert('RGBA'), 'four channels'),
+        ('palette.png', PALETTE, None),
+        ('rgb.bmp', COLOUR, None),
+        ('rgb.tif', COLOUR, None),
+        ('rgb.ppm', COLOUR, None),
+        ('palette.gif', PALETTE, None),
+        ('rgb.webp', COLOUR, None),
+        ('rgb.jpg', COLOUR, None),
+        ('cmyk.jpg', COLOUR.convert('CMYK'), 'four channels'),
+        ('cmyk.tif', COLOUR.convert('CMYK'), 'four channels'),
+        ('only_pillow_reads_this.pcx', COLOUR, None),
+        ('wrong_extension.jpg.tga', COLOUR, None),
+    ],
+)
+def test_colour_files_of_every_kind(tmp_path: Path, name: str, image: Image.Image, conversion: str | None) -> None:
+    image.save(tmp_path / name)
+    pixels, note = decode((tmp_path / name).read_bytes(), name)
+    assert (pixels.dtype, pixels.shape) == (np.uint8, (4, 6, 3))
+    lossy = name.endswith(('jpg', 'webp', 'cmyk.tif'))
+    assert np.abs(pixels.astype(int) - (BLUE, GREEN, RED)).max() <= 4 * lossy
+    assert (note and note.kind) == conversion
+
+
+@pytest.mark.parametrize(
+    ('name', 'image', 'conversion'),
+    [
+        ('grey.png', Image.new('L', (6, 4), 128), 'grey'),
+        ('grey.jpg', Image.new('L', (6, 4), 128), 'grey'),
+        ('grey_alpha.png', Image.new('LA', (6, 4), (128, 30)), 'grey'),
+        ('16_bit.png', Image.new('I;16', (6, 4), 0x8000), '16-bit'),
+        ('16_bit.tif', Image.new('I;16', (6, 4), 0x8000), '16-bit'),
+    ],
+)
+def test_grey_files_get_three_equal_channels_of_8_bits(
+    tmp_path: Path, name: str, image: Image.Image, conversion: str
+) -> None:
+    image.save(tmp_path / name)
+    results = LoadImage()({'img_path': str(tmp_path / name), 'conversions': []})
+    assert (results['img'].dtype, results['img'].shape) == (np.uint8, (4, 6, 3))
+    assert np.abs(results['img'].astype(int) - 128).max() <= 1
+    assert results['conversions'] == [(str(tmp_path / name), conversion, 'converted')]
+
+
+def test_16_bit_colour_one_pixel_and_an_animation() -> None:
+    colour = np.full((4, 6, 3), 0x8000, dtype=np.uint16)
+    pixels, note = decode(cv2.imencode('.png', colour)[1].tobytes(), 'a.png')
+    assert note.kind == '16-bit' and abs(int(pixels[0, 0, 0]) - 128) <= 1
+    pixels, note = decode(encoded(COLOUR.resize((1, 1)), 'PNG'), '1.png')
+    assert note.kind == 'tiny' and pixels.tolist() == [[[BLUE, GREEN, RED]]]
+    stream = io.BytesIO()
+    PALETTE.save(stream, 'GIF', save_all=True, append_images=[Image.new('L', (6, 4))])
+    assert decode(stream.getvalue(), 'two.gif')[0][0, 0].tolist() == [BLUE, GREEN, RED]
+
+
+@pytest.mark.parametrize('extension', ['jpg', 'tif'])
+def test_the_orientation_tag_turns_the_image(tmp_path: Path, extension: str) -> None:
+    image = Image.new('L', (16, 8))
+    image.paste(255, (0, 0, 8, 8))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned clockwise by a quarter
+    image.save(tmp_path / f'turned.{extension}', exif=exif)
+    pixels = load(tmp_path / f'turned.{extension}')
+    assert pixels.shape == (16, 8, 3)
+    assert pixels[:6].min() > 200
+    assert pixels[10:].max() < 50
+
+
+def bomb() -> bytes:
+    """A PNG of 60,000 x 60,000 pixels in a few bytes."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+
+    header = struct.pack('>IIBBBBB', 60_000, 60_000, 8, 0, 0, 0, 0)
+    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(b'\0')) + chunk(b'IEND', b'')
+
+
+def huge(kind: str) -> bytes:
+    """An image file whose header says that it is 65,000 pixels wide and as high."""
+    content, small = encoded(NOISE, kind), {'JPEG': struct.pack('>HH', 20, 24), 'BMP': struct.pack('<ii', 24, 20)}[kind]
+    return content.replace(small, struct.pack({'JPEG': '>HH', 'BMP': '<ii'}[kind], 65_000, 65_000), 1)
+
+
+@pytest.mark.parametrize(
+    ('content', 'kind'),
+    [
+        (b'', 'empty'),
+        (b'<html>404 not found</html>', 'no image'),
+        (bomb(), 'too large'),
+        (huge('JPEG'), 'too large'),
+        (huge('BMP'), 'too large'),
+        (encoded(NOISE, 'JPEG')[:-200], 'truncated'),
+        (encoded(NOISE, 'PNG')[:-200], 'truncated'),
+        (encoded(NOISE, 'JPEG')[:20], None),
+        (encoded(NOISE, 'PNG')[:20], None),
+        (encoded(NOISE, 'GIF')[:8], None),
+        (encoded(NOISE, 'WEBP')[:16], None),
+        (b'\xff\xd8\xff' + bytes(1000), None),
+    ],
+)
+def test_unreadable_files(tmp_path: Path, content: bytes, kind: str | None) -> None:
+    path = tmp_path / 'broken.jpg'
+    path.write_bytes(content)
+    with pytest.raises(UnreadableImage) as caught:
+        load(path)
+    assert caught.value.path == str(path) and 3 < len(caught.value.reason) < 200
+    assert str(caught.value) == f'{path} ({caught.value.reason})'
+    assert kind in (caught.value.kind, None)
+
+
+def test_missing_files_folders_and_pipes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / 'pipe.jpg')  # not waited for
+    for name, reason in (('none.png', 'No such file'), ('', 'Is a directory'), ('pipe.jpg', 'a device or a pipe')):
+        with pytest.raises(UnreadableImage, match=reason):
+            load(tmp_path / name)
+
+
+def test_load_image_records_the_shape_and_passes_images_in_memory(tmp_path: Path) -> None:
+    COLOUR.save(tmp_path / 'a.png')
+    results = LoadImage()({'img_path': str(tmp_path / 'a.png')})
+    assert results['img_shape'] == results['ori_shape'] == (4, 6)
+    in_memory = {'img': np.zeros((4, 6, 3), np.uint8)}
+    assert LoadImage()(in_memory) is in_memory
