@@ -112,7 +112,7 @@ class ReadableImages(Dataset):
         try:
             return self.dataset[index], ''
         except UnreadableImage as error:
-            return None, error.reason
+            return None, error.note.reason
 
 
 def collate_readable(samples: Sequence[tuple[dict | None, str]]) -> tuple[dict | None, list[str]]:

@@ -1,10 +1,12 @@
 """Checkpoints are read as data, here and nowhere else: a file that wants to run code is refused."""
 
+import hashlib
 import logging
 import pickle
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlparse
 
 import torch
 from mmengine.logging import print_log
@@ -14,7 +16,6 @@ from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.files import matches_checksum
-from mixcl.weights.downloads import downloaded, is_address
 
 _pickle_allowed = False
 
@@ -30,8 +31,32 @@ def allow_pickle() -> None:
 
 
 def local_file(path: str | Path) -> Path:
-    """The checkpoint file that a user named by its path or address; the latter is downloaded at first use."""
-    return downloaded(str(path)) if is_address(path) else Path(path).expanduser()
+    """The checkpoint file that a user named by its path or its ``http(s)://`` address.
+
+    What lies at an address is downloaded at first use, into torch's hub folder.
+
+    Raises:
+        UserError: if an address cannot be reached, or is of another kind. Those that mmengine knows lead to hosts that
+            are gone, or to libraries that unpickle.
+    """
+    if '://' not in str(path):
+        return Path(path).expanduser()
+    address = urlparse(str(path))
+    if address.scheme not in ('http', 'https'):
+        raise UserError(
+            f'checkpoints are not read from {address.scheme}:// addresses ({path}): download the file and give its '
+            'path, or an https:// address'
+        )
+    # Many files on the web are called model.safetensors.
+    name = f'{hashlib.sha256(str(path).encode()).hexdigest()[:12]}-{Path(address.path).name}'
+    local = Path(torch.hub.get_dir(), 'checkpoints', name)
+    if not local.is_file():
+        local.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            torch.hub.download_url_to_file(str(path), str(local), progress=False)
+        except (OSError, RuntimeError, ValueError) as error:  # URLError is an OSError
+            raise UserError(f'the checkpoint {path} cannot be downloaded: {" ".join(str(error).split())}') from error
+    return local
 
 
 def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> object:
@@ -112,13 +137,13 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
         UserError: if it holds none.
     """
     state = checkpoint.get('state_dict', checkpoint)
-    if not isinstance(state, Mapping) or not state or not all(map(_is_weight, state.items())):
+    if not isinstance(state, Mapping) or not state or not _are_weights(state):
         raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
     return {name.removeprefix('module.'): value for name, value in state.items()}
 
 
-def _is_weight(item: tuple[object, object]) -> bool:
-    return isinstance(item[0], str) and isinstance(item[1], Tensor)
+def _are_weights(state: Mapping) -> bool:
+    return all(isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items())
 
 
 def read_state_dict(path: str | Path) -> dict[str, Tensor]:

@@ -140,9 +140,9 @@ def test_unreadable_files(tmp_path: Path, content: bytes, kind: str | None) -> N
     path.write_bytes(content)
     with pytest.raises(UnreadableImage) as caught:
         load(path)
-    assert caught.value.path == str(path) and 3 < len(caught.value.reason) < 200
-    assert str(caught.value) == f'{path} ({caught.value.reason})'
-    assert kind in (caught.value.kind, None)
+    assert caught.value.note.path == str(path) and 3 < len(caught.value.note.reason) < 200
+    assert str(caught.value) == f'{path} ({caught.value.note.reason})'
+    assert kind in (caught.value.note.kind, None)
 
 
 def test_missing_files_folders_and_pipes(tmp_path: Path) -> None:
