@@ -5,4 +5,4 @@ _base_ = [
     '../../_base_/evaluation/recipes/finetune_deit.py',
     '../../_base_/evaluation/runtime_average.py',
 ]
-train_dataloader = dict(sampler=dict(type='KeyedSampler', repeats=3))
+train_dataloader = dict(sampler=dict(type='RepeatedKeyedSampler', repeats=3))
