@@ -1,4 +1,4 @@
-# What every pretraining shares: hooks and environment, loaders, kNN as the measure, and the steps that views are made of.
+# What every pretraining shares: hooks and environment, loaders, kNN as the measure, and the steps that make views.
 # Files of data sets inherit it.
 default_scope = 'mixcl'
 default_hooks = dict(
