@@ -16,7 +16,7 @@ from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 
 def runner_of(folder: Path, seed: int) -> Runner:
-    cfg = read_config('configs/digits_table/mocov3.py', {'randomness.seed': seed})
+    cfg = read_config('configs/mocov3/vit-xs4_digits.py', {'randomness.seed': seed})
     cfg.work_dir = str(folder)
     return build_runner(cfg)
 
