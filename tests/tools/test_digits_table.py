@@ -2,14 +2,14 @@
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from configuration.all_configs import build
 from mmengine.config import Config
-from tools.command import ROOT, run
+from tools.command import ROOT
 
 from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
@@ -53,7 +53,9 @@ def test_a_method_changes_its_host_in_the_table_of_terms_alone() -> None:
 def test_models_build_and_take_the_views() -> None:
     for method in METHODS:
         cfg = digits_config(method)
-        try_views(cfg, build(cfg))
+        model = build(cfg)
+        if method in ('mocov3', 'dino', 'sdmp_dino', 'aps_mocov3'):  # the others have the views of one of these
+            try_views(cfg, model)
 
 
 def test_mean_and_sample_deviation_in_percent() -> None:
@@ -82,16 +84,17 @@ def test_the_page_compares_runs_of_one_seed() -> None:
     assert '| wbsim_byol | 86.0 ± 7.1 | +1.0 ± 0.0 | 87.0 ± 9.9 | -3.0 ± 9.9 | 4 + 2 | 220 |' in lines
 
 
-def run_once(folder: Path) -> subprocess.CompletedProcess:
+def run_once(folder: Path) -> None:
     out = ('--out', folder / 'table.md', '--work-dir', folder / 'runs')
-    small = ('--methods', 'mocov2', '--seeds', 1, '--epochs', 1, '--jobs', 2)
-    finished = run('tools/benchmark/digits_table.py', *out, *small)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished
+    words = ['digits_table.py', *out, '--methods', 'mocov2', '--seeds', 1, '--epochs', 1, '--jobs', 2]
+    with patch.object(sys, 'argv', list(map(str, words))):
+        digits_table.main()
 
 
-def test_what_is_done_is_not_repeated(tmp_path: Path) -> None:
-    assert '2 of 2 runs to do' in run_once(tmp_path).stdout
+@pytest.mark.long
+def test_what_is_done_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_once(tmp_path)
+    assert '2 of 2 runs to do' in capsys.readouterr().out
     text = (tmp_path / 'table.md').read_text()
     (row,) = (line for line in text.splitlines() if line.startswith('| **mocov2** |'))
     file = tmp_path / 'runs/1_epochs_float32/mocov2_seed0.json'
@@ -102,7 +105,8 @@ def test_what_is_done_is_not_repeated(tmp_path: Path) -> None:
 
     written = file.stat().st_mtime_ns
     (tmp_path / 'table.md').unlink()
-    assert '0 of 2 runs to do' in run_once(tmp_path).stdout
+    run_once(tmp_path)
+    assert '0 of 2 runs to do' in capsys.readouterr().out
     assert (tmp_path / 'table.md').read_text() == text
     assert file.stat().st_mtime_ns == written
 
