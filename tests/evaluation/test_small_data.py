@@ -16,7 +16,9 @@ from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 
 def runner_of(folder: Path, seed: int) -> Runner:
-    cfg = read_config('configs/mocov3/vit-xs4_digits.py', {'randomness.seed': seed})
+    loaders = ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
+    in_this_process = {f'{loader}.num_workers': 0 for loader in loaders}
+    cfg = read_config('configs/mocov3/vit-xs4_digits.py', {'randomness.seed': seed, **in_this_process})
     cfg.work_dir = str(folder)
     return build_runner(cfg)
 
