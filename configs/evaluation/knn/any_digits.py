@@ -1,5 +1,5 @@
 # kNN on scikit-learn's digits. Any backbone; by itself the quick start's small ViT.
-_base_ = ['../../_base_/datasets/digits.py', '../../_base_/evaluation/knn.py', '../../_base_/default_runtime.py']
+_base_ = ['../../_base_/datasets/digits.py', '../../_base_/evaluation/knn.py']
 protocol = dict(resize=16, crop=16)
 model = dict(
     backbone=dict(

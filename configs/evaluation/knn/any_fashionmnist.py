@@ -1,5 +1,5 @@
 # kNN on Fashion-MNIST. Any backbone; by itself the small ViT of configs/patchmix/vit-xs4_fashionmnist.py.
-_base_ = ['../../_base_/datasets/fashionmnist.py', '../../_base_/evaluation/knn.py', '../../_base_/default_runtime.py']
+_base_ = ['../../_base_/datasets/fashionmnist.py', '../../_base_/evaluation/knn.py']
 protocol = dict(resize=32, crop=28)
 model = dict(
     backbone=dict(

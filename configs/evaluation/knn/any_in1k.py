@@ -1,5 +1,5 @@
 # kNN on ImageNet-1K. Any backbone; by itself ViT-S/16.
-_base_ = ['../../_base_/datasets/in1k.py', '../../_base_/evaluation/knn.py', '../../_base_/default_runtime.py']
+_base_ = ['../../_base_/datasets/in1k.py', '../../_base_/evaluation/knn.py']
 protocol = dict(resize=256, crop=224)
 train_dataloader = None
 val_dataloader = None
