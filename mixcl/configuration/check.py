@@ -64,8 +64,8 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
             owner = candidates[0].package
         for key, expected in wrong_values(node):
             yield f'{readable((*path, key))}={node[key]!r} must be {expected}'
-    for key, child in children(node):
-        yield from _problems(child, (*path, key), scope, owner, node)
+    for part, child in children(node):
+        yield from _problems(child, (*path, part), scope, owner, node)
 
 
 def _unknown_keys(node: Mapping[str, Any], path: Path, acceptor: Acceptor) -> Iterator[str]:

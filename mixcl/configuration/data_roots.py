@@ -26,7 +26,7 @@ def set_data_root(cfg: Config, root: str) -> None:
     if not nodes:
         raise UserError(f'--data-root {root}: no data set of this config reads a folder; leave the option out')
     for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
-        if isinstance(metric, Mapping) and metric.get('ann_file'):
+        if isinstance(metric, dict) and metric.get('ann_file'):
             metric['ann_file'] = _moved(metric['ann_file'], {str(node['data_root']) for node in nodes}, root)
     for node in nodes:
         node['data_root'] = root

@@ -66,16 +66,16 @@ def _uses(constructor: Callable[..., Any], variadic: str) -> tuple[frozenset[str
     """Read from the source which names are taken out of kwargs, whether it is passed on, and whether it is used."""
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(constructor)))
     nodes = list(ast.walk(ast.parse(source)))
-    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    calls = [(node, node.func) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     taken_out = frozenset(
         str(call.args[0].value)
-        for call in calls
-        if call.func.attr in ('pop', 'get', 'setdefault') and _is_name(call.func.value, variadic)
+        for call, method in calls
+        if method.attr in ('pop', 'get', 'setdefault') and _is_name(method.value, variadic)
         if call.args and isinstance(call.args[0], ast.Constant)
     )
     passed_on = any(
-        call.func.attr == '__init__' and any(k.arg is None and _is_name(k.value, variadic) for k in call.keywords)
-        for call in calls
+        method.attr == '__init__' and any(k.arg is None and _is_name(k.value, variadic) for k in call.keywords)
+        for call, method in calls
     )
     return taken_out, passed_on, any(_is_name(node, variadic) for node in nodes)
 
@@ -94,7 +94,7 @@ def arch_keys_of(factory: Callable[..., Any]) -> frozenset[str] | None:
         The keys, or None for a class without named sizes.
     """
     sizes = getattr(factory, 'arch_zoo', None)
-    if not isinstance(sizes, dict) or not all(isinstance(size, dict) for size in sizes.values()):
+    if not (inspect.isclass(factory) and isinstance(sizes, dict) and all(isinstance(s, dict) for s in sizes.values())):
         return None
     try:
         source = ''.join(inspect.getsource(cls) for cls in factory.__mro__ if hasattr(cls, 'arch_zoo'))

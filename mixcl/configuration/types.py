@@ -39,7 +39,7 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
         return [name]
     package, _, rest = name.partition('.')
     if rest and _registries(package):
-        found = _lookup(_registries(package), rest)
+        found: list[Any] = _lookup(_registries(package), rest)
     else:
         found = _lookup(_visible_registries(scope, owner, key), name)
     if not found and rest and package.isidentifier():

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from mmdet.datasets import BaseDetDataset, CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
@@ -19,7 +20,7 @@ class _CompleteCOCO(COCO):
         self.source = annotation_file
         super().__init__(annotation_file)
 
-    def get_cat_ids(self, cat_names: Sequence[str] = (), **kwargs) -> list[int]:
+    def get_cat_ids(self, cat_names: Sequence[str] = (), **kwargs: Any) -> list[int]:
         present = {category['name'] for category in self.cats.values()}
         absent = [name for name in cat_names if name not in present]
         if absent:

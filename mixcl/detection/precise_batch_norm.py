@@ -2,14 +2,15 @@
 
 import copy
 from collections.abc import Iterator
+from typing import Any, cast
 
 from mmengine.dist import get_rank
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
+from mmengine.model import BaseModel, is_model_wrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
 from mmpretrain.engine.hooks.precise_bn_hook import update_bn_stats
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import BatchSampler, DataLoader
 
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
@@ -24,13 +25,14 @@ class _Batches:
 
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
-        self.batch_size = loader.batch_size or loader.batch_sampler.batch_size
+        self.batch_sampler = cast(BatchSampler, loader.batch_sampler)  # or mmdet's, with the same attributes
+        self.batch_size = loader.batch_size or self.batch_sampler.batch_size
 
     def __len__(self) -> int:
         return len(self.loader)
 
     def __iter__(self) -> Iterator[dict]:
-        batches = copy.copy(self.loader.batch_sampler)
+        batches = copy.copy(self.batch_sampler)
         batches.sampler = copy.copy(batches.sampler)
         for part in (batches, batches.sampler):
             if hasattr(part, 'start'):  # which a resumed run has moved
@@ -46,14 +48,14 @@ class _InTraining(nn.Module):
     mmdet's plain call takes the proposals of a test instead, and of those the first hundred for the mask head.
     """
 
-    def __init__(self, detector: nn.Module) -> None:
+    def __init__(self, detector: BaseModel) -> None:
         super().__init__()
         self.detector = detector
 
     def data_preprocessor(self, data: dict, training: bool) -> dict:
         return self.detector.data_preprocessor(data, training=True)
 
-    def forward(self, **data) -> dict[str, Tensor]:
+    def forward(self, **data: Any) -> dict[str, Tensor]:
         return self.detector(**data, mode='loss')
 
 
@@ -81,7 +83,7 @@ class PreciseBatchNormHook(Hook):
         if self.num_samples < batch:
             raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than a batch of {batch}')
 
-    def after_train_iter(self, runner: Runner, *args, **kwargs) -> None:
+    def after_train_iter(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
         """Where the loop counts steps."""
         loop = runner.train_loop
         if isinstance(loop, IterBasedTrainLoop) and (
@@ -89,7 +91,7 @@ class PreciseBatchNormHook(Hook):
         ):
             self._update(runner)
 
-    def after_train_epoch(self, runner: Runner, *args, **kwargs) -> None:
+    def after_train_epoch(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
         """Where the loop counts epochs."""
         loop = runner.train_loop
         if not isinstance(loop, IterBasedTrainLoop) and (
