@@ -76,5 +76,26 @@ def reported_to_user(
         sys.exit(130)
 
 
+@contextmanager
+def told_as_user_error(what: str) -> Iterator[None]:
+    """Let whatever a class says of its arguments become one sentence.
+
+    Args:
+        what: is being built, by its name in the config.
+
+    Raises:
+        UserError: for errors of wrong arguments.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (
+        *(TypeError, ValueError, LookupError, AttributeError),
+        *(AssertionError, ArithmeticError, NotImplementedError),
+    ) as error:
+        raise UserError(f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())}') from error
+
+
 def _first_process() -> bool:
     return os.environ.get('RANK', '0') == '0'

@@ -62,7 +62,7 @@ def test_runs_resume_exactly_and_stop_when_asked_to(name):
     hooks = cfg.default_hooks
     assert hooks.checkpoint.type == 'mixcl.CheckpointHook' and hooks.checkpoint.max_keep_ckpts == 2
     assert hooks.checkpoint.get('by_epoch', True) == ('max_epochs' in cfg.train_cfg)
-    assert hooks.nonfinite == dict(type='mixcl.DetectorNonFiniteHook', policy='raise')
+    assert hooks.nonfinite == dict(type='mixcl.NonFiniteHook', policy='raise')
 
 
 @pytest.mark.parametrize('name', RESNETS)

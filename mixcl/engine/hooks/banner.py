@@ -1,10 +1,10 @@
 """What a run is about to do, said once at its start."""
 
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
 from torch import nn
 
+from mixcl.distributed import unwrapped
 from mixcl.registry import HOOKS
 
 
@@ -13,7 +13,7 @@ class BannerHook(Hook):
     """Logs global batch, learning rate and the rule behind it, parameters, and encoder passes per step."""
 
     def before_train(self, runner: Runner) -> None:
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        model = unwrapped(runner.model)
         lines = [_batch_line(runner), _learning_rate_line(runner), *_group_lines(runner), _parameter_line(model)]
         if hasattr(model, 'passes_per_image'):
             with_gradient, without = model.passes_per_image()

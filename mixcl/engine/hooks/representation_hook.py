@@ -1,15 +1,15 @@
 """Whether the representation is healthy, in the pretraining log."""
 
 import torch
-from mmengine.hooks import Hook, LoggerHook
-from mmengine.model import is_model_wrapper
+from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from mixcl.algorithms import ContrastiveLearner
-from mixcl.algorithms.step_outputs import StepOutputs
+from mixcl.distributed import unwrapped
+from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
+from mixcl.engine.hooks.health.first_term import FirstTerm, FirstTermListener, mean_of_valid
 from mixcl.evaluation.functional.quality import effective_rank, uniformity
+from mixcl.losses import InfoNCE, NegativeCosine
 from mixcl.registry import HOOKS
 
 ROWS = 512
@@ -19,71 +19,53 @@ ROWS = 512
 class RepresentationHook(Hook):
     """Logs the quality of the representation at every step that the log shows, so that a collapse is seen early.
 
-    Of the first term of the model, on the batch of this process, with the outputs that the step has computed anyway
-    (beside ``feature_std``, which the model logs itself):
+    Of the first term of the model, with what the step has computed anyway (``feature_std`` is logged by the model):
 
     - ``alignment``: mean squared distance of a query to its keys, weighted by the target;
     - ``query_uniformity`` and ``key_uniformity``: of the heads' outputs, see
       :func:`~mixcl.evaluation.functional.quality.uniformity`; 0 when they collapse to a point;
-    - ``effective_rank`` of the backbone's features, see
+    - ``effective_rank`` of the features that go into the projector, see
       :func:`~mixcl.evaluation.functional.quality.effective_rank`; near 1 when they collapse.
 
-    Uniformity and rank use at most the first 512 rows. Nothing is computed at other steps, no random number is drawn
-    and no gradient touched: training is the same to the bit with and without. Without a ``LoggerHook``, or where the
-    model is not a ContrastiveLearner, it does nothing.
-
-    Priority: normal, before the LoggerHook.
+    The first three are of unit vectors, and logged for objectives that compare such (not for DINO). Uniformity and
+    rank use at most the first 512 rows. Nothing is computed at other steps, no random number is drawn and no gradient
+    touched: training is the same to the bit with and without. It does nothing for a model without an objective.
     """
 
-    def __init__(self) -> None:
-        self.interval: int | None = None
-        self._outputs: StepOutputs | None = None
+    # Normal priority: before HealthHook looks at the rank, and before the logger.
 
     def before_train(self, runner: Runner) -> None:
         """Find out which steps the log shows."""
-        intervals = [hook.interval for hook in runner.hooks if isinstance(hook, LoggerHook)]
-        self.interval = intervals[0] if intervals and isinstance(_model(runner), ContrastiveLearner) else None
+        self._interval = log_interval(runner)
+        self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
-        """Ask the model for its outputs, where the log will show this step."""
-        if self._is_shown(runner, batch_idx):
-            _model(runner).observers.append(self._keep)
+        """Listen to this step if it will be logged."""
+        if is_logged(runner, batch_idx, self._interval):
+            self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Hand the measures of this step to the log."""
-        if not self._is_shown(runner, batch_idx):
+        term = self._first_term.heard
+        if term is None or not is_logged(runner, batch_idx, self._interval):
             return
-        _model(runner).observers.remove(self._keep)
-        for name, value in measures(self._outputs).items():
+        for name, value in measures(term, self._first_term.features).items():
             runner.message_hub.update_scalar(f'train/{name}', value)
-        self._outputs = None
-
-    def _keep(self, outputs: StepOutputs) -> None:
-        self._outputs = outputs
-
-    def _is_shown(self, runner: Runner, batch_idx: int) -> bool:
-        if self.interval is None:
-            return False
-        last = self.end_of_epoch(runner.train_dataloader, batch_idx)
-        return last or self.every_n_inner_iters(batch_idx, self.interval)
 
 
 @torch.no_grad()
-def measures(outputs: StepOutputs) -> dict[str, Tensor]:
-    """The values that :class:`RepresentationHook` logs, scalars on the device of the outputs."""
-    queries, keys = (functional.normalize(rows.float(), dim=1) for rows in (outputs.queries, outputs.keys))
-    target = outputs.target
-    # Of unit vectors; shares sum to 1: sum_t Y_t |q - k_t|^2 = 2 - 2 q . sum_t Y_t k_t.
-    distances = 2 - 2 * (queries * target.expect(keys)).sum(dim=1)
-    return dict(
-        alignment=distances.where(target.valid, 0).sum() / target.valid.sum(),
+def measures(term: FirstTerm, features: Tensor) -> dict[str, Tensor]:
+    """The values that :class:`RepresentationHook` logs, scalars on the device of the features."""
+    values = dict(effective_rank=effective_rank(features[:ROWS]))
+    if not isinstance(term.objective, (InfoNCE, NegativeCosine)):
+        return values
+    queries, keys, target = term.queries.float(), term.keys.float(), term.target
+    # Of unit vectors; shares sum to 1: sum_t Y_t |q - k_t|^2 = 2 - 2 sum_t Y_t q . k_t.
+    distances = 2 - 2 * target.pick(queries @ keys.T)
+    return values | dict(
+        alignment=mean_of_valid(distances, target),
         query_uniformity=uniformity(queries[:ROWS]),
         key_uniformity=uniformity(keys[:ROWS]),
-        effective_rank=effective_rank(outputs.features[:ROWS]),
     )
-
-
-def _model(runner: Runner) -> nn.Module:
-    return runner.model.module if is_model_wrapper(runner.model) else runner.model

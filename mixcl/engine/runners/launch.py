@@ -5,7 +5,6 @@ import gc
 import logging
 import os
 import sys
-import traceback
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
-from torch import nn
 
 from mixcl.configuration import (
     check_config,
@@ -26,12 +23,12 @@ from mixcl.configuration import (
     set_data_root,
 )
 from mixcl.configuration.paths import walk
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
-from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.dry_run import told_as_user_error, try_schedules, try_views
-from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
-from mixcl.errors import UserError
+from mixcl.engine.runners.dry_run import try_schedules, try_views
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
+from mixcl.errors import UserError, told_as_user_error
 from mixcl.weights import (
     check_fits,
     check_heads,
@@ -42,6 +39,9 @@ from mixcl.weights import (
     stored_config,
     weights_of,
 )
+
+FUSED = ('Adam', 'AdamW', 'SGD')
+"""Optimisers of torch that have a fused implementation."""
 
 
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
@@ -159,26 +159,19 @@ def build_runner(cfg: Config) -> Runner:
         if not torch.cuda.is_available():
             loader.pin_memory = False  # torch would warn at every loader
     _make_folder(cfg.work_dir)
+    _use_fused_optimizer(cfg)
     if cfg.get('train_cfg'):
         try_schedules(cfg)
     path = cfg.get('load_from')
     checkpoint = read_checkpoint(path) if path else None
-    try:
+    with told_as_user_error('the config'):
         runner = Runner.from_cfg(cfg)
-    except UserError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, AssertionError) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise UserError(
-            f'the config cannot be built: {" ".join(str(error).split())} (at "{place.line}" in '
-            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
-        ) from error
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.
         with told_as_user_error('optim_wrapper'):
             runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
-        try_views(cfg, runner.model.module if is_model_wrapper(runner.model) else runner.model)
+        try_views(cfg, unwrapped(runner.model))
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
         path = _agreed_newest_checkpoint(cfg.work_dir)
@@ -186,19 +179,27 @@ def build_runner(cfg: Config) -> Runner:
         runner._load_from, runner._resume = path, path is not None
     if checkpoint is not None:
         check_fits(runner.model, weights_of(checkpoint, path), path)
-        check_heads(_unwrapped(runner.model), stored_config(checkpoint, path), path)
+        check_heads(unwrapped(runner.model), stored_config(checkpoint, path), path)
         if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if checkpoint is None and cfg.get('train_cfg') is None:
-        _unwrapped(runner.model).init_weights()
+        unwrapped(runner.model).init_weights()
     return runner
 
 
-def _unwrapped(model: nn.Module) -> nn.Module:
-    return model.module if is_model_wrapper(model) else model
+def _use_fused_optimizer(cfg: Config) -> None:
+    """On a GPU: it is faster, and NonFiniteHook need not wait for the device before each step.
+
+    Not under loss scaling, where it would see gradients before the scale is undone, as would the hooks that clip them.
+    """
+    wrapper = cfg.get('optim_wrapper') or {}
+    optimizer = wrapper.get('optimizer') or {}
+    scaled = str(wrapper.get('type')).endswith('AmpOptimWrapper')
+    if torch.cuda.is_available() and optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
+        optimizer.setdefault('fused', True)
 
 
 def _make_folder(work_dir: str) -> None:
@@ -214,9 +215,10 @@ def _add_scale_switches(runner: Runner) -> None:
     """What mmengine's own switches do only in part."""
     if isinstance(runner.model, MMFullyShardedDataParallel):
         runner.register_hook(ShardedStatesHook())
+        runner._init_model_weights = lambda: None  # done before they were shared out
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
-        checkpoint_activations(_unwrapped(runner.model), names)
+        checkpoint_activations(unwrapped(runner.model), names)
         runner.logger.info(f'activations are computed twice instead of kept: {names}')
 
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from mmengine.dist import all_reduce, get_world_size
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
-from mixcl.engine.hooks.health.objective_probe import ObjectiveProbe
+from mixcl.engine.hooks.health.first_term import FirstTermListener
 from mixcl.engine.hooks.health.rules import RULES, SpikeRule, rule_names
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
@@ -58,14 +58,13 @@ class HealthHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Listen to the objective from now on, where the model has one."""
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
         self._interval = log_interval(runner)
-        self._probe = ObjectiveProbe(getattr(model, 'objective', None))
+        self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         """Listen to this step if it will be logged."""
         if is_logged(runner, batch_idx, self._interval):
-            self._probe.listen()
+            self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
@@ -73,7 +72,8 @@ class HealthHook(Hook):
         """Read, and say what is wrong."""
         if not is_logged(runner, batch_idx, self._interval):
             return
-        for name, value in self._probe.readings.items():
+        heard = self._first_term.heard
+        for name, value in heard.readings().items() if heard else ():
             runner.message_hub.update_scalar(f'train/{name}', value)
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:

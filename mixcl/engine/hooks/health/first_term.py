@@ -1,7 +1,8 @@
-"""What an objective's inputs say about the state of a run: chance level, and how positives differ from negatives."""
+"""What the first term of a step says about the state of a run: chance level, how positives differ from negatives."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -48,39 +49,75 @@ def _constant(vectors: Tensor) -> Tensor:
     return constant
 
 
-class ObjectiveProbe:
+@dataclass(frozen=True)
+class FirstTerm:
+    """What the objective was asked for the first term of a step, and said, without gradients.
+
+    Attributes:
+        objective: of the model.
+        queries: (R, D), prepared by the objective.
+        keys: (n, D), prepared and gathered.
+        target: of the queries over the keys.
+        negatives: extra columns.
+        options: of the term.
+        rows: (R,) losses.
+    """
+
+    objective: Objective
+    queries: Tensor
+    keys: Tensor
+    target: SoftTarget
+    negatives: list[Negatives]
+    options: dict
+    rows: Tensor
+
+    @torch.no_grad()
+    def readings(self) -> dict[str, Tensor]:
+        """Scalars for the log: ``chance_level`` and ``chance_ratio`` (the loss, divided by it), ``similarity_gap``.
+
+        Each only where the objective has it.
+        """
+        objective, inputs = self.objective, (self.queries, self.keys, self.target)
+        readings = {}
+        chance = chance_level(objective, *inputs, self.negatives, **self.options)
+        if chance is not None:
+            readings |= dict(chance_level=chance, chance_ratio=mean_of_valid(self.rows, self.target) / chance)
+        gap = similarity_gap(objective, *inputs)
+        return readings if gap is None else {**readings, 'similarity_gap': gap}
+
+
+class FirstTermListener:
     """Listens to the first term of a step, when it is asked to.
 
     Args:
-        objective: of the model.
+        model: may have no objective; then nothing is heard.
 
     Attributes:
-        readings: after a step that was listened to, scalars on the device: ``chance_level`` and ``chance_ratio`` (the
-            loss, divided by it), ``similarity_gap``; each only where the objective has it.
+        heard: the term, after a step that was listened to.
+        features: (R, C) of the first streams that went through the projector in that step.
     """
 
-    def __init__(self, objective: nn.Module) -> None:
-        self.readings: dict[str, Tensor] = {}
+    def __init__(self, model: nn.Module) -> None:
+        self.heard: FirstTerm | None = None
+        self.features: Tensor | None = None
         self._listening = False
-        if isinstance(objective, Objective):
-            objective.register_forward_hook(self._hear, with_kwargs=True)
+        if isinstance(getattr(model, 'objective', None), Objective):
+            model.objective.register_forward_hook(self._hear, with_kwargs=True)
+            model.neck.register_forward_pre_hook(self._hear_features)
 
     def listen(self) -> None:
         """Listen to the next step."""
-        self.readings = {}
+        self.heard = self.features = None
         self._listening = True
 
-    @torch.no_grad()
+    def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
+        if self._listening and self.features is None:
+            self.features = inputs[0].detach()
+
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
         if not self._listening:
             return
         self._listening = False
-        queries, keys, target = (part.detach() if isinstance(part, Tensor) else part for part in inputs[:3])
+        queries, keys, target = inputs[:3]
         negatives = [Negatives(*part) for part in (inputs[3] if len(inputs) > 3 else ())]
-        chance = chance_level(objective, queries, keys, target, negatives, **options)
-        gap = similarity_gap(objective, queries, keys, target)
-        if chance is not None:
-            self.readings['chance_level'] = chance
-            self.readings['chance_ratio'] = mean_of_valid(rows.detach(), target) / chance
-        if gap is not None:
-            self.readings['similarity_gap'] = gap
+        self.heard = FirstTerm(objective, queries.detach(), keys.detach(), target, negatives, options, rows.detach())
