@@ -1,6 +1,7 @@
 """Measures of the representation in the pretraining log."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,11 @@ import tiny
 import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from mixcl.algorithms import StepKey
-from mixcl.algorithms.step_outputs import StepOutputs
+from mixcl.engine.hooks.health.first_term import FirstTermListener
 from mixcl.engine.hooks.representation_hook import measures
-from mixcl.evaluation.functional.quality import alignment, effective_rank, uniformity
+from mixcl.evaluation.functional.quality import effective_rank
 
 NAMES = {'alignment', 'query_uniformity', 'key_uniformity', 'effective_rank'}
 
@@ -56,11 +56,10 @@ def test_training_is_the_same_to_the_bit_with_and_without(tmp_path: Path, accumu
 
 def test_only_steps_that_the_log_shows_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr('mixcl.engine.hooks.representation_hook.measures', lambda outputs: calls.append(outputs) or {})
-    runner = trained(run_config(tmp_path, default_hooks__logger__interval=3))
+    monkeypatch.setattr('mixcl.engine.hooks.representation_hook.measures', lambda *inputs: calls.append(inputs) or {})
+    trained(run_config(tmp_path, default_hooks__logger__interval=3))
     # Steps 3 of 5, and the last of the epoch, which a log with a longer interval than the epoch shows.
     assert len(calls) == 2 * 2
-    assert runner.model.observers == []
 
 
 def test_an_epoch_shorter_than_the_interval_is_measured_once(tmp_path: Path) -> None:
@@ -69,50 +68,52 @@ def test_an_epoch_shorter_than_the_interval_is_measured_once(tmp_path: Path) -> 
     assert len(lines) == 2 and all(set(line) >= NAMES for line in lines)
 
 
-def test_a_model_of_another_kind_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('mixcl.engine.hooks.representation_hook.ContrastiveLearner', type('Other', (), {}))
-    trained(run_config(tmp_path))
-    assert not any(NAMES & set(line) for line in log_lines(tmp_path))
-
-
-def reported(**changes) -> tuple[StepOutputs, torch.nn.Module]:
+def heard(**changes) -> FirstTermListener:
     torch.manual_seed(0)
     model = tiny.build(**changes)
     model.begin_step(StepKey(0, 0, 0))
-    reports: list[StepOutputs] = []
-    model.observers.append(reports.append)
+    listener = FirstTermListener(model)
+    listener.listen()
     model.loss([torch.randn(6, 3, 8, 8) for _ in range(2)])
-    (report,) = reports
-    return report, model
+    return listener
 
 
-def test_views_are_measured_by_their_pairs() -> None:
-    report, _ = reported()
-    values = measures(report)
-    assert values['alignment'].item() == pytest.approx(alignment(report.queries, report.keys).item(), rel=1e-5)
-    assert values['query_uniformity'].item() == pytest.approx(uniformity(report.queries).item(), rel=1e-5)
-    assert values['key_uniformity'].item() == pytest.approx(uniformity(report.keys).item(), rel=1e-5)
-    assert values['effective_rank'] == effective_rank(report.features)
-    assert report.queries.shape == report.keys.shape == (6, 12) and report.features.shape == (6, 16)
-    assert not any(tensor.requires_grad for tensor in (report.features, report.queries, report.keys))
-
-
-def test_mixtures_are_measured_by_their_shares() -> None:
-    report, _ = reported(terms=[('mix2', 'view1', 1.0)], streams=dict(mix2=dict(mix='view2')))
-    queries, keys = normalize(report.queries, dim=1), normalize(report.keys, dim=1)
-    distances = torch.cdist(queries, keys, compute_mode='donot_use_mm_for_euclid_dist').square()
-    target = report.target.dense(len(keys))
-    assert (target > 0).sum(dim=1).tolist() == [3] * 6
-    expected = (target * distances).sum(dim=1).mean()
-    assert measures(report)['alignment'].item() == pytest.approx(expected.item(), rel=1e-4)
+@pytest.mark.parametrize(
+    ('shared', 'changes'),
+    [(1, {}), (3, dict(terms=[('mix2', 'view1', 1.0)], streams=dict(mix2=dict(mix='view2'))))],
+    ids=['views', 'mixtures'],
+)
+def test_pairs_are_measured_by_their_shares(shared: int, changes: dict) -> None:
+    listener = heard(**changes)
+    term = listener.heard
+    assert term.queries.shape == term.keys.shape == (6, 12) and listener.features.shape == (6, 16)
+    assert not any(tensor.requires_grad for tensor in (term.queries, term.keys, listener.features))
+    distances = torch.cdist(term.queries, term.keys, compute_mode='donot_use_mm_for_euclid_dist').square()
+    target = term.target.dense(len(term.keys))
+    assert (target > 0).sum(dim=1).tolist() == [shared] * 6
+    values = measures(term, listener.features)
+    assert values['alignment'].item() == pytest.approx((target * distances).sum(dim=1).mean().item(), rel=1e-4)
+    potential = torch.pdist(term.queries).square().mul(-2).exp().mean().log()
+    assert values['query_uniformity'].item() == pytest.approx(potential.item(), rel=1e-5)
+    assert values['effective_rank'] == effective_rank(listener.features)
 
 
 def test_a_collapse_and_a_divergence_show() -> None:
-    report, _ = reported()
-    flat = [torch.ones_like(tensor) for tensor in (report.features, report.queries, report.keys)]
-    values = measures(StepOutputs(*flat, report.target))
+    listener = heard()
+    term, features = listener.heard, torch.ones_like(listener.features)
+    flat = torch.nn.functional.normalize(torch.ones_like(term.queries), dim=1)
+    values = measures(replace(term, queries=flat, keys=flat), features)
     assert values['effective_rank'].item() == pytest.approx(1, abs=1e-4)
-    for name in ('alignment', 'query_uniformity', 'key_uniformity'):
+    for name in NAMES - {'effective_rank'}:
         assert values[name].item() == pytest.approx(0, abs=1e-5)
-    broken = [tensor * torch.nan for tensor in flat]
-    assert all(value.isnan() for value in measures(StepOutputs(*broken, report.target)).values())
+    broken = measures(replace(term, queries=flat * torch.nan, keys=flat * torch.nan), features * torch.nan)
+    assert all(value.isnan() for value in broken.values())
+
+
+def test_features_of_other_objectives_are_measured_alone() -> None:
+    listener = heard(
+        neck=dict(type='DINOHead', in_channels=16, out_channels=32, hidden_channels=16, bottleneck_channels=8),
+        predictor=None,
+        objective=dict(type='DINODistillation', num_prototypes=32),
+    )
+    assert set(measures(listener.heard, listener.features)) == {'effective_rank'}

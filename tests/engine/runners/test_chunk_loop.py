@@ -145,7 +145,7 @@ def test_dropped_patches_have_no_part_in_the_loss(tmp_path: Path) -> None:
 
 WRONG = [
     (dict(train_cfg__type='PretrainLoop'), r"train_cfg\.type='ChunkedPretrainLoop'"),
-    (dict(model__type='ContrastiveLearner'), 'trains a PatchSamplingLearner'),
+    (dict(model__type='ContrastiveLearner'), 'a ContrastiveLearner trains with'),
     (dict(train_dataloader__dataset__dataset__pipeline=[VIEWS, dict(type='mmpretrain.PackInputs')]), 'algorithm_keys'),
     (dict(train_dataloader__dataset__dataset__pipeline=[{**VIEWS, 'patch_size': 4}, PACK]), 'samples from 2x2 patches'),
 ]

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
-from mixcl.engine.hooks.health.objective_probe import chance_level, similarity_gap
+from mixcl.engine.hooks.health.first_term import chance_level, similarity_gap
 from mixcl.engine.hooks.health.rules import RULES, SpikeRule
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
