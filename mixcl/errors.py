@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +95,11 @@ def told_as_user_error(what: str) -> Iterator[None]:
         *(TypeError, ValueError, LookupError, AttributeError),
         *(AssertionError, ArithmeticError, NotImplementedError),
     ) as error:
-        raise UserError(f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())}') from error
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(
+            f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())} (at "{place.line}" in '
+            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
+        ) from error
 
 
 def _first_process() -> bool:

@@ -10,21 +10,25 @@ from mixcl.registry import MODELS
 
 
 @MODELS.register_module()
-class SyncBatchNorm(nn.SyncBatchNorm):
+class SyncBatchNorm(_BatchNorm):
     """torch's ``SyncBatchNorm``, which also takes CPU tensors.
 
     Equals BatchNorm on the concatenated batch in values, gradients and running statistics, also when processes hold
     different numbers of rows. With one process, or in eval mode, it is plain BatchNorm. Statistics are computed in at
-    least float32, also under autocast.
+    least float32, also under autocast. (It is no subclass, which DistributedDataParallel would refuse on a CPU.)
 
     Input: (N, C) or (N, C, ...), floating point. Arguments as in ``torch.nn.BatchNorm1d``.
     """
 
+    process_group = None
+    _check_input_dim = nn.SyncBatchNorm._check_input_dim
+    _check_non_zero_input_channels = nn.SyncBatchNorm._check_non_zero_input_channels
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         if not self.training or get_world_size() == 1:
-            return _BatchNorm.forward(self, input)
-        return super().forward(input) if input.is_cuda else self._on_cpu(input)
+            return super().forward(input)
+        return nn.SyncBatchNorm.forward(self, input) if input.is_cuda else self._on_cpu(input)
 
     def _on_cpu(self, input: Tensor) -> Tensor:
         x = input.double() if input.dtype == torch.float64 else input.float()

@@ -100,7 +100,7 @@ def test_too_many_failures_in_a_row_stop_the_run(tmp_path: Path, options: dict) 
 
 
 def test_a_fused_optimizer_holds_back_everything_after_the_failure(tmp_path: Path) -> None:
-    clean = run_with(tmp_path / 'clean', None, **FUSED, train_cfg__max_epochs=1)
+    clean = run_with(tmp_path / 'clean', None, **FUSED)
     clean.train()
     runner = run_with(tmp_path / 'failing', 'gradient', (2,), **FUSED, default_hooks__logger__interval=4)
     with pytest.raises(UserError, match='step 2: '):

@@ -11,7 +11,6 @@ from mmengine.config import Config
 from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
-from mixcl.algorithms import PatchSamplingLearner
 from mixcl.configuration import check_config
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
@@ -76,9 +75,8 @@ def one_step(cfg: Config) -> tuple[torch.nn.Module, list[torch.Tensor], dict[str
     model.init_weights()
     batch = default_collate([dataset[index] for index in range(cfg.train_dataloader.batch_size)])
     model.check_batch([view[0] for view in batch['inputs']], cfg.train_dataloader.batch_size)
-    if isinstance(model, PatchSamplingLearner):
-        for sample in batch['data_samples']:  # as ChunkedPretrainLoop hands them on
-            sample.tokens = sample.tokens[:, 0]
+    if hasattr(model, 'chunk'):
+        batch = model.chunk(batch, 0)
     data = model.data_preprocessor(batch, True)
     outputs = model(**data, mode='loss')
     views = data['inputs']
@@ -87,7 +85,15 @@ def one_step(cfg: Config) -> tuple[torch.nn.Module, list[torch.Tensor], dict[str
     return model, views, outputs
 
 
-@pytest.mark.parametrize('name', CONFIGS)
+def every_config(short: set[str]) -> list:
+    """All configs as parameters, of which some run in every test and the others take long."""
+    return [pytest.param(name, marks=() if name in short else pytest.mark.long) for name in CONFIGS]
+
+
+ONE_PER_METHOD = {name.partition('/')[0]: name for name in CONFIGS}
+
+
+@pytest.mark.parametrize('name', every_config(set(ONE_PER_METHOD.values())))
 def test_one_step_of_every_config(name: str) -> None:
     full = read(name)
     cfg = copy.deepcopy(full)
@@ -120,19 +126,19 @@ def test_one_step_of_every_config(name: str) -> None:
         assert (cfg.model.get(part) or {}).get('type') == (full.model.get(part) or {}).get('type')
 
 
-@pytest.mark.parametrize('name', CONFIGS)
-def test_every_config_builds_at_full_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+def test_every_config_builds_at_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the device 'meta', where weights have a shape and take no memory."""
     # Rates of drop path, which mmpretrain's ResNet reads while it is built.
     monkeypatch.setattr(torch, 'linspace', functools.partial(torch.linspace, device='cpu'))
-    with DefaultScope.overwrite_default_scope('mixcl'), torch.device('meta'):
-        model = MODELS.build(dict(read(name).model))
-    assert {parameter.device.type for parameter in model.parameters()} == {'meta'}
+    for name in CONFIGS:
+        with DefaultScope.overwrite_default_scope('mixcl'), torch.device('meta'):
+            model = MODELS.build(dict(read(name).model))
+        assert {parameter.device.type for parameter in model.parameters()} == {'meta'}, name
 
 
-@pytest.mark.parametrize('path', sorted(Path('configs').rglob('*.py')), ids=str)
-def test_configs_are_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) < 60
+def test_configs_are_short() -> None:
+    assert not [path for path in Path('configs').rglob('*.py') if len(path.read_text().splitlines()) >= 60]
 
 
 def test_every_method_has_the_backbones_and_data_sets_of_the_papers() -> None:
@@ -162,6 +168,7 @@ def test_numbers_of_the_recipes(name: str) -> None:
     assert cfg.train_dataloader.drop_last
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('name', [name for name in CONFIGS if name.startswith(('patchmix/', 'mocov3/vit'))])
 def test_backbone_and_image_size_are_what_the_name_says(name: str) -> None:
     cfg = read(name)

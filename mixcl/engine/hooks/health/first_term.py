@@ -8,7 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.composition import SoftTarget
+from mixcl.evaluation.functional.quality import effective_rank, uniformity
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective
+
+ROWS = 512
 
 
 def chance_level(
@@ -28,14 +31,11 @@ def chance_level(
     return mean_of_valid(rows, target)
 
 
-def similarity_gap(objective: Objective, queries: Tensor, keys: Tensor, target: SoftTarget) -> Tensor | None:
-    """Mean cosine of queries with their positives less that with all other keys, in [-2, 2]; None without cosines."""
-    if not isinstance(objective, (InfoNCE, NegativeCosine)):
-        return None
-    similarities = queries @ keys.T
+def similarities(queries: Tensor, keys: Tensor, target: SoftTarget) -> tuple[Tensor, Tensor]:
+    """Mean cosine of unit vectors with their positives, weighted by the target, and with all other keys."""
+    table = queries @ keys.T
     others = ~target.support(keys.shape[0]) & target.valid[:, None]
-    positive = mean_of_valid(target.pick(similarities), target)
-    return positive - (similarities * others).sum() / others.sum().clamp_min(1)
+    return mean_of_valid(target.pick(table), target), (table * others).sum() / others.sum().clamp_min(1)
 
 
 def mean_of_valid(rows: Tensor, target: SoftTarget) -> Tensor:
@@ -55,6 +55,7 @@ class FirstTerm:
 
     Attributes:
         objective: of the model.
+        features: (N, C) of the first streams that went through the projector.
         queries: (R, D), prepared by the objective.
         keys: (n, D), prepared and gathered.
         target: of the queries over the keys.
@@ -64,6 +65,7 @@ class FirstTerm:
     """
 
     objective: Objective
+    features: Tensor
     queries: Tensor
     keys: Tensor
     target: SoftTarget
@@ -73,17 +75,29 @@ class FirstTerm:
 
     @torch.no_grad()
     def readings(self) -> dict[str, Tensor]:
-        """Scalars for the log: ``chance_level`` and ``chance_ratio`` (the loss, divided by it), ``similarity_gap``.
+        """Scalars for the log, each only where the objective has it.
 
-        Each only where the objective has it.
+        - ``chance_level`` and ``chance_ratio``, the loss divided by it;
+        - of objectives that compare unit vectors ``similarity_gap``; ``alignment``, the mean squared distance of a
+          query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity``, see
+          :func:`~mixcl.evaluation.functional.quality.uniformity`, 0 when they collapse to a point;
+        - ``effective_rank`` of the features, see :func:`~mixcl.evaluation.functional.quality.effective_rank`, near 1
+          when they collapse. Rank and uniformity use at most the first 512 rows.
         """
         objective, inputs = self.objective, (self.queries, self.keys, self.target)
-        readings = {}
+        readings = dict(effective_rank=effective_rank(self.features[:ROWS]))
         chance = chance_level(objective, *inputs, self.negatives, **self.options)
         if chance is not None:
             readings |= dict(chance_level=chance, chance_ratio=mean_of_valid(self.rows, self.target) / chance)
-        gap = similarity_gap(objective, *inputs)
-        return readings if gap is None else {**readings, 'similarity_gap': gap}
+        if isinstance(objective, (InfoNCE, NegativeCosine)):
+            positive, others = similarities(*inputs)
+            readings |= dict(
+                similarity_gap=positive - others,
+                alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
+                query_uniformity=uniformity(self.queries[:ROWS]),
+                key_uniformity=uniformity(self.keys[:ROWS]),
+            )
+        return readings
 
 
 class FirstTermListener:
@@ -94,12 +108,11 @@ class FirstTermListener:
 
     Attributes:
         heard: the term, after a step that was listened to.
-        features: (R, C) of the first streams that went through the projector in that step.
     """
 
     def __init__(self, model: nn.Module) -> None:
         self.heard: FirstTerm | None = None
-        self.features: Tensor | None = None
+        self._features: Tensor | None = None
         self._listening = False
         if isinstance(getattr(model, 'objective', None), Objective):
             model.objective.register_forward_hook(self._hear, with_kwargs=True)
@@ -107,12 +120,12 @@ class FirstTermListener:
 
     def listen(self) -> None:
         """Listen to the next step."""
-        self.heard = self.features = None
+        self.heard = self._features = None
         self._listening = True
 
     def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
-        if self._listening and self.features is None:
-            self.features = inputs[0].detach()
+        if self._listening and self._features is None:
+            self._features = inputs[0].detach()
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
         if not self._listening:
@@ -120,4 +133,6 @@ class FirstTermListener:
         self._listening = False
         queries, keys, target = inputs[:3]
         negatives = [Negatives(*part) for part in (inputs[3] if len(inputs) > 3 else ())]
-        self.heard = FirstTerm(objective, queries.detach(), keys.detach(), target, negatives, options, rows.detach())
+        self.heard = FirstTerm(
+            objective, self._features, queries.detach(), keys.detach(), target, negatives, options, rows.detach()
+        )

@@ -1,4 +1,4 @@
-"""Warns in words when a run collapses, stagnates or diverges."""
+"""The state of the representation in the log, and warnings in words."""
 
 from collections.abc import Sequence
 
@@ -21,14 +21,15 @@ class UnhealthyRun(UserError):
 
 @HOOKS.register_module()
 class HealthHook(Hook):
-    """Compares the values of every line of the log with what a healthy run shows, and warns in words.
+    """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
-    Looked at are the spread of the features (``feature_std``), their effective rank where a hook logs it, the loss of
-    the first term against chance level (``chance_ratio``), the similarity of positive pairs less that of others
-    (``similarity_gap``) and the norm of the gradient; the bounds are those of
-    :data:`~mixcl.engine.hooks.health.rules.RULES`. The mean over all processes
-    counts. A warning is given when a sign has been there for ``patience`` readings in a row, and
-    again only after it was gone. Adds ``chance_level``, ``chance_ratio`` and ``similarity_gap`` to the log.
+    At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
+    :meth:`~mixcl.engine.hooks.health.first_term.FirstTerm.readings`. No random number is drawn and no gradient
+    touched: training is the same to the bit with and without.
+
+    These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
+    compared with the bounds of :data:`~mixcl.engine.hooks.health.rules.RULES`; the mean over all processes counts. A
+    warning is given when a sign has been there for ``patience`` readings in a row, and again only after it was gone.
 
     Args:
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
