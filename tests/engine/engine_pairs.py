@@ -88,7 +88,7 @@ def train(model: str, optimizer: str, kind: str) -> dict:
     wrapped, optim_wrapper = _prepared(model, optimizer, kind)
     losses = []
     for step in range(STEPS):
-        if optimizer == 'fused':  # as NonFiniteHook does, which refuses the second step
+        if optimizer in ('fused', 'LARS'):  # as NonFiniteHook does, which refuses the second step
             optim_wrapper.optimizer.found_inf = torch.tensor(float(step == 1))
         losses.append(_step(wrapped, optim_wrapper, step))
     learner = wrapped.module

@@ -153,13 +153,8 @@ def build_runner(cfg: Config) -> Runner:
     for note in schedule_notes(cfg):
         print_log(note, level=logging.WARNING)
     load_checkpoints_as_data()
-    for loader in _loaders(cfg):
-        if not loader.get('num_workers'):
-            loader.persistent_workers = False
-        if not torch.cuda.is_available():
-            loader.pin_memory = False  # torch would warn at every loader
+    _adapt_to_machine(cfg)
     _make_folder(cfg.work_dir)
-    _use_fused_optimizer(cfg)
     if cfg.get('train_cfg'):
         try_schedules(cfg)
     path = cfg.get('load_from')
@@ -177,24 +172,35 @@ def build_runner(cfg: Config) -> Runner:
         path = _agreed_newest_checkpoint(cfg.work_dir)
         checkpoint = read_checkpoint(path) if path else None
         runner._load_from, runner._resume = path, path is not None
+    _check_weights(runner, checkpoint, path)
+    return runner
+
+
+def _check_weights(runner: Runner, checkpoint: dict | None, path: str | None) -> None:
+    model = unwrapped(runner.model)
     if checkpoint is not None:
-        check_fits(runner.model, weights_of(checkpoint, path), path)
-        check_heads(unwrapped(runner.model), stored_config(checkpoint, path), path)
+        check_fits(model, weights_of(checkpoint, path), path)
+        check_heads(model, stored_config(checkpoint, path), path)
         if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
-    if checkpoint is None and cfg.get('train_cfg') is None:
-        unwrapped(runner.model).init_weights()
-    return runner
+    if checkpoint is None and runner.cfg.get('train_cfg') is None:
+        model.init_weights()
 
 
-def _use_fused_optimizer(cfg: Config) -> None:
-    """On a GPU: it is faster, and NonFiniteHook need not wait for the device before each step.
+def _adapt_to_machine(cfg: Config) -> None:
+    """No pinned memory without a GPU, for which torch would warn at every loader; and with one a fused optimiser.
 
-    Not under loss scaling, where it would see gradients before the scale is undone, as would the hooks that clip them.
+    That is faster, and NonFiniteHook need not wait for the device before each step. Not under loss scaling, where the
+    optimiser and hooks that clip gradients would see them before the scale is undone.
     """
+    for loader in _loaders(cfg):
+        if not loader.get('num_workers'):
+            loader.persistent_workers = False
+        if not torch.cuda.is_available():
+            loader.pin_memory = False
     wrapper = cfg.get('optim_wrapper') or {}
     optimizer = wrapper.get('optimizer') or {}
     scaled = str(wrapper.get('type')).endswith('AmpOptimWrapper')
