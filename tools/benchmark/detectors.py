@@ -23,7 +23,7 @@ from mmengine.registry import init_default_scope
 from torch.optim import SGD, Optimizer
 
 import mixcl.detection  # noqa: F401
-from mixcl.apis.activation_memory import activation_bytes
+from mixcl.apis.complexity import activation_bytes
 
 ROOT = Path(__file__).parents[2]
 MMDET_CONFIG = Path(mmdet.__file__).parent / '.mim/configs/mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py'

@@ -11,7 +11,6 @@ from mmengine.config import Config
 from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
-from mixcl.algorithms import PatchSamplingLearner
 from mixcl.configuration import check_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
@@ -33,9 +32,8 @@ def one_step(cfg: Config) -> tuple[torch.nn.Module, list[torch.Tensor], dict[str
     model.init_weights()
     batch = default_collate([dataset[index] for index in range(cfg.train_dataloader.batch_size)])
     model.check_batch([view[0] for view in batch['inputs']], cfg.train_dataloader.batch_size)
-    if isinstance(model, PatchSamplingLearner):
-        for sample in batch['data_samples']:  # as ChunkedPretrainLoop hands them on
-            sample.tokens = sample.tokens[:, 0]
+    if hasattr(model, 'chunk'):
+        batch = model.chunk(batch, 0)
     data = model.data_preprocessor(batch, True)
     outputs = model(**data, mode='loss')
     views = data['inputs']

@@ -1,8 +1,8 @@
-"""Durations as people write them."""
+"""What options of the commands change in a config."""
 
 import pytest
 
-from mixcl.engine.runners.duration import seconds_of
+from mixcl.engine.runners.command_options import seconds_of
 from mixcl.errors import UserError
 
 

@@ -1,11 +1,16 @@
-"""What the tests of sharding have each of two processes do; importable, as spawned processes need it."""
+"""What the tests of the engine have each of two processes do; importable, as spawned processes need it."""
 
+import hashlib
+import os
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import hosts
 import torch
-from mmengine.dist import get_rank
+from engine.failing_runs import policy, run_with
+from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH
+from mmengine.dist import barrier, get_rank
 from mmengine.model import MMDistributedDataParallel
 from mmengine.optim import OptimWrapper, build_optim_wrapper
 from mmengine.registry import DefaultScope
@@ -15,6 +20,7 @@ from mixcl.algorithms import StepKey
 from mixcl.distributed import whole
 from mixcl.engine.hooks.parameter_clip import ParameterClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
+from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
 
 BATCH, STEPS, SEED = 4, 3, 5
@@ -31,6 +37,7 @@ MODELS = {
 NO_DECAY = dict(constructor='FewGroupsConstructor', paramwise_cfg=dict(flat_decay_mult=0.0))
 OPTIMIZERS = {
     'AdamW': NO_DECAY | dict(optimizer=dict(type='AdamW', lr=0.01, weight_decay=0.1)),
+    'fused': NO_DECAY | dict(optimizer=dict(type='AdamW', lr=0.01, weight_decay=0.1, fused=True)),
     'SGD': NO_DECAY | dict(optimizer=dict(type='SGD', lr=0.05, momentum=0.9, weight_decay=0.1)),
     'LARS': dict(optimizer=dict(type='MoCoLARS', lr=0.5, weight_decay=0.1)),
     'clipped together': dict(optimizer=dict(type='SGD', lr=0.05), clip_grad=dict(max_norm=0.1)),
@@ -40,16 +47,50 @@ OPTIMIZERS = {
 """SGD where nothing else is said: AdamW turns gradients that are zero but for rounding into steps."""
 
 
-def everything(rank: int) -> dict[tuple[str, str, str], dict]:
-    """Several steps of every model, and of one model with every optimiser, sharded and not."""
-    runs = [(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS]
-    return {(*run, kind): train(*run, kind) for run in dict.fromkeys(runs) for kind in ('sharded', 'replicated')}
+def everything(folder: Path, rank: int) -> dict:
+    """What one process of the pair finds, by name."""
+    # Several steps of every model, and of one model with every optimiser, sharded and not.
+    runs = dict.fromkeys([(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS])
+    return dict(
+        sharding={(*run, kind): train(*run, kind) for run in runs for kind in ('sharded', 'replicated')},
+        failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
+    )
+
+
+def failing(work_dir: Path, name: str, rank: int) -> dict:
+    """A run of both processes in which the second one fails at one step: what both have after it, and say."""
+    os.environ['LOCAL_RANK'] = str(rank)
+    wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    runner = run_with(
+        work_dir,
+        'input',
+        rank=1,
+        launcher='pytorch',
+        model_wrapper_cfg=wrapper,
+        train_dataloader__dataset__dataset__indices=2 * BATCH_SIZE * STEPS_PER_EPOCH,
+        **policy(name),
+    )
+    message = None
+    try:
+        runner.train()
+    except UserError as error:
+        message = str(error)
+    barrier()  # both have written their dumps
+    return dict(
+        message=message,
+        weights=[hashlib.sha256(after.numpy().tobytes()).hexdigest() for after in runner.recorded.after.values()],
+        dumps=sorted(path.name for path in (work_dir / 'nonfinite').iterdir()),
+    )
 
 
 def train(model: str, optimizer: str, kind: str) -> dict:
     """Losses of every step; weights, buffers, features and the share of the weights that this process holds after."""
     wrapped, optim_wrapper = _prepared(model, optimizer, kind)
-    losses = [_step(wrapped, optim_wrapper, step) for step in range(STEPS)]
+    losses = []
+    for step in range(STEPS):
+        if optimizer in ('fused', 'LARS'):  # as NonFiniteHook does, which refuses the second step
+            optim_wrapper.optimizer.found_inf = torch.tensor(float(step == 1))
+        losses.append(_step(wrapped, optim_wrapper, step))
     learner = wrapped.module
     with evaluating(learner):
         images = hosts.crops(learner, BATCH, seed=99)[0]
@@ -68,14 +109,12 @@ def _prepared(model: str, optimizer: str, kind: str) -> tuple[nn.Module, OptimWr
     torch.manual_seed(0)
     with DefaultScope.overwrite_default_scope('mixcl'):
         learner = hosts.MODELS.build(MODELS[model]).double()
+        torch.manual_seed(1)
+        learner.init_weights()
         sharded = kind == 'sharded'
         wrap = MMFullyShardedDataParallel if sharded else partial(MMDistributedDataParallel, broadcast_buffers=False)
         wrapped = wrap(learner)
         optim_wrapper = build_optim_wrapper(wrapped, OPTIMIZERS[optimizer])
-    torch.manual_seed(1)
-    learner.init_weights()
-    if sharded:
-        learner.state_dict()  # as the Runner does
     optim_wrapper.initialize_count_status(wrapped, 0, STEPS)
     if optimizer == 'clipped each':
         ParameterClipHook(0.01).before_train(SimpleNamespace(optim_wrapper=optim_wrapper))

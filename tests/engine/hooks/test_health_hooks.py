@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch.nn import functional
 
+from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
-from mixcl.engine.hooks.health.objective_probe import chance_level, similarity_gap
+from mixcl.engine.hooks.health.first_term import FirstTerm, FirstTermListener, chance_level, similarities
 from mixcl.engine.hooks.health.rules import RULES, SpikeRule
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
+from mixcl.evaluation.functional.quality import effective_rank
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives
 
 MOCO_TERMS = [('view1', 'view2', 1.0), ('view2', 'view1', 1.0)]
@@ -105,19 +108,87 @@ def test_chance_levels() -> None:
     assert chance_level(DINODistillation(32), prototypes, prototypes, target, []) == pytest.approx(math.log(32))
 
 
-def test_the_gap_of_similarities() -> None:
+def test_similarities_of_positives_and_others() -> None:
     queries, keys, target = batch()
     table = (queries @ keys.T).tolist()
-    positive = sum(table[i][i] for i in range(6)) / 6
-    others = sum(table[i][j] for i in range(6) for j in range(6) if i != j) / 30
-    assert similarity_gap(InfoNCE(), queries, keys, target) == pytest.approx(positive - others, abs=1e-6)
-    assert similarity_gap(DINODistillation(5), queries, keys, target) is None
+    positive, others = similarities(queries, keys, target)
+    assert positive == pytest.approx(sum(table[i][i] for i in range(6)) / 6, abs=1e-6)
+    assert others == pytest.approx(sum(table[i][j] for i in range(6) for j in range(6) if i != j) / 30, abs=1e-6)
+
+
+# ----- the representation -----
+
+NAMES = {'alignment', 'query_uniformity', 'key_uniformity', 'effective_rank'}
+
+
+def heard(**changes) -> FirstTerm:
+    torch.manual_seed(0)
+    model = tiny.build(**changes)
+    model.begin_step(StepKey(0, 0, 0))
+    listener = FirstTermListener(model)
+    listener.listen()
+    model.loss([torch.randn(6, 3, 8, 8) for _ in range(2)])
+    return listener.heard
+
+
+@pytest.mark.parametrize(
+    ('shared', 'changes'),
+    [(1, {}), (3, dict(terms=[('mix2', 'view1', 1.0)], streams=dict(mix2=dict(mix='view2'))))],
+    ids=['views', 'mixtures'],
+)
+def test_pairs_are_measured_by_their_shares(shared: int, changes: dict) -> None:
+    term = heard(**changes)
+    assert term.queries.shape == term.keys.shape == (6, 12) and term.features.shape == (6, 16)
+    assert not any(tensor.requires_grad for tensor in (term.queries, term.keys, term.features))
+    distances = torch.cdist(term.queries, term.keys, compute_mode='donot_use_mm_for_euclid_dist').square()
+    target = term.target.dense(len(term.keys))
+    assert (target > 0).sum(dim=1).tolist() == [shared] * 6
+    readings = term.readings()
+    assert readings['alignment'].item() == pytest.approx((target * distances).sum(dim=1).mean().item(), rel=1e-4)
+    potential = torch.pdist(term.queries).square().mul(-2).exp().mean().log()
+    assert readings['query_uniformity'].item() == pytest.approx(potential.item(), rel=1e-4)
+    assert readings['effective_rank'] == effective_rank(term.features)
+
+
+def test_a_collapse_and_a_divergence_show() -> None:
+    term = heard()
+    flat = functional.normalize(torch.ones_like(term.queries), dim=1)
+    collapsed = replace(term, features=torch.ones_like(term.features), queries=flat, keys=flat).readings()
+    assert collapsed['effective_rank'].item() == pytest.approx(1, abs=1e-4)
+    assert [collapsed[name].item() for name in NAMES - {'effective_rank'}] == pytest.approx([0] * 3, abs=1e-5)
+    nan = flat * torch.nan
+    broken = replace(term, features=nan, queries=nan, keys=nan).readings()
+    assert all(broken[name].isnan() for name in NAMES)
+
+
+def test_training_is_the_same_to_the_bit_with_and_without_the_hook(tmp_path: Path) -> None:
+    runners = []
+    for name in ('with', 'without'):
+        cfg = run_config(tmp_path / name)
+        if name == 'without':
+            cfg.default_hooks.pop('health')
+        runners.append(trained(cfg))
+    assert scalars(runners[0], 'loss') == scalars(runners[1], 'loss')
+    states = [runner.model.state_dict() for runner in runners]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_only_steps_that_the_log_shows_are_measured(tmp_path: Path) -> None:
+    """Steps 3 of 5, and the last of the epoch, which a log with a longer interval than the epoch shows."""
+    runner = trained(run_config(tmp_path, default_hooks__logger__interval=3))
+    assert all(len(scalars(runner, name)) == 2 * 2 for name in NAMES)
+    assert all(1 < rank <= 8 for rank in scalars(runner, 'effective_rank'))
 
 
 @pytest.mark.parametrize(
     'changes',
     [
         dict(objective=dict(type='NegativeCosine'), terms=MOCO_TERMS, mixer=None, streams={}),
+        dict(
+            neck=dict(type='DINOHead', in_channels=16, out_channels=32, hidden_channels=16, bottleneck_channels=8),
+            predictor=None, objective=dict(type='DINODistillation', num_prototypes=32),
+            terms=MOCO_TERMS, mixer=None, streams={},
+        ),
         dict(
             objective=dict(type='InfoNCE', among='itself', gather=False, negatives=['queue']),
             memory=dict(queue=dict(size=32, channels=12, fed_by='view2')),
@@ -129,9 +200,12 @@ def test_other_objectives_are_listened_to(tmp_path: Path, changes: dict) -> None
     cfg = run_config(tmp_path)
     cfg.model = tiny.model_config(**changes)
     runner = trained(cfg)
-    assert len(scalars(runner, 'similarity_gap')) == 10
-    if changes['objective']['type'] == 'InfoNCE':
-        assert scalars(runner, 'chance_level') == pytest.approx([math.log(33)] * 10)
+    logged, kind = runner.message_hub.log_scalars, changes['objective']['type']
+    assert len(scalars(runner, 'effective_rank')) == 10
+    assert ('train/similarity_gap' in logged) == ('train/alignment' in logged) == (kind != 'DINODistillation')
+    levels = dict(InfoNCE=math.log(33), DINODistillation=math.log(32))
+    if kind in levels:
+        assert scalars(runner, 'chance_level') == pytest.approx([levels[kind]] * 10)
 
 
 def test_rules_tell_what_is_out_of_bounds() -> None:
@@ -142,19 +216,6 @@ def test_rules_tell_what_is_out_of_bounds() -> None:
     spike = SpikeRule()
     assert not any(spike.broken_by(1.0) for _ in range(10))
     assert not spike.broken_by(19) and spike.broken_by(21)
-
-
-def test_an_effective_rank_that_another_hook_logs_is_looked_at(tmp_path: Path) -> None:
-    class LowRank(Hook):
-        priority = 54  # after RepresentationHook, before HealthHook
-
-        def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
-            runner.message_hub.update_scalar('train/effective_rank', 1.1)
-
-    runner = build_runner(run_config(tmp_path, **health(grace=0, patience=1)))
-    runner.register_hook(LowRank())
-    runner.train()
-    assert 'step 1: the features lie in 1.1 dimensions' in log_of(tmp_path)
 
 
 def test_values_are_read_when_a_line_is_due_and_none_is_lost(tmp_path: Path) -> None:
