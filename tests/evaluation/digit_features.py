@@ -5,26 +5,21 @@ In a module of its own because spawned processes cannot import test modules.
 
 import os
 import uuid
-from pathlib import Path
 
 import torch
+from evaluation.composed import composed
 from mmengine.config import Config
 from mmengine.model import is_model_wrapper
 
-from mixcl.engine.runners.launch import build_runner, read_config, use_launcher
+from mixcl.engine.runners.launch import build_runner, use_launcher
 from mixcl.evaluation.features import extract
 
-CONFIG = Path(__file__).parents[2] / 'configs/evaluation/knn/any_digits.py'
+BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18, base_channels=16, stem_channels=16)
 
 
 def config(folder: str, batch_size: int, workers: int) -> Config:
     # Batches of 7 leave a last batch of one image, which ResNets round differently where batches pass as they come.
-    cfg = read_config(CONFIG, {
-        'model.backbone._delete_': True,
-        'model.backbone.type': 'mmpretrain.ResNet_CIFAR',
-        'model.backbone.depth': 18,
-        'model.backbone.base_channels': 16,
-        'model.backbone.stem_channels': 16,
+    cfg = composed('knn', backbone=BACKBONE, overrides={
         'test_dataloader.batch_size': batch_size,
         'test_dataloader.num_workers': workers,
         'test_dataloader.dataset.indices': 99,
