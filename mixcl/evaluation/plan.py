@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +69,7 @@ class Evaluation:
         encoder: 'online' or 'target'.
         path: of the recipe, or of the user's own config.
         cfg: the config, without weights and folders to write to, with the batch of one process.
-        text: the same with the batch of the recipe, as it is written.
+        whole: the same with the batch of the recipe, as it is written.
         overrides: what the command line changed in it.
     """
 
@@ -77,13 +78,13 @@ class Evaluation:
     encoder: str
     path: Path
     cfg: Config
-    text: str
+    whole: Config
     overrides: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
         """64 hexadecimal digits, the same on any number of processes."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.whole.to_dict(), sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -215,10 +216,10 @@ def _evaluations(
         if cfg.get('train_cfg'):
             check_trainable(cfg)
         _check_layouts(cfg)
-        text = cfg.pretty_text
+        whole = copy.deepcopy(cfg)
         if cfg.get('train_cfg'):
             keep_batch(cfg, request.processes)  # how many processes there are does not make it another evaluation
-        yield Evaluation(protocol, data, encoder, start.path, cfg, text, overrides)
+        yield Evaluation(protocol, data, encoder, start.path, cfg, whole, overrides)
 
 
 def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:

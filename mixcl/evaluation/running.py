@@ -59,7 +59,7 @@ def write_config(evaluation: Evaluation, folder: Path) -> Path:
     if is_main_process():
         folder.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as file:
-            file.write(evaluation.text.encode())
+            file.write(evaluation.whole.pretty_text.encode())
     return path
 
 
