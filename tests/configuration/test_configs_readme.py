@@ -7,12 +7,12 @@ from pathlib import Path
 
 import mmpretrain
 import pytest
+from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
 from mmengine.config import Config, DictAction
 
 from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
-from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
 from mixcl.weights import backbone_config
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,12 @@ model = dict(
     type='mmpretrain.ImageClassifier',
     backbone=dict(),
     neck=dict(type='PooledOutput'),
-    head=dict(type='mmpretrain.LinearClsHead', num_classes=1000, in_channels=1),
+    head=dict(
+        type='mmpretrain.LinearClsHead',
+        num_classes=1000,
+        in_channels=1,
+        loss=dict(type='mmpretrain.CrossEntropyLoss'),
+    ),
 )
 # The test alone: the checkpoint is trained already.
 train_dataloader = None
