@@ -28,6 +28,7 @@ from mixcl.evaluation.recipes import PROTOCOLS, parts_of_name
 from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.files import check_writable
 from mixcl.weights import allow_pickle
 
 CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
@@ -182,7 +183,7 @@ def main() -> None:
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
-    results.check_writable()
+    check_writable(results.folder, '--out or --work-dir')
     for evaluation in evaluations:
         written = write_config(evaluation, work_dir)
         print_log(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}', logger='current')

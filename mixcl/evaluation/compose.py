@@ -31,9 +31,6 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
 
-FEW_LABELS = 10
-"""Percent of the labels that ``semi`` trains on, where its recipe does not say."""
-
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     """Read the config of a data set.
@@ -61,17 +58,12 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     return data
 
 
-def is_recipe(cfg: Config) -> bool:
-    """Whether a config is a recipe, to be composed with a data set; others bring their own."""
-    return 'views' in cfg
-
-
-def compose(recipe: Config, row: Recipe | None, data: Config, protocol: str, family: str) -> Config:
+def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: str) -> Config:
     """Fill a data set into a recipe.
 
     Args:
         recipe: its config.
-        row: what is changed there; None for nothing.
+        row: what is changed there.
         data: config of the data set.
         protocol: name of the protocol.
         family: of the backbone, which decides whether small images are enlarged.
@@ -79,13 +71,12 @@ def compose(recipe: Config, row: Recipe | None, data: Config, protocol: str, fam
     cfg = Config({name: value for name, value in recipe.items() if name in RUNNER_KEYS or name == 'protocol'})
     cfg = Config(cfg.to_dict())  # shares nothing with the recipe
     cfg.protocol.name = protocol
-    if row is not None:
-        _set_training(cfg, row)
+    _set_training(cfg, row)
     trains = cfg.get('train_cfg') is not None
     view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
     _set_images(cfg, data, data.views.get(view) or data.views.plain)
     if trains and protocol == 'semi':
-        _set_labels(cfg, data, (row and row.percent) or FEW_LABELS)
+        _set_labels(cfg, data, row.percent)
     if not trains and protocol not in OWN_DATA:
         cfg.protocol.update(resize=data.resize, crop=data.size)
     if 'num_classes' in cfg.data_preprocessor:

@@ -20,8 +20,8 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import fit, put_backbone
 from mixcl.evaluation.classifier import put_classifier
-from mixcl.evaluation.compose import compose, is_recipe, read_data_set
-from mixcl.evaluation.recipes import PROTOCOLS, data_of, family_of, find_recipe, parts_of_name, recipe_names
+from mixcl.evaluation.compose import compose, read_data_set
+from mixcl.evaluation.recipes import PROTOCOLS, Recipe, data_of, family_of, find_recipe, parts_of_name, recipe_names
 from mixcl.evaluation.subject import Subject
 from mixcl.evaluation.training import check_trainable, keep_batch
 from mixcl.registry import DATASETS
@@ -174,18 +174,16 @@ class _Start:
 def _start(request: Request, subject: Subject, protocol: str, data: str) -> _Start:
     own = request.own_configs.get(protocol)
     cfg = read_config(own) if own else None
-    if cfg is not None and not is_recipe(cfg):
+    if cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
         return _Start(Path(own), cfg, subject.backbone)
     images = read_data_set(request.configs, data, protocol)
     backbone = subject.backbone or images.backbone.to_dict()
     family = family_of(backbone)
-    asked = row = None
-    if own is None:
-        place = (protocol, {data, images.get('like')}, subject.config_name, family)
-        asked = find_recipe(*place, request.recipe) if request.recipe else None
-        row = asked or find_recipe(*place)
-    path = Path(own) if row is None else request.configs / f'evaluation/recipes/{row.config}.py'
-    cfg = compose(read_config(path), row, images, protocol, family)
+    place = (protocol, {data, images.get('like')}, subject.config_name, family)
+    asked = find_recipe(*place, request.recipe) if request.recipe and not own else None
+    row = Recipe(own) if own else asked or find_recipe(*place)
+    path = Path(own or request.configs / f'evaluation/recipes/{row.config}.py')
+    cfg = compose(cfg or read_config(path), row, images, protocol, family)
     cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
     return _Start(path, cfg, backbone, asked is not None)
 

@@ -26,7 +26,7 @@ class Recipe:
         batch: images per step, which that rate is for.
         epochs: of training; the steps of a schedule stay at the same shares of them.
         val_interval: epochs from one validation to the next.
-        percent: of the labels.
+        percent: of the labels that ``semi`` trains on.
         changes: other values of the config, by dotted names.
     """
 
@@ -39,7 +39,7 @@ class Recipe:
     batch: int | None = None
     epochs: int | None = None
     val_interval: int | None = None
-    percent: int | None = None
+    percent: int = 10
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     def is_for(self, backbone: str | None, family: str, data: set[str]) -> bool:

@@ -107,21 +107,20 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    check_stored(backbone, backbone, checkpoint)
+    check_stored(backbone, checkpoint)
     classifier = next((config for config in (stored, given) if _is_classifier(config)), None)
     if classifier is not None:
-        check_stored(classifier.model, classifier.model.backbone, checkpoint)
+        check_stored(classifier.model, checkpoint)
     digest, head = sha256_of(local_file(checkpoint)), weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
     classes = None if head is None else len(head)
     return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)
 
 
-def check_stored(part: Mapping, backbone: Mapping, checkpoint: str) -> None:
+def check_stored(part: Mapping, checkpoint: str) -> None:
     """Check what a checkpoint of unknown origin brings into configs that are built and written: here, and only here.
 
     Args:
-        part: of the config in the checkpoint.
-        backbone: the backbone in it.
+        part: the model or the backbone in its config.
         checkpoint: where it comes from, for messages.
 
     Raises:
@@ -133,9 +132,9 @@ def check_stored(part: Mapping, backbone: Mapping, checkpoint: str) -> None:
                 f'the config in {checkpoint} has {readable(path)}={value!r}, which is no plain value; give the '
                 'backbone by --backbone-config'
             )
-    while 'backbone' in backbone:
-        backbone = backbone['backbone']
-    check_known(backbone, checkpoint)
+    while 'backbone' in part:
+        part = part['backbone']
+    check_known(part, checkpoint)
 
 
 def _is_classifier(config: Config | None) -> bool:

@@ -6,6 +6,7 @@ from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
+from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -61,12 +62,5 @@ def check_trainable(cfg: Config) -> None:
     # How batches are mixed has no part in it, and mmpretrain would log a line about it.
     model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
     model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
-    try:
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
-    except (UserError, TypeError, ValueError, KeyError, AttributeError, AssertionError, NotImplementedError) as error:
-        kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
-        raise UserError(
-            f'{cfg.config_name} cannot train this backbone ({kind}{" ".join(str(error).split())}): '
-            'choose another --recipe or --config for it'
-        ) from error
+    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'{cfg.config_name} with this backbone'):
+        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))

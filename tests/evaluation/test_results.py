@@ -88,6 +88,9 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path, text: str)
     with pytest.raises(UserError, match='holds no results of tools'):
         Results(tmp_path)
     assert (tmp_path / 'results.json').read_text() == text
+    (tmp_path / 'folder/results.json').mkdir(parents=True)
+    with pytest.raises(UserError, match=r'holds no results'):
+        Results(tmp_path / 'folder')
 
 
 def test_the_papers_number_stands_beside_the_best_k() -> None:
@@ -132,12 +135,3 @@ def test_what_another_command_stored_meanwhile_is_kept(tmp_path: Path) -> None:
     other.add(row(data='cifar10'))
     one.add(row(data='digits'))
     assert [stored['data'] for stored in Results(tmp_path).rows] == ['cifar10', 'digits']
-
-
-def test_a_place_that_takes_no_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / 'file').touch()
-    with pytest.raises(UserError, match=r'cannot be written to .*file/below \(Not a directory\); give another folder'):
-        Results(tmp_path / 'file/below').check_writable()
-    (tmp_path / 'results.json').mkdir()
-    with pytest.raises(UserError, match=r'holds no results'):
-        Results(tmp_path)

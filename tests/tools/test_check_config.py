@@ -3,8 +3,10 @@
 import re
 import runpy
 import sys
+from pathlib import Path
 
 import pytest
+from evaluation.composed import written
 from tools.command import error_lines, run
 
 TOOL = 'tools/check_config.py'
@@ -19,11 +21,11 @@ def test_a_sound_config_and_what_it_changes() -> None:
     assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in result.stdout
 
 
-@pytest.mark.parametrize('name', ['evaluation/finetune/any_digits', 'evaluation/linear/any_digits', 'byol/r50_in1k'])
-def test_configs_of_other_kinds(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, name: str) -> None:
-    monkeypatch.setattr(sys, 'argv', [TOOL, f'configs/{name}.py', '--no-data'])
-    runpy.run_path(TOOL, run_name='__main__')
-    assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
+def test_configs_of_other_kinds(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    for path in (written(tmp_path, 'finetune'), written(tmp_path, 'linear'), 'configs/byol/r50_in1k.py'):
+        monkeypatch.setattr(sys, 'argv', [TOOL, str(path), '--no-data'])
+        runpy.run_path(TOOL, run_name='__main__')
+        assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
 
 
 def test_another_base_and_several_processes() -> None:
