@@ -29,11 +29,6 @@ def test_quality_of_an_untrained_encoder(tmp_path: Path) -> None:
         assert metrics[f'online_{index}'] > 0
 
 
-def test_quality_without_labels_has_what_needs_none(tmp_path: Path) -> None:
-    metrics = metrics_of('quality', tmp_path, 'test_cfg.labels=None')
-    assert set(metrics) == {'online_uniformity', 'online_effective_rank', 'online_feature_std'}
-
-
 def test_the_fast_linear_probe_is_better_than_chance(tmp_path: Path) -> None:
     metrics = metrics_of('linear_fast', tmp_path, 'test_evaluator.epochs=20')
     assert metrics['online_probe_top1'] > 25

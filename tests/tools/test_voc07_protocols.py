@@ -83,11 +83,10 @@ def test_what_does_not_fit(
 ) -> None:
     without_test = shutil.copytree(folder, tmp_path / 'VOC2007')
     (without_test / 'ImageSets/Main/test.txt').unlink()
-    few = r'class number 0 has 16 positive training image\(s\), but low-shot with 96 positives needs 96'
-    # Labels are known before any image is encoded, or even there.
+    few = r'class number 0 has 16 positive training image\(s\), but needs 96'
     without_images = shutil.copytree(folder, tmp_path / 'labels', ignore=shutil.ignore_patterns('*.jpg'))
     for config, root, message in (
-        (LOW_SHOT, without_images, few),
+        (LOW_SHOT, folder, few),
         (SVM, without_images, 'none of 20 images tried in .* could be read'),
         (SVM, without_test, r'no ImageSets/Main/test\.txt in '),
         (SVM, tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
