@@ -1,9 +1,8 @@
 """The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
-import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
-from mmengine.model import is_model_wrapper
+from mmengine.model import BaseModel, is_model_wrapper
 from mmengine.runner import Runner, ValLoop
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -53,12 +52,17 @@ class FeatureLoop(ValLoop):
         if labels not in LABELS:
             raise UserError(f"FeatureLoop: labels must be 'class' or 'multiple', not {labels!r}")
         self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
-        _check_metrics(self.evaluator)
+        for metric in self.evaluator.metrics:
+            if not isinstance(metric, FeatureMetric):
+                raise UserError(
+                    'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, but the evaluator holds a '
+                    f'{type(metric).__name__}: correct val_evaluator or test_evaluator'
+                )
         for loader in (self.bank_dataloader, self.dataloader):
             self.read_labels([loader.dataset[0]['data_samples']], loader)
 
     @property
-    def model(self) -> torch.nn.Module:
+    def model(self) -> BaseModel:
         """The runner's model without its distributed wrapper."""
         model = self.runner.model
         return model.module if is_model_wrapper(model) else model
@@ -130,13 +134,3 @@ class FeatureLoop(ValLoop):
         for metric in self.evaluator.metrics:
             values |= metric.compute(bank, bank_labels, queries, labels)
         return values
-
-
-def _check_metrics(evaluator: Evaluator) -> None:
-    kinds = [type(metric) for metric in evaluator.metrics]
-    for kind in kinds:
-        if not issubclass(kind, FeatureMetric) or kinds.count(kind) > 1:
-            raise UserError(
-                f'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, one of each, but the evaluator '
-                f'holds {kinds.count(kind)} {kind.__name__}: correct val_evaluator or test_evaluator'
-            )

@@ -132,9 +132,7 @@ def test_another_feature_of_a_data_set_with_labels(tool: Tool, checkpoint: Path,
 def test_a_backbone_without_its_config(tool: Tool, checkpoint: Path, images: Path, tmp_path: Path) -> None:
     torch.save(backbone_weights(checkpoint), tmp_path / 'bare.pth')
     arguments = (tmp_path / 'bare.pth', '--images', images, '--out', tmp_path / 'out', *SIZE)
-    assert 'says nothing about a backbone and its data_preprocessor; name' in tool.refused(
-        *arguments
-    )
+    assert 'says nothing about a backbone and its data_preprocessor; name' in tool.refused(*arguments)
     tool.extract(*arguments, '--backbone-config', DIGITS)
     tool.extract(checkpoint, '--images', images, '--out', tmp_path / 'whole', *SIZE)
     bare, whole = (read_features(tmp_path / name)['features'] for name in ('out', 'whole'))

@@ -29,7 +29,7 @@ class PooledStages(Feature):
                 "have; use feature=dict(type='Output') with other backbones"
             )
 
-    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor, ...]:
+    def __call__(self, backbone: ResNet, images: Tensor) -> tuple[Tensor, ...]:
         """Five of (B, D_i).
 
         Raises:
