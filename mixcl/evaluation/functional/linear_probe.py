@@ -175,8 +175,7 @@ def train_probes(
     Returns:
         The probes in the order of ``settings.grid``.
     """
-    # Of all features, since a part of a large data set would be a copy; no label is looked at.
-    deviation, mean = torch.std_mean(features.float(), dim=0, correction=0)
+    deviation, mean = torch.std_mean(features[rows].float(), dim=0, correction=0)
     # What varies by rounding only is a constant, which division would turn into noise.
     deviation[deviation <= 1e-6 * mean.abs()] = 1
     rates, decays = (torch.tensor(values, device=device)[:, None] for values in zip(*settings.grid, strict=True))
