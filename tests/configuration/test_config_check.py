@@ -108,7 +108,7 @@ def test_a_correct_config_passes():
         ('optim_wrapper.paramwise_cfg.custom_keys', {'bias': {'decay_mul': 0.0}}, "did you mean 'decay_mult'"),
         ('param_scheduler.0', 'start_facter', r"param_scheduler\[0\] .*'start_factor'"),
         ('default_hooks', {'chekpoint': {'type': 'CheckpointHook'}}, "default_hooks .*did you mean 'checkpoint'"),
-        ('default_hooks', {'chekpoint': {'interval': 1}}, "default_hooks.chekpoint has no 'type'"),
+        ('default_hooks', {'chekpoint': {'interval': 1}}, "default_hooks .*did you mean 'checkpoint'"),
         ('default_hooks.checkpoint', 'intervall', "did you mean 'interval'"),
         ('visualizer.vis_backends.0', 'savedir', r"vis_backends\[0\] .*'save_dir'"),
         ('env_cfg', 'cudnn_benchmarks', "did you mean 'cudnn_benchmark'"),

@@ -7,7 +7,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.configuration import built_from, check_config, check_files, check_metric_files, schedule_notes
-from mixcl.configuration.difference import base_of, difference
+from mixcl.configuration.origin import base_of, difference
 from mixcl.configuration.values import wrong_values
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
