@@ -101,7 +101,7 @@ def _written(start: str, node: Any, end: str, place: Path, origin: Mapping[Path,
         yield f'){end}'
     else:
         files = ', '.join(sorted({origin[leaf] for leaf in _values(node, place) if leaf in origin}))
-        text = f'{start}{pformat(node, width=100, sort_dicts=False)}{end}'
+        text = start + pformat(node, width=100, sort_dicts=False).replace('\n', '\n' + ' ' * len(start)) + end
         yield from (f'{text}  # {files}' if files else text).splitlines()
 
 

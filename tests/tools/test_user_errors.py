@@ -53,16 +53,6 @@ def test_one_sentence(
     assert not list(tmp_path.glob('*.pth'))
 
 
-def test_an_empty_folder(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    (tmp_path / 'images').mkdir()
-    arguments = ('tools/train.py', FOLDER, '--work-dir', tmp_path / 'run', '--data-root', tmp_path / 'images')
-    assert run_here(*arguments) == 2
-    assert 'is empty' in error_lines(capfd.readouterr().err)[0]
-    (tmp_path / 'images/notes.txt').write_text('no image')
-    assert run_here(*arguments) == 2
-    assert 'no images in the folder' in error_lines(capfd.readouterr().err)[0]
-
-
 @pytest.mark.parametrize('tool', ['train', 'test'])
 def test_a_checkpoint_of_another_architecture(capfd: pytest.CaptureFixture, tmp_path: Path, tool: str) -> None:
     checkpoint = tmp_path / 'epoch_1.pth'

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections.abc import Sized
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from mmengine.dataset import BaseDataset
 from mmengine.dist import master_only
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch.utils.data import Dataset
 
 from mixcl.collect_env import collect_env
 from mixcl.registry import HOOKS
@@ -36,7 +36,7 @@ class EnvironmentHook(Hook):
             Path(folder, 'environment.json').write_text(text, encoding='utf-8')
 
 
-def fingerprint(dataset: Dataset) -> dict[str, Any]:
+def fingerprint(dataset: Sized) -> dict[str, Any]:
     """What tells one state of a data set from another.
 
     Returns:
