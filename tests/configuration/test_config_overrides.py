@@ -85,7 +85,7 @@ def test_what_nothing_reads_is_found_after_merging(key, message):
     [
         ('modle.backbone.arch', "the config has no 'modle'; did you mean 'model'"),
         ('epoch', "the config has no 'epoch'; did you mean 'epochs'"),
-        ('data', "the config has no 'data'"),
+        ('data_roots', "the config has no 'data_roots'; did you mean 'data_root'"),
         ('model.backbone.arch.depth', 'arch is a dict in the child config but is of type .*str'),
         ('model.backbone.out_indices.0', 'out_indices is a dict .* of type .*tuple.* set as a whole'),
         ('optim_wrapper.clip_grad.max_norm', r'clip_grad is a dict .* with NAME\._delete_=True'),

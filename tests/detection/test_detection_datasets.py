@@ -79,7 +79,7 @@ def test_a_class_that_the_annotations_lack_is_refused(shapes):
     """mmdet would give the third class the second label."""
     change(shapes, lambda content: content['categories'].pop(1))
     assert coco_set(shapes, type='mmdet.CocoDataset').cat2label == {10: 0, 30: 1}
-    with pytest.raises(UserError, match=r"annotations.json has classes but lacks 1 of 3 .*'rectangle'"):
+    with pytest.raises(UserError, match=r"annotations.json has classes but lacks 1 of the 3 .*'rectangle'"):
         coco_set(shapes)
 
 
