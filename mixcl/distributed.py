@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 from mmengine.dist import get_rank, get_world_size
-from torch import Tensor
+from mmengine.model import is_model_wrapper
+from torch import Tensor, nn
 from torch.distributed import all_gather, all_reduce
 from torch.distributed.tensor import DTensor, Replicate
 
@@ -28,6 +29,11 @@ def gather_rows(rows: Tensor) -> Tensor:
 def first_row(num_rows: int) -> int:
     """Index among the gathered rows at which this process's ``num_rows`` rows start."""
     return get_rank() * num_rows
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The model inside of a distributed wrapper, or the model itself."""
+    return model.module if is_model_wrapper(model) else model
 
 
 def whole(tensor: Tensor) -> Tensor:

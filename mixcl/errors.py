@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +76,31 @@ def reported_to_user(
     except KeyboardInterrupt:
         print(f'\ninterrupted: {afterwards}', file=sys.stderr)
         sys.exit(130)
+
+
+@contextmanager
+def told_as_user_error(what: str) -> Iterator[None]:
+    """Let whatever a class says of its arguments become one sentence.
+
+    Args:
+        what: is being built, by its name in the config.
+
+    Raises:
+        UserError: for errors of wrong arguments.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (
+        *(TypeError, ValueError, LookupError, AttributeError),
+        *(AssertionError, ArithmeticError, NotImplementedError),
+    ) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UserError(
+            f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())} (at "{place.line}" in '
+            f'{Path(place.filename).name}; MIXCL_TRACEBACK=1 shows more)'
+        ) from error
 
 
 def _first_process() -> bool:

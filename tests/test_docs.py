@@ -75,7 +75,7 @@ def test_the_config_of_the_readme_is_that_of_the_file():
     (example,) = code_blocks('README.md', 'model = dict(')
     names = {}
     exec(example, names)
-    model = Config.fromfile(ROOT / 'configs/_base_/models/patchmix.py').model
+    model = Config.fromfile(ROOT / 'configs/_base_/methods/patchmix.py').model
     assert all(model[key] == value for key, value in names['model'].items())
 
 

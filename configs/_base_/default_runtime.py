@@ -5,7 +5,6 @@ default_hooks = dict(
     param_scheduler=dict(type='ParamSchedulerHook'),
     checkpoint=dict(type='CheckpointHook', interval=1, max_keep_ckpts=2),
     sampler_seed=dict(type='DistSamplerSeedHook'),
-    representation=dict(type='RepresentationHook'),
     runtime_info=dict(type='DeferredInfoHook'),
     nonfinite=dict(type='NonFiniteHook', policy='raise'),
     throughput=dict(type='ThroughputHook'),

@@ -1,11 +1,7 @@
 # APS, ViT-B/2 on CIFAR-100: batch 512, 1600 epochs (Table 2: fine-tuned 85.1; 3200: train_cfg.max_epochs=3200).
-_base_ = [
-    '../_base_/models/aps_cifar.py',
-    '../_base_/datasets/cifar100_aps.py',
-    '../_base_/schedules/aps_1600e_cifar.py',
-    '../_base_/default_runtime.py',
-]
-model = dict(
-    backbone=dict(arch=dict(embed_dims=768, num_layers=12, num_heads=12, feedforward_channels=3072)),
-    neck=dict(in_channels=768),
-)
+_base_ = './vit-b2_cifar10.py'
+
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

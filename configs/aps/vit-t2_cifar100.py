@@ -1,12 +1,7 @@
 # APS, ViT-T/2 on CIFAR-100: batch 512, 1600 epochs (Table 2: fine-tuned 83.9; 3200: train_cfg.max_epochs=3200).
-_base_ = [
-    '../_base_/models/aps_cifar.py',
-    '../_base_/datasets/cifar100_aps.py',
-    '../_base_/schedules/aps_1600e_cifar.py',
-    '../_base_/default_runtime.py',
-]
-model = dict(
-    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
-    neck=dict(in_channels=192),
-)
-optim_wrapper = dict(optimizer=dict(lr=2e-3))  # 1e-3 per 256 images
+_base_ = './vit-t2_cifar10.py'
+
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

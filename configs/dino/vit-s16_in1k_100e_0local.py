@@ -1,10 +1,11 @@
 # DINO without local crops, 100 epochs (SDMP, Table 10: linear 67.8).
-_base_ = './vit-s16_in1k_100e.py'
+_base_ = './vit-s16_in1k.py'
 
-training_pipeline = _base_.training_pipeline
-training_pipeline[1].update(num_views=[1, 1], transforms=training_pipeline[1]['transforms'][:2])
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+views = dict(_base_.views, num_views=[1, 1], transforms=_base_.views.transforms[:2])
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
+    objective=dict(warmup=0.3),  # of the run, 30 epochs as for 300
     views=dict(_delete_=True, view1=1, view2=1),
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
 )
+train_cfg = dict(max_epochs=100)

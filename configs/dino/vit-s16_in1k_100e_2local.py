@@ -1,10 +1,10 @@
 # DINO with 2 local crops, 100 epochs (SDMP, Table 10: linear 71.5).
-_base_ = './vit-s16_in1k_100e.py'
+_base_ = './vit-s16_in1k.py'
 
-training_pipeline = _base_.training_pipeline
-training_pipeline[1]['num_views'] = [1, 1, 2]
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+views = dict(_base_.views, num_views=[1, 1, 2])
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
+    objective=dict(warmup=0.3),  # of the run, 30 epochs as for 300
     views=dict(local=2),
     terms=[
         ('view1', 'view2', 1 / 6),
@@ -13,3 +13,4 @@ model = dict(
         ('local', 'view2', 2 / 6),
     ],
 )
+train_cfg = dict(max_epochs=100)

@@ -1,10 +1,6 @@
 # DINO, ViT-S/2 on CIFAR-10: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
-_base_ = [
-    '../_base_/models/dino.py',
-    '../_base_/datasets/cifar10_dino.py',
-    '../_base_/schedules/dino_300e.py',
-    '../_base_/dino_runtime.py',
-]
+_base_ = ['../_base_/methods/dino.py', '../_base_/datasets/cifar10.py']
+
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=384, num_layers=12, num_heads=12, feedforward_channels=1536),
@@ -14,6 +10,15 @@ model = dict(
     neck=dict(in_channels=384),
     objective=dict(warmup=30 / 800),  # the teacher's temperature rises for 30 epochs
 )
+global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
+local_crop = dict(_base_.crop, scale=14, crop_ratio_range=(0.05, 0.4))
+views = dict(
+    type='KeyedMultiView',
+    num_views=[1, 1, 8],
+    transforms=[*[[global_crop, *steps] for steps in _base_.byol_steps], [local_crop, *_base_.local_steps]],
+)
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 optim_wrapper = dict(optimizer=dict(lr=1e-3))  # 5e-4 per 256 images
 auto_scale_lr = dict(base_batch_size=512)
 train_cfg = dict(max_epochs=800)
+custom_hooks = [*_base_.custom_hooks, *_base_.dino_hooks]

@@ -1,19 +1,7 @@
 # DINO, ViT-S/2 on CIFAR-100: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
-_base_ = [
-    '../_base_/models/dino.py',
-    '../_base_/datasets/cifar100_dino.py',
-    '../_base_/schedules/dino_300e.py',
-    '../_base_/dino_runtime.py',
-]
-model = dict(
-    backbone=dict(
-        arch=dict(embed_dims=384, num_layers=12, num_heads=12, feedforward_channels=1536),
-        img_size=32,
-        patch_size=2,
-    ),
-    neck=dict(in_channels=384),
-    objective=dict(warmup=30 / 800),  # the teacher's temperature rises for 30 epochs
-)
-optim_wrapper = dict(optimizer=dict(lr=1e-3))  # 5e-4 per 256 images
-auto_scale_lr = dict(base_batch_size=512)
-train_cfg = dict(max_epochs=800)
+_base_ = './vit-s2_cifar10.py'
+
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

@@ -1,9 +1,4 @@
 # i-mix on MoCo v3, ResNet-101 on CIFAR-10.
-_base_ = '../mocov3/r101_cifar10.py'
+_base_ = './r50_cifar10_mocov3.py'
 
-model = dict(
-    mixer=dict(type='Mixup', pairing='permutation', share=dict(type='Beta', folded=True)),
-    shared_plan=False,
-    streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2')),
-    terms=[('mix1', 'view2', 1.0), ('mix2', 'view1', 1.0)],
-)
+model = dict(backbone=dict(depth=101))

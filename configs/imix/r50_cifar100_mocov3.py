@@ -1,9 +1,7 @@
 # i-mix on MoCo v3, ResNet-50 on CIFAR-100.
-_base_ = '../mocov3/r50_cifar100.py'
+_base_ = './r50_cifar10_mocov3.py'
 
-model = dict(
-    mixer=dict(type='Mixup', pairing='permutation', share=dict(type='Beta', folded=True)),
-    shared_plan=False,
-    streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2')),
-    terms=[('mix1', 'view2', 1.0), ('mix2', 'view1', 1.0)],
-)
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

@@ -1,10 +1,6 @@
 # MoCo v3 on the small ViT of configs/patchmix/vit-xs4_fashionmnist.py, with its learning rate and length.
-_base_ = [
-    '../_base_/models/mocov3.py',
-    '../_base_/datasets/fashionmnist.py',
-    '../_base_/schedules/mocov3_300e.py',
-    '../_base_/default_runtime.py',
-]
+_base_ = ['../_base_/methods/mocov3.py', '../_base_/datasets/fashionmnist.py']
+
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),

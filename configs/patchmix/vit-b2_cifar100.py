@@ -1,8 +1,7 @@
 # PatchMix, ViT-B/2 on CIFAR-100: batch 512, 800 epochs (Table 3: kNN 75.7).
-_base_ = [
-    '../_base_/models/patchmix_vit-b2.py',
-    '../_base_/datasets/cifar100.py',
-    '../_base_/schedules/patchmix_800e_cifar.py',
-    '../_base_/default_runtime.py',
-]
-optim_wrapper = dict(optimizer=dict(lr=1.5e-3))  # 7.5e-4 per 256 images
+_base_ = './vit-b2_cifar10.py'
+
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

@@ -1,5 +1,5 @@
 # The frame of PatchMix with CutMix or Mixup, ViT-S/2 on CIFAR-100 (Table 5).
-_base_ = './vit-s2_cifar100.py'
+_base_ = './vit-s2_cifar10.py'
 
 model = dict(
     mixer=dict(
@@ -11,3 +11,7 @@ model = dict(
         ],
     ),
 )
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

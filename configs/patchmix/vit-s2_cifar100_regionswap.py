@@ -1,6 +1,10 @@
 # The frame of PatchMix with RegionSwap (cells of 4 pixels: the grid of 32 is 8x8), ViT-S/2 on CIFAR-100 (Table 5).
-_base_ = './vit-s2_cifar100.py'
+_base_ = './vit-s2_cifar10.py'
 
 model = dict(
     mixer=dict(_delete_=True, type='RegionSwap', cell=4),
 )
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

@@ -1,9 +1,7 @@
 # PatchMix, ViT-T/2 on CIFAR-100: batch 512, 800 epochs (Table 3: kNN 68.8).
-_base_ = [
-    '../_base_/models/patchmix_vit-t2.py',
-    '../_base_/datasets/cifar100.py',
-    '../_base_/schedules/patchmix_800e_cifar.py',
-    '../_base_/default_runtime.py',
-]
-model = dict(target=dict(_delete_=True, type='StopGrad'))  # the authors' ViT-T has no momentum encoder
-optim_wrapper = dict(optimizer=dict(lr=4e-3, weight_decay=0.02))  # 2e-3 per 256 images
+_base_ = './vit-t2_cifar10.py'
+
+images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=images)
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=images))

@@ -1,10 +1,6 @@
 # A small ViT on scikit-learn's digits: the quick start. Not from the paper; found by trying.
-_base_ = [
-    '../_base_/models/patchmix.py',
-    '../_base_/datasets/digits.py',
-    '../_base_/schedules/patchmix_300e.py',
-    '../_base_/default_runtime.py',
-]
+_base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/digits.py']
+
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),

@@ -1,10 +1,6 @@
 # A small ViT on Fashion-MNIST, 49 patches. Not from the paper; the quick start's recipe.
-_base_ = [
-    '../_base_/models/patchmix.py',
-    '../_base_/datasets/fashionmnist.py',
-    '../_base_/schedules/patchmix_300e.py',
-    '../_base_/default_runtime.py',
-]
+_base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/fashionmnist.py']
+
 model = dict(
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),

@@ -2,11 +2,8 @@
 _base_ = './vit-s16_in1k_dino.py'
 
 images = dict(type='ImageNet100', data_root='data/imagenet', class_list='imagenet100.txt')
-
 train_dataloader = dict(dataset=dict(dataset=images))
-val_dataloader = dict(dataset=dict(dataset=images))
-val_cfg = dict(bank_dataloader=dict(dataset=dict(dataset=images)))
-test_dataloader = val_dataloader
-test_cfg = val_cfg
+val_dataloader = test_dataloader = dict(dataset=dict(dataset=images))
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=dict(dataset=images)))
 optim_wrapper = dict(optimizer=dict(lr=1e-3))  # 5e-4 per 256 images
 auto_scale_lr = dict(base_batch_size=512)

@@ -1,9 +1,9 @@
 # SDMP on MoCo v3, ViT-S/16 on ImageNet-100, 300 epochs (Table 11: linear 81.8).
-_base_ = '../mocov3/vit-s16_in100.py'
+_base_ = './vit-s16_in1k_mocov3.py'
 
-model = dict(
-    mixer=dict(type='Choice', mixers=[dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]),
-    swap_views=0.5,
-    streams=dict(mix1=dict(mix='view1'), mix2=dict(mix='view2')),
-    terms=[('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)],
-)
+images = dict(type='ImageNet100', data_root='data/imagenet', class_list='imagenet100.txt')
+train_dataloader = dict(dataset=dict(dataset=images))
+val_dataloader = test_dataloader = dict(dataset=dict(dataset=images))
+val_cfg = test_cfg = dict(bank_dataloader=dict(dataset=dict(dataset=images)))
+optim_wrapper = dict(optimizer=dict(lr=3e-4))  # 1.5e-4 per 256 images
+auto_scale_lr = dict(base_batch_size=512)

@@ -1,10 +1,10 @@
 # SDMP on DINO with 3 local crop(s) clean and 3 mixed, 100 epochs (Table 10: linear 74.0).
-_base_ = './vit-s16_in1k_dino_100e.py'
+_base_ = './vit-s16_in1k_dino.py'
 
-training_pipeline = _base_.training_pipeline
-training_pipeline[1]['num_views'] = [1, 1, 3, 3]
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+views = dict(_base_.views, num_views=[1, 1, 3, 3])
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
+    objective=dict(warmup=0.3),  # of the run, 30 epochs as for 300
     views=dict(local=3, spare=3),
     terms=[
         ('view1', 'view2', 1 / 8),
@@ -17,3 +17,4 @@ model = dict(
         ('local_mix', 'mix2', 0.5),
     ],
 )
+train_cfg = dict(max_epochs=100)

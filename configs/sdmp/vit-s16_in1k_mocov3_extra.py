@@ -12,13 +12,5 @@ model = dict(
         ('mix4', 'mix3', 1.0),
     ],
 )
-training_pipeline = [
-    dict(type='LoadImage'),
-    dict(
-        type='KeyedMultiView',
-        num_views=[1, 1, 1, 1],
-        transforms=[[_base_.crop, *photometric] for photometric in _base_.photometric_views * 2],
-    ),
-    dict(type='mmpretrain.PackInputs'),
-]
-train_dataloader = dict(dataset=dict(dataset=dict(pipeline=training_pipeline)))
+views = dict(_base_.views, num_views=[1, 1, 1, 1], transforms=_base_.views.transforms * 2)
+train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))

@@ -17,7 +17,6 @@ from mixcl.algorithms.checks import (
     check_patches,
     check_widths,
 )
-from mixcl.algorithms.step_outputs import StepObserver, StepOutputs
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.distributed import gather_rows
@@ -56,9 +55,6 @@ class ContrastiveLearner(BaseModel):
             ``[('view1', 'mix1')]``; every other stream has its own.
         memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
-
-    Attributes:
-        observers: called with the :class:`~mixcl.algorithms.step_outputs.StepOutputs` of every step.
 
     Raises:
         UserError: for anything in the tables that does not fit together.
@@ -106,7 +102,6 @@ class ContrastiveLearner(BaseModel):
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
         self._key = StepKey(seed=0, step=0, rank=get_rank())
-        self.observers: list[StepObserver] = []
 
     def _sources(self, term: Term) -> list[NegativesSource]:
         """The negatives of a row: queues, rows of streams, or sources built from configs."""
@@ -201,23 +196,7 @@ class ContrastiveLearner(BaseModel):
         outputs = self._term_losses(streams, queries, keys)
         outputs['feature_std'] = feature_std(features[self.terms[0].query])
         self._remember(raw_keys)
-        if self.observers:
-            self._report(streams, features, predictions, raw_keys)
         return outputs
-
-    def _report(
-        self,
-        streams: dict[str, Stream],
-        features: dict[str, Tensor],
-        predictions: dict[str, Tensor],
-        raw_keys: dict[str, Tensor],
-    ) -> None:
-        term = self.terms[0]
-        target = term.soft_target(streams[term.query].composition, streams[term.key].composition, start=0)
-        outputs = (features[term.query], predictions[term.query], raw_keys[term.key])
-        report = StepOutputs(*(tensor.detach() for tensor in outputs), target)
-        for observe in self.observers:
-            observe(report)
 
     def _term_losses(
         self, streams: dict[str, Stream], queries: dict[str, Tensor], keys: dict[str, Tensor]

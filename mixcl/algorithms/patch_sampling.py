@@ -1,5 +1,6 @@
 """Contrastive learning on two views of which the encoders see sampled patches only (APS)."""
 
+import copy
 import inspect
 from dataclasses import replace
 from typing import Any
@@ -41,14 +42,32 @@ class PatchSamplingLearner(ContrastiveLearner):
         if isinstance(self.target, ShuffledEMA):
             raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
 
-    def check_grid(self, grid: tuple[int, int]) -> None:
-        """Raise UserError if the backbone does not divide images into (rows, columns) of patches as the sampler did."""
-        own = tuple(self.backbone.patch_resolution)
-        if tuple(grid) != own:
+    def count_chunks(self, sample: dict) -> int:
+        """How many steps a batch of such samples makes, see :class:`~mixcl.engine.ChunkedPretrainLoop`.
+
+        Raises:
+            UserError: if no patches were sampled, or from another grid (rows, columns) than the backbone's.
+        """
+        data = sample['data_samples']
+        if 'tokens' not in data or 'patch_grid' not in data:
+            raise UserError(
+                'PatchSamplingLearner found no sampled patches in the training samples; make the views with '
+                "SampledPatchPair and pack them with PackInputs, algorithm_keys=['tokens', 'patch_grid']"
+            )
+        grid, own = tuple(data.patch_grid), tuple(self.backbone.patch_resolution)
+        if grid != own:
             raise UserError(
                 f'SampledPatchPair samples from {grid[0]}x{grid[1]} patches, but the backbone has {own[0]}x{own[1]}; '
                 'make patch_size and the size of the crops agree with model.backbone'
             )
+        return data.tokens.shape[1]
+
+    def chunk(self, batch: dict, number: int) -> dict:
+        """A batch whose samples have the tokens (2 views, n) of one chunk instead of (2 views, chunks, n)."""
+        parts = [copy.copy(sample) for sample in batch['data_samples']]
+        for part in parts:
+            part.tokens = part.tokens[:, number]
+        return {**batch, 'data_samples': parts}
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
         streams = super().build_streams(crops, data_samples)

@@ -1,7 +1,7 @@
 """Streams: named batches of rows, and what each row counts as."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -79,7 +79,7 @@ class StreamRecipe:
             raise UserError(f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(mixed)}')
         self.views = dict(views)
         self.source = {name: recipe['mix'] for name, recipe in mixed.items()}
-        self.mixer = mixer
+        self.mixer = cast(Mixer, mixer)  # asked for mixed streams only, and these have one
         self.shared_plan = shared_plan
         self.swap_views = swap_views
 

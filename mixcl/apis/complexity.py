@@ -6,21 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from mmengine.config import Config, ConfigDict
+from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
-from mixcl.apis.activation_memory import activation_bytes
-from mixcl.engine.runners.chunk_loop import ChunkedLoader
+from mixcl.algorithms import ContrastiveLearner
+from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-
-IMAGE_SIDE = 64  # of the synthetic images, which every pipeline crops to its own size
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Complexity:
             and attention count, a multiplication and an addition as two; elementwise operations, normalisation and
             the optimiser do not.
         layer_flops: those without the two products inside of attention, which many counters do not see.
-        activation_bytes: see :func:`~mixcl.apis.activation_memory.activation_bytes`.
+        activation_bytes: see :func:`activation_bytes`.
         total_bytes: peak with weights, optimiser states and images; None on a CPU.
         seconds: median duration, without loading of data.
     """
@@ -51,7 +48,7 @@ class Complexity:
 class SyntheticIteration:
     """The model and the optimiser of a pretraining config, and one batch of its own views of synthetic images.
 
-    Where a config samples patches (APS) the batch has the first chunk, which makes an iteration.
+    Where a batch makes several iterations (APS) it is the first chunk of one.
 
     Args:
         cfg: a pretraining config; its data set is not read.
@@ -126,6 +123,42 @@ def count_flops(function: Callable[[], object]) -> tuple[int, int]:
     return counter.get_total_flops(), counter.get_total_flops() - batched
 
 
+def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
+    """Memory of one step beyond what was there before: weights, optimiser state, images.
+
+    On a GPU the peak of the allocator. On a CPU the tensors that are saved for the backward pass, each storage once,
+    without the weights; buffers that live only within an operation are not seen there.
+
+    Args:
+        model: what is trained; its device decides which of the two is measured.
+        step: runs forward and backward once. Optimiser states should exist already.
+    """
+    device = next(model.parameters()).device
+    return _peak_on_gpu(step, device) if device.type == 'cuda' else _saved_for_backward(model, step)
+
+
+def _peak_on_gpu(step: Callable[[], object], device: torch.device) -> int:
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    step()
+    return torch.cuda.max_memory_allocated(device) - before
+
+
+def _saved_for_backward(model: nn.Module, step: Callable[[], object]) -> int:
+    weights = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
+    saved: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            saved[storage.data_ptr()] = storage.nbytes()  # once, however many operations saved it
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        step()
+    return sum(saved.values())
+
+
 def _model(cfg: Config) -> ContrastiveLearner:
     if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
@@ -135,17 +168,9 @@ def _model(cfg: Config) -> ContrastiveLearner:
 def _batch(cfg: Config, model: nn.Module, batch_size: int) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
-    pipeline = _innermost(loader_cfg.dataset).pipeline
-    images = dict(type='SyntheticImages', num_images=batch_size, image_size=IMAGE_SIDE, pipeline=pipeline)
-    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images)
-    loader = Runner.build_dataloader(loader_cfg, seed=0)
-    if isinstance(model, PatchSamplingLearner):
-        loader = ChunkedLoader(loader, chunks=1)
-    return next(iter(loader))
-
-
-def _innermost(dataset: ConfigDict) -> ConfigDict:
-    return _innermost(dataset.dataset) if 'dataset' in dataset else dataset
+    loader_cfg.dataset = dict(type='KeyedDataset', dataset=synthetic_images(loader_cfg.dataset, batch_size))
+    batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
+    return model.chunk(batch, 0) if hasattr(model, 'chunk') else batch
 
 
 def _size(module: nn.Module) -> int:

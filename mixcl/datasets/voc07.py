@@ -31,10 +31,6 @@ class VOC07(VOC):
                 '2007 (trainval and test), and give their folder VOC2007 with --data-root'
             )
 
-    def presence(self) -> torch.Tensor:
-        """Which classes all images show, (N, 20) int8 as ``present`` of the samples; no image is read."""
-        return torch.stack([self.get_data_info(number)['present'] for number in range(len(self))])
-
     def load_data_list(self) -> list[dict]:
         """One entry per image, in the order of the official list."""
         self.check_layout()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from mmdet.datasets.samplers import AspectRatioBatchSampler
 
@@ -17,7 +18,7 @@ class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
         start: how many batches to leave out, where a run continues within an epoch.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.start = 0
 

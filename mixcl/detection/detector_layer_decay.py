@@ -23,9 +23,10 @@ class DetectorLayerDecayConstructor(LayerDecayConstructor):
 
     def _checked_depth(self, model: nn.Module) -> LayerDepth:
         backbone = getattr(model, 'backbone', None)
-        if not hasattr(backbone, 'get_layer_depth'):
+        depth = getattr(backbone, 'get_layer_depth', None)
+        if depth is None:
             raise UserError(
                 f'optim_wrapper.constructor={type(self).__name__!r} needs a backbone that tells the depth of its '
                 f'layers, which {type(backbone).__name__} does not; use DetectionViT, or a recipe without layer decay'
             )
-        return partial(backbone.get_layer_depth, prefix='backbone.')
+        return partial(depth, prefix='backbone.')

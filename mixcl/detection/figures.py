@@ -7,6 +7,7 @@ import torch
 from mmdet.models import BaseDetector
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
+from mmengine.visualization import Visualizer
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
@@ -45,7 +46,7 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
 
 
 @torch.no_grad()
-def _draw(model: torch.nn.Module, visualizer, sample: dict, folder: Path, score_threshold: float) -> Path:
+def _draw(model: BaseDetector, visualizer: Visualizer, sample: dict, folder: Path, score_threshold: float) -> Path:
     (found,) = model.test_step(pseudo_collate([sample]))
     source = Path(found.img_path)
     path = folder / f'{source.stem}.png'

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from mmpretrain.models.backbones import ViTSAM
@@ -58,7 +59,7 @@ class DetectionViT(ViTSAM):
         window_size: int = 14,
         drop_path_rate: float = 0.0,
         activation_checkpointing: bool = False,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         unknown = [index for index in global_blocks if not 0 <= index < arch['num_layers']]
         if unknown:
@@ -105,7 +106,7 @@ class DetectionViT(ViTSAM):
                 maps.append(self._format_output(x.permute(0, 3, 1, 2)))
         return tuple(maps)
 
-    def _prepare_pos_embed(self, state_dict: dict[str, Tensor], prefix: str, *args, **kwargs) -> None:
+    def _prepare_pos_embed(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
         """Before loading: drop the class token's slot, resize what was learned for another grid."""
         name = f'{prefix}pos_embed'
         position = state_dict.get(name)

@@ -11,23 +11,26 @@ from mixcl.registry import MODELS
 
 @MODELS.register_module()
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes, on CPU and GPU.
+    """torch's ``SyncBatchNorm``, which also takes CPU tensors.
 
     Equals BatchNorm on the concatenated batch in values, gradients and running statistics, also when processes hold
-    different numbers of rows. (``torch.nn.SyncBatchNorm`` refuses CPU tensors.) With one process, or in eval mode,
-    it is plain BatchNorm. Statistics are computed in at least float32, also under autocast.
+    different numbers of rows. With one process, or in eval mode, it is plain BatchNorm. Statistics are computed in at
+    least float32, also under autocast. (It is no subclass, which DistributedDataParallel would refuse on a CPU.)
 
     Input: (N, C) or (N, C, ...), floating point. Arguments as in ``torch.nn.BatchNorm1d``.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() < 2:
-            raise ValueError(f'SyncBatchNorm expects (N, C, ...) inputs, got {input.dim()} dimension(s)')
+    process_group = None
+    _check_input_dim = nn.SyncBatchNorm._check_input_dim
+    _check_non_zero_input_channels = nn.SyncBatchNorm._check_non_zero_input_channels
 
     def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
         if not self.training or get_world_size() == 1:
             return super().forward(input)
-        self._check_input_dim(input)
+        return nn.SyncBatchNorm.forward(self, input) if input.is_cuda else self._on_cpu(input)
+
+    def _on_cpu(self, input: Tensor) -> Tensor:
         x = input.double() if input.dtype == torch.float64 else input.float()
         dims = [dim for dim in range(x.dim()) if dim != 1]
         total = all_reduce(torch.cat([x.sum(dims), x.new_tensor([x.numel() / x.shape[1]])]))
@@ -45,12 +48,10 @@ class SyncBatchNorm(_BatchNorm):
         if not self.track_running_stats:
             return
         self.num_batches_tracked.add_(1)
-        momentum = self.momentum
-        if momentum is None:  # cumulative average, as in torch
-            momentum = 1.0 / self.num_batches_tracked.to(mean.dtype)
-        self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
-        unbiased = variance * count / (count - 1)
-        self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum)
+        # Without a momentum, a cumulative average, as in torch.
+        share = 1 / self.num_batches_tracked.to(mean.dtype) if self.momentum is None else self.momentum
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
+        self.running_var.lerp_((variance * count / (count - 1)).to(self.running_var.dtype), share)
 
 
 def _per_channel(values: Tensor, like: Tensor) -> Tensor:

@@ -31,6 +31,8 @@ class DINODistillation(Objective):
         centre_momentum: share of the centre that each step keeps, in [0, 1].
     """
 
+    centre: Tensor
+
     def __init__(
         self,
         num_prototypes: int,

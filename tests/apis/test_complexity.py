@@ -8,8 +8,7 @@ from engine.tiny_runs import run_config
 from mmengine.config import Config
 from torch import nn
 
-from mixcl.apis.activation_memory import activation_bytes
-from mixcl.apis.complexity import Complexity, SyntheticIteration, count_flops, measure
+from mixcl.apis.complexity import Complexity, SyntheticIteration, activation_bytes, count_flops, measure
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError

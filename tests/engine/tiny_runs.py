@@ -23,7 +23,7 @@ def run_config(work_dir: Path, **overrides: object) -> Config:
     ]
     digits = dict(type='Digits', split='train', indices=BATCH_SIZE * STEPS_PER_EPOCH, pipeline=pipeline)
     base = Config.fromfile('configs/_base_/default_runtime.py')
-    schedule = Config.fromfile('configs/_base_/schedules/patchmix_300e.py')
+    schedule = Config.fromfile('configs/_base_/methods/patchmix.py')
     cfg = Config({**base.to_dict(), **schedule.to_dict()})
     cfg.model = tiny.model_config()
     cfg.data_preprocessor = dict(

@@ -28,7 +28,9 @@ def short_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def runner_of(folder: Path, seed: int, **options: int) -> Runner:
-    cfg = read_config('configs/digits_table/mocov3.py', {'randomness.seed': seed, **options})
+    loaders = ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
+    in_this_process = {f'{loader}.num_workers': 0 for loader in loaders}
+    cfg = read_config('configs/mocov3/vit-xs4_digits.py', {'randomness.seed': seed, **in_this_process, **options})
     cfg.work_dir = str(folder)
     return build_runner(cfg)
 

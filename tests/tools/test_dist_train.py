@@ -14,7 +14,7 @@ OPTIONS = (
     'train_dataloader.dataset.dataset.indices=64', 'train_dataloader.batch_size=16', 'train_dataloader.num_workers=0',
     'model.backbone.arch.num_layers=1', 'train_cfg.max_epochs=2', 'default_hooks.logger.interval=1',
 )  # fmt: skip
-SHARDED = ('model_wrapper_cfg.type=MMFullyShardedDataParallel', "activation_checkpointing=['backbone.layers']")
+SHARDED = 'model_wrapper_cfg.type=MMFullyShardedDataParallel'
 
 pytestmark = pytest.mark.long
 
@@ -56,11 +56,10 @@ def replicated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='module')
-def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work dir of a sharded run that also saves memory in the other way."""
+def sharded(tmp_path_factory: pytest.TempPathFactory, replicated: Path) -> Path:
+    """The second of its epochs is that of the replicated run, sharded."""
     work_dir = tmp_path_factory.mktemp('sharded')
-    (output,) = outputs(start_machine(29622, 2, work_dir, *SHARDED))
-    assert 'activations are computed twice instead of kept' in output
+    outputs(start_machine(29622, 2, work_dir, SHARDED, 'resume=True', f'load_from={replicated / "epoch_1.pth"}'))
     return work_dir
 
 
@@ -79,9 +78,26 @@ def test_a_sharded_run_writes_the_checkpoint_of_a_replicated_one(sharded: Path, 
     assert checkpoint(sharded)['meta']['iter'] == 4
 
 
-@pytest.mark.parametrize('options', [SHARDED, ()], ids=['sharded', 'replicated'])
-def test_a_sharded_run_is_resumed(tmp_path: Path, sharded: Path, options: tuple[str, ...]) -> None:
-    where = ['resume=True', f'load_from={sharded / "epoch_1.pth"}']
-    (output,) = outputs(start_machine(29624, 2, tmp_path, *options, *where))
-    assert 'resumed epoch: 1, iter: 2' in output
-    assert_same_run(checkpoint(tmp_path), checkpoint(sharded))
+def test_a_replicated_run_goes_on_from_a_sharded_one(tmp_path: Path, sharded: Path, replicated: Path) -> None:
+    """For a third epoch, as from the file of a replicated one."""
+    ends = []
+    for name, start in (('a', sharded), ('b', replicated)):
+        where = ['resume=True', f'load_from={start / "epoch_2.pth"}', 'train_cfg.max_epochs=3']
+        outputs(start_machine(29624, 2, tmp_path / name, *where))
+        ends.append(checkpoint(tmp_path / name, 'epoch_3.pth'))
+    assert_same_run(*ends)
+
+
+def test_all_switches_together(tmp_path: Path, replicated: Path) -> None:
+    weights = f'load_from={replicated / "epoch_1.pth"}'  # since both would be initialised by other random numbers
+    switches = [SHARDED, 'optim_wrapper.accumulative_counts=2', "activation_checkpointing=['backbone.layers']"]
+    (output,) = outputs(start_machine(29625, 2, tmp_path / 'sharded', *switches, weights))
+    assert 'gradients of 2 batches are accumulated per step, negatives come from one batch at a time' in output
+    assert 'activations are computed twice instead of kept' in output
+    outputs(start_machine(29625, 2, tmp_path / 'replicated', switches[1], weights))
+    # Sharded gradients are averaged over the processes before they are accumulated: another order of the sum. Weights
+    # whose gradient is nothing but rounding tell nothing then, as AdamW makes full steps of it.
+    states = [checkpoint(tmp_path / kind)['optimizer']['state'].values() for kind in ('sharded', 'replicated')]
+    sharded, replicated = ([state['exp_avg'] for state in part] for part in states)
+    torch.testing.assert_close(sharded, replicated, rtol=1e-3, atol=1e-6)
+    assert max(mean.abs().max() for mean in sharded) > 1e-3

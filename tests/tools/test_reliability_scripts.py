@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from tools.command import run
+
+pytestmark = pytest.mark.long
 
 
 def test_kills_while_saving(tmp_path: Path) -> None:

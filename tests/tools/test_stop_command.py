@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ROOT, Command, error_lines, run, start, start_script, stop
+from tools.command import ROOT, Command, error_lines, start, start_script, stop
+from tools.in_process import run_here
 
 from mixcl.weights import newest_checkpoint
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
-OPTIONS = (
-    '--no-validate', '--cfg-options',
+SMALL = (
     'train_dataloader.dataset.dataset.indices=256', 'train_dataloader.batch_size=8', 'train_dataloader.num_workers=2',
     'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
 )  # fmt: skip
+OPTIONS = ('--no-validate', '--cfg-options', *SMALL)
 STEPS_PER_EPOCH = 32
 
 
@@ -64,13 +65,12 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
     assert output.splitlines()[-1].startswith(f'stopped by SIGTERM after step {step} of ')
-    again = run('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', *OPTIONS, 'train_cfg.max_epochs=1')
-    assert again.returncode == 0, again.stderr[-3000:]
-    assert_continues(again.stdout, step, STEPS_PER_EPOCH)
+    options = (*SMALL, 'train_cfg.max_epochs=1')
+    assert run_here('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', '--no-validate', options=options) == 0
+    assert_continues(max(tmp_path.glob('*/*.log'), key=os.path.getmtime).read_text(), step, STEPS_PER_EPOCH)
 
 
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGUSR1])
-def test_a_signal_before_training_begins(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_before_training_begins(tmp_path: Path) -> None:
     """While the config is read, which takes a minute here."""
     (tmp_path / 'slow.py').write_text(
         f"import time\nprint('reading', flush=True)\ntime.sleep(60)\n_base_ = '{ROOT}/{DIGITS}'"
@@ -78,10 +78,10 @@ def test_a_signal_before_training_begins(tmp_path: Path, number: signal.Signals)
     process = start('tools/train.py', tmp_path / 'slow.py', '--work-dir', tmp_path / 'run')
     while 'reading' not in process.stdout.readline():
         assert process.poll() is None
-    process.send_signal(number)
+    process.send_signal(signal.SIGUSR1)
     status, output = ended(process)
     assert status == 85, output[-3000:]
-    assert output.splitlines()[-1].startswith(f'stopped by {number.name} outside of the training steps: ')
+    assert output.splitlines()[-1].startswith('stopped by SIGUSR1 outside of the training steps: ')
 
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
@@ -89,49 +89,42 @@ def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     return start_script('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
 
 
-@pytest.fixture(scope='module')
-def weights_of_undisturbed_pair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
-    work_dir = tmp_path_factory.mktemp('undisturbed')
-    status, output = ended(pair(work_dir, *OPTIONS, 'train_cfg.max_epochs=1'))
+@pytest.mark.long
+def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
+    status, output = ended(pair(tmp_path / 'undisturbed', *OPTIONS, 'train_cfg.max_epochs=1'))
     assert status == 0, output[-3000:]
-    return torch.load(work_dir / 'epoch_1.pth', weights_only=True)['state_dict']
+    stopped = tmp_path / 'stopped'
+    process = pair(stopped, *OPTIONS, 'train_cfg.max_epochs=1')
+    wait_for_steps(process, stopped)
+    process.send_signal(signal.SIGTERM)
+    status, output = ended(process)
+    assert status == 85, output[-3000:]
+    step = saved_step(stopped)
+    status, output = ended(pair(stopped, '--resume', *OPTIONS, 'train_cfg.max_epochs=1'))
+    assert status == 0, output[-3000:]
+    assert_continues(output, step, STEPS_PER_EPOCH // 2)
+    ends = [torch.load(folder / 'epoch_1.pth', weights_only=True) for folder in (tmp_path / 'undisturbed', stopped)]
+    torch.testing.assert_close(ends[0]['state_dict'], ends[1]['state_dict'], rtol=0, atol=0)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGUSR1])
-def test_two_processes_under_torchrun_agree(
-    tmp_path: Path, number: signal.Signals, weights_of_undisturbed_pair: dict[str, torch.Tensor]
-) -> None:
-    process = pair(tmp_path, *OPTIONS, 'train_cfg.max_epochs=1')
-    wait_for_steps(process, tmp_path)
-    process.send_signal(number)
-    status, output = ended(process)
-    assert status == 85, output[-3000:]
-    step = saved_step(tmp_path)
-    status, output = ended(pair(tmp_path, '--resume', *OPTIONS, 'train_cfg.max_epochs=1'))
-    assert status == 0, output[-3000:]
-    assert_continues(output, step, STEPS_PER_EPOCH // 2)
-    weights = torch.load(tmp_path / 'epoch_1.pth', weights_only=True)['state_dict']
-    torch.testing.assert_close(weights, weights_of_undisturbed_pair, rtol=0, atol=0)
-
-
 def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
     status, output = ended(start_script('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
     assert status == 1
     assert len(error_lines(output)) == 1
 
 
-def test_the_time_limit(tmp_path: Path) -> None:
-    result = run('tools/train.py', DIGITS, '--work-dir', tmp_path, '--max-time', '1s', *OPTIONS)
-    assert result.returncode == 85, result.stderr[-3000:]
-    assert result.stderr.splitlines()[-1].startswith('stopped by the time limit after step ')
+def test_the_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    command = ('tools/train.py', DIGITS, '--work-dir', tmp_path, '--max-time', '1s', '--no-validate')
+    assert run_here(*command, options=SMALL) == 85
+    assert capsys.readouterr().err.splitlines()[-1].startswith('stopped by the time limit after step ')
     assert newest_checkpoint(tmp_path) is not None
 
 
-def test_a_time_limit_that_is_none() -> None:
-    result = run('tools/train.py', DIGITS, '--max-time', 'soon')
-    assert result.returncode == 2
-    assert error_lines(result.stderr) == ["error: --max-time takes a duration such as 23h30m, 90m or 45s, not 'soon'"]
+def test_a_time_limit_that_is_none(capsys: pytest.CaptureFixture) -> None:
+    assert run_here('tools/train.py', DIGITS, '--max-time', 'soon') == 2
+    message = "error: --max-time takes a duration such as 23h30m, 90m or 45s, not 'soon'"
+    assert error_lines(capsys.readouterr().err) == [message]
 
 
 class Cluster:

@@ -18,13 +18,12 @@ import torch
 from mmdet.registry import MODELS
 from mmdet.testing import demo_mm_inputs
 from mmengine.config import Config, ConfigDict
-from mmengine.model import revert_sync_batchnorm
+from mmengine.model import BaseModel, revert_sync_batchnorm
 from mmengine.registry import init_default_scope
-from torch import nn
 from torch.optim import SGD, Optimizer
 
 import mixcl.detection  # noqa: F401
-from mixcl.apis.activation_memory import activation_bytes
+from mixcl.apis.complexity import activation_bytes
 
 ROOT = Path(__file__).parents[2]
 MMDET_CONFIG = Path(mmdet.__file__).parent / '.mim/configs/mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py'
@@ -55,7 +54,7 @@ def random_batch(batch_size: int, image_size: int) -> dict:
     return demo_mm_inputs(batch_size, [shape] * batch_size, [OBJECTS] * batch_size, num_classes=2, with_mask=True)
 
 
-def step(model: nn.Module, optimizer: Optimizer, batch: dict, amp: bool) -> None:
+def step(model: BaseModel, optimizer: Optimizer, batch: dict, amp: bool) -> None:
     data = model.data_preprocessor(batch, training=True)
     with torch.autocast(data['inputs'].device.type, torch.bfloat16, enabled=amp):
         loss, _ = model.parse_losses(model(**data, mode='loss'))

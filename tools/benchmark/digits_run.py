@@ -1,4 +1,4 @@
-"""One run of digits_table.py: train one config with one seed, evaluate it, write a JSON file."""
+"""One run of digits_table.py: train one method with one seed, evaluate it, write a JSON file."""
 
 import argparse
 import json
@@ -6,17 +6,19 @@ import time
 from pathlib import Path
 
 import torch
+from digits_configs import METHODS, digits_config
 from mmengine.config import Config
 
+from mixcl.configuration import check_config
 from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Train and evaluate one row and seed of the table of the digits.')
-    parser.add_argument('config')
+    parser.add_argument('method', choices=METHODS)
     parser.add_argument('--out', required=True, help='JSON file to write')
     parser.add_argument('--work-dir', required=True, help='for the checkpoint and the log')
     parser.add_argument('--seed', type=int, required=True)
@@ -42,7 +44,10 @@ def results_of(cfg: Config) -> dict[str, object]:
 def main() -> None:
     args = parse_arguments()
     torch.set_num_threads(1)
-    cfg = read_config(args.config, {'randomness.seed': args.seed})
+    cfg = digits_config(args.method)
+    check_config(cfg)
+    described = cfg.to_dict()
+    cfg.randomness.seed = args.seed
     cfg.work_dir = args.work_dir
     if args.epochs:
         cfg.merge_from_dict({'train_cfg.max_epochs': args.epochs, 'train_cfg.val_interval': args.epochs})
@@ -54,7 +59,7 @@ def main() -> None:
     # Whole or not at all: a run is done if its file exists.
     out = Path(args.out)
     part = out.with_suffix('.part')
-    part.write_text(json.dumps(dict(results, config=Config.fromfile(args.config).to_dict()), indent=2) + '\n')
+    part.write_text(json.dumps(dict(results, config=described), indent=2) + '\n')
     part.replace(out)
 
 

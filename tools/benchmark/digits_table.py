@@ -1,6 +1,6 @@
 """Every method beside its plain host on scikit-learn's digits, with equal epochs: makes docs/digits_table.md.
 
-``python tools/benchmark/digits_table.py`` trains every config of configs/digits_table with three seeds, each run in a
+``python tools/benchmark/digits_table.py`` trains every method of digits_configs.py with three seeds, each run in a
 process with one thread, and evaluates the frozen online encoder. A run that has its JSON file is not repeated, so an
 interrupted command continues where it stopped. Results are trained again after a change of their config; after a
 change of the code, delete them.
@@ -17,41 +17,16 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmengine.config import Config
+from digits_configs import METHODS, digits_config
 
 from mixcl.errors import UserError, reported_to_user
 
 ROOT = Path(__file__).parents[2]
-CONFIGS = ROOT / 'configs/digits_table'
 WORKER = Path(__file__).with_name('digits_run.py')
 UNTRAINED = 'mocov3'
-"""Its encoder is the one that is evaluated untrained; all configs have the same."""
+"""Its encoder is the one that is evaluated untrained; all methods have the same."""
 
-HOSTS: dict[str, str | None] = {
-    'mocov3': None,
-    'sdmp_mocov3': 'mocov3',
-    'imix_mocov3': 'mocov3',
-    'unmix_mocov3': 'mocov3',
-    'dacl_mocov3': 'mocov3',
-    'mochi_mocov3': 'mocov3',
-    'aps_mocov3': 'mocov3',
-    'aps_mocov3_stopgrad': 'mocov3',
-    'patchmix_oto': None,
-    'patchmix': 'patchmix_oto',
-    'simclr': None,
-    'mixco_simclr': 'simclr',
-    'bsim_simclr': 'simclr',
-    'mocov2': None,
-    'mixco_mocov2': 'mocov2',
-    'bsim_mocov2': 'mocov2',
-    'byol': None,
-    'bsim_byol': 'byol',
-    'wbsim_byol': 'byol',
-    'simsiam': None,
-    'bsim_simsiam': 'simsiam',
-    'dino': None,
-    'sdmp_dino': 'dino',
-}
+HOSTS = {name: 'mocov3' if name.startswith('aps') else method.host for name, method in METHODS.items()}
 """The plain host of every method, in the order of the table; None for the hosts themselves."""
 
 
@@ -60,7 +35,7 @@ class Run:
     """One training, or the evaluation of an untrained encoder.
 
     Attributes:
-        method: name of the config; 'untrained' for no training.
+        method: of the table; 'untrained' for no training.
         seed: of the run.
         epochs: of training.
         amp: whether it trains under bfloat16 autocast.
@@ -74,8 +49,9 @@ class Run:
     folder: Path
 
     @property
-    def config(self) -> Path:
-        return CONFIGS / f'{UNTRAINED if self.method == "untrained" else self.method}.py'
+    def config(self) -> str:
+        """The name of the config of the run."""
+        return UNTRAINED if self.method == 'untrained' else self.method
 
     @property
     def results_file(self) -> Path:
@@ -87,7 +63,7 @@ class Run:
             return None
         found = json.loads(self.results_file.read_text())
         # Through JSON, which has no tuples.
-        config = json.loads(json.dumps(Config.fromfile(self.config).to_dict()))
+        config = json.loads(json.dumps(digits_config(self.config).to_dict()))
         return found if found['config'] == config else None
 
     def execute(self) -> None:
@@ -171,9 +147,9 @@ def page(found: dict[str, list[dict]], args: argparse.Namespace) -> str:
 {command}
 ```
 
-wrote this page; it repeats nothing that is done. The configs lie under `configs/digits_table/`: one small ViT, the
-views of the digits, batches of 128, AdamW; each method inherits its plain host (in bold) and changes the table of terms
-alone.
+wrote this page; it repeats nothing that is done. `tools/benchmark/digits_configs.py` makes the configs from those of
+the methods: one small ViT, the views of the digits, batches of 128, AdamW; each method takes its plain host (in bold)
+and changes the table of terms alone.
 
 {args.epochs} epoch(s) in {precision}, {args.seeds} seed(s): mean ± standard deviation over the seeds, in percent.
 kNN (k = 10) and linear probe are those of the frozen online encoder on the 360 test images, so that one image is 0.3

@@ -32,8 +32,8 @@ def mean_covered_share(transform: SampledPatchPair, num_images: int) -> float:
         sample = dict(img=blank, sample_key=SampleKey(0, 0, index))
         first, second = transform(sample)['tokens'].numpy()
         # The same key gives the same crops and flips again.
-        views = [ViewGeometry(*view['crop_box'], view['flip']) for view in transform.run_views(sample)]
-        shares.append(np.take_along_axis(overlap_ratios(first, *views, (16, 16)), second, axis=-1).mean())
+        views = [ViewGeometry._make((*view['crop_box'], view['flip'])) for view in transform.run_views(sample)]
+        shares.append(np.take_along_axis(overlap_ratios(first, views[0], views[1], (16, 16)), second, axis=-1).mean())
     return float(np.mean(shares))
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from mixcl.algorithms import PatchSamplingLearner
-from mixcl.apis.activation_memory import activation_bytes as bytes_beside_weights
+from mixcl.apis.complexity import activation_bytes as bytes_beside_weights
 from mixcl.registry import MODELS
 
 ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads

@@ -73,7 +73,8 @@ def write_shapes(folder: str | Path, num_images: int = 24, seed: int = 0) -> Pat
     """
     folder, generator = Path(folder), np.random.default_rng(seed)
     (folder / 'images').mkdir(parents=True, exist_ok=True)
-    images, annotations = [], []
+    images: list[dict] = []
+    annotations: list[dict] = []
     for number in range(num_images):
         height, width = SIZES[number % len(SIZES)]
         pixels, shapes = draw(generator, height, width)

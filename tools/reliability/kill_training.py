@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from killing import quiet_config, run_and_kill
+from killing import newest_of, quiet_config, run_and_kill
 from mmengine.config import Config
 
-from mixcl.weights import newest_checkpoint, read_checkpoint
+from mixcl.weights import read_checkpoint
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-xs4_digits.py'
 SAVING_INTERVAL = 3
@@ -62,7 +62,7 @@ def main() -> None:
     work_dir, moments = Path(args.work_dir), random.Random(args.seed)
     undisturbed, disturbed = work_dir / 'undisturbed', work_dir / 'disturbed'
     run_and_kill(lambda: config(args, undisturbed, 0), never)
-    expected = read_checkpoint(newest_checkpoint(undisturbed))
+    expected = read_checkpoint(newest_of(undisturbed))
     # So many that it gets on between the kills, which still end before the training does.
     length = expected['meta']['iter']
     most = max(SAVING_INTERVAL + 1, length // (args.kills + 1))
@@ -71,7 +71,7 @@ def main() -> None:
             raise RuntimeError(f'the training ended after {kill} kills; use more --epochs')
         print(f'kill {kill + 1}', flush=True)
     run_and_kill(lambda: config(args, disturbed, args.workers), never)
-    found = read_checkpoint(newest_checkpoint(disturbed))
+    found = read_checkpoint(newest_of(disturbed))
     weights = expected['state_dict']
     different = [name for name, tensor in weights.items() if not torch.equal(tensor, found['state_dict'][name])]
     if different or found['meta']['iter'] != expected['meta']['iter']:

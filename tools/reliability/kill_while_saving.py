@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from killing import quiet_config, run_and_kill
+from killing import newest_of, quiet_config, run_and_kill
 
 from mixcl.files import UNFINISHED
-from mixcl.weights import newest_checkpoint, read_checkpoint
+from mixcl.weights import read_checkpoint
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-xs4_digits.py'
 LARGE_FILES = {
@@ -56,12 +56,12 @@ def within_a_write(work_dir: Path, moments: random.Random) -> Callable[[int], bo
 def main() -> None:
     args = parse_arguments()
     work_dir, moments = Path(args.work_dir), random.Random(args.seed)
-    left_behind, step, size = Counter(), 0, 0
+    left_behind, step, size = Counter[str](), 0, 0
     for kill in range(args.kills):
         if not run_and_kill(lambda: quiet_config(CONFIG, LARGE_FILES, work_dir), within_a_write(work_dir, moments)):
             raise RuntimeError('the run ended before it was killed')
         left_behind.update(''.join(path.suffixes[:-1]) for path in work_dir.glob(f'*{UNFINISHED}'))
-        path = newest_checkpoint(work_dir)
+        path = newest_of(work_dir)
         reached = read_checkpoint(path)['meta']['iter']
         if reached < step:
             raise RuntimeError(f'after kill {kill + 1} the newest whole checkpoint is of step {reached}, not {step}')

@@ -3,13 +3,16 @@
 import multiprocessing
 import time
 from collections.abc import Callable
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from typing import Any
 
 from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.weights import newest_checkpoint
 
 # A forked process needs no imports of its own.
 _fork = multiprocessing.get_context('fork')
@@ -18,10 +21,10 @@ _fork = multiprocessing.get_context('fork')
 class StepCounter(Hook):
     """Tells another process how many steps were taken since this one started."""
 
-    def __init__(self, steps: multiprocessing.Value) -> None:
+    def __init__(self, steps: Synchronized) -> None:
         self.steps = steps
 
-    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         self.steps.value += 1
 
 
@@ -59,7 +62,15 @@ def run_and_kill(make_config: Callable[[], Config], ready: Callable[[int], bool]
     return killed
 
 
-def _train(make_config: Callable[[], Config], steps: multiprocessing.Value) -> None:
+def newest_of(work_dir: Path) -> str:
+    """The path of the newest whole checkpoint; raises RuntimeError if there is none."""
+    path = newest_checkpoint(work_dir)
+    if path is None:
+        raise RuntimeError(f'no checkpoint was left in {work_dir}')
+    return path
+
+
+def _train(make_config: Callable[[], Config], steps: Synchronized) -> None:
     runner = build_runner(make_config())
     runner.register_hook(StepCounter(steps))
     runner.train()

@@ -1,5 +1,5 @@
 # scikit-learn's digits at 16 pixels: small enough for a laptop. A flip, a hue or a blur would change what they show.
-_base_ = '../loaders.py'
+_base_ = '../pretraining.py'
 
 views = [
     [

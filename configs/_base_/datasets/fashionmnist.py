@@ -1,5 +1,5 @@
 # Fashion-MNIST at 28 pixels. The images are grey: nothing that changes colours, and no blur of so few pixels.
-_base_ = '../loaders.py'
+_base_ = '../pretraining.py'
 
 views = [
     [

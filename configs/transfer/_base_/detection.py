@@ -6,4 +6,4 @@ custom_imports = dict(imports=['mixcl.detection'], allow_failed_imports=False)
 custom_hooks = [dict(type='mixcl.BannerHook'), dict(type='mixcl.UnreadableImagesHook')]
 # For default_hooks, which mmdet's own bases name too.
 checkpoint_hook = dict(type='mixcl.CheckpointHook', max_keep_ckpts=2)
-nonfinite_hook = dict(type='mixcl.DetectorNonFiniteHook', policy='raise')
+nonfinite_hook = dict(type='mixcl.NonFiniteHook', policy='raise')

@@ -8,7 +8,5 @@ from mixcl.engine.hooks.frozen_prototypes import FrozenPrototypesHook
 from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
 from mixcl.engine.hooks.parameter_clip import ParameterClipHook
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
-from mixcl.engine.hooks.representation_hook import RepresentationHook
-from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.hooks.stored_average import StoredAverageHook
 from mixcl.engine.hooks.unreadable_images import UnreadableImagesHook

@@ -1,13 +1,11 @@
 """Gradients clipped by their own running mean (APS)."""
 
-import math
-
 import torch
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
+from mixcl.distributed import unwrapped
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
@@ -18,45 +16,41 @@ class BlockClip:
 
     A running mean ``G <- momentum * G + (1 - momentum) * g`` follows the gradient as it comes, never the clipped one.
     Where ``|g| > alpha * |G|``, with G of the step before, g is scaled to the length of G. The first gradient passes.
+    Everything is decided on the device.
 
     Args:
         parameters: of the block.
         momentum: share of G that stays, in (0, 1).
         alpha: above 0.
-        mean: G so far, one tensor per parameter; empty at the start.
+        mean: G so far, one flat tensor; None at the start.
     """
 
-    def __init__(self, parameters: list[nn.Parameter], momentum: float, alpha: float, mean: list[Tensor]) -> None:
+    def __init__(
+        self, parameters: list[nn.Parameter], momentum: float, alpha: float, mean: Tensor | None = None
+    ) -> None:
         self.parameters = parameters
         self.momentum = momentum
         self.alpha = alpha
-        self.mean = [tensor.to(parameter) for tensor, parameter in zip(mean, parameters, strict=False)]
+        start = torch.zeros(sum(p.numel() for p in parameters)) if mean is None else mean
+        self.mean = start.to(parameters[0])
 
     @torch.no_grad()
-    def __call__(self) -> bool:
-        """Clip the gradients in place and tell whether they were too long.
+    def __call__(self) -> Tensor:
+        """Clip the gradients in place and tell whether they were too long, as a boolean scalar on the device.
 
         Where one is missing, infinite or NaN, neither the gradients nor the mean change.
         """
-        gradients = [parameter.grad for parameter in self.parameters]
-        if any(gradient is None for gradient in gradients):
-            return False
-        # Before the first step there is no mean yet; any finite gradient then passes.
-        length, mean_length = torch.stack([_length(gradients), _length(self.mean or gradients)]).tolist()
-        if not math.isfinite(length):
-            return False
-        if self.mean:
-            torch._foreach_lerp_(self.mean, gradients, 1 - self.momentum)
-        else:
-            self.mean = [gradient.clone() for gradient in gradients]
-        if length <= self.alpha * mean_length:
-            return False
-        torch._foreach_mul_(gradients, mean_length / (length + 1e-8))
-        return True
-
-
-def _length(tensors: list[Tensor]) -> Tensor:
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        if len(gradients) < len(self.parameters):
+            return torch.zeros((), dtype=torch.bool, device=self.mean.device)
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        length, mean_length = torch.linalg.vector_norm(flat), torch.linalg.vector_norm(self.mean)
+        started = mean_length > 0
+        clipped = length.isfinite() & started & (length > self.alpha * mean_length)
+        torch._foreach_mul_(gradients, torch.where(clipped, mean_length / (length + 1e-8), 1.0))
+        followed = torch.where(started, torch.lerp(self.mean, flat, 1 - self.momentum), flat)
+        self.mean = torch.where(length.isfinite(), followed, self.mean)
+        return clipped
 
 
 @HOOKS.register_module()
@@ -77,6 +71,9 @@ class AdaptiveClipHook(Hook):
         UserError: for values out of range, or a model without such a list.
     """
 
+    # Before the hook that logs the outputs of a step, to which the share of clipped blocks is added.
+    priority = 'HIGHEST'
+
     def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str = 'backbone.layers') -> None:
         if not 0 <= momentum < 1:
             raise UserError(f'AdaptiveClipHook: momentum must lie in [0, 1), not {momentum!r}')
@@ -86,7 +83,8 @@ class AdaptiveClipHook(Hook):
         self.alpha = alpha
         self.blocks = blocks
         self.clips: list[BlockClip] = []
-        self._stored: list[list[Tensor]] = []
+        self._stored: list[Tensor] = []
+        self._share: Tensor | None = None
 
     def before_train(self, runner: Runner) -> None:
         """Find the blocks, and be called before every optimiser step from now on."""
@@ -97,13 +95,22 @@ class AdaptiveClipHook(Hook):
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
                 "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
             )
-        blocks = self._find_blocks(runner.model.module if is_model_wrapper(runner.model) else runner.model)
-        means = self._stored or [[] for _ in blocks]
+        blocks = self._find_blocks(unwrapped(runner.model))
         self.clips = [
             BlockClip([p for p in block.parameters() if p.requires_grad], self.momentum, self.alpha, mean)
-            for block, mean in zip(blocks, means, strict=True)
+            for block, mean in zip(blocks, self._stored or [None] * len(blocks), strict=True)
         ]
-        runner.optim_wrapper.optimizer.register_step_pre_hook(lambda *_: self._clip(runner))
+        runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
+
+    def _clip(self, *_: object) -> None:
+        self._share = torch.stack([clip() for clip in self.clips]).float().mean()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        """Hand the share of clipped blocks to the log."""
+        if self._share is not None and outputs is not None:
+            outputs['clipped_blocks'], self._share = self._share, None
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Store the running means."""
@@ -113,10 +120,6 @@ class AdaptiveClipHook(Hook):
         """Take up the running means, where the run continues and does not only start from these weights."""
         if runner._resume:
             self._stored = checkpoint.get('adaptive_clip', [])
-
-    def _clip(self, runner: Runner) -> None:
-        clipped = [clip() for clip in self.clips]
-        runner.message_hub.update_scalar('train/clipped_blocks', sum(clipped) / len(clipped))
 
     def _find_blocks(self, model: nn.Module) -> list[nn.Module]:
         try:

@@ -2,17 +2,18 @@
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from mmengine.dist import all_reduce, get_world_size, is_main_process
+from mmengine.fileio import BaseStorageBackend
 from mmengine.hooks import CheckpointHook as EngineCheckpointHook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
-from mixcl.engine.hooks.checkpoint_retention import LateRemoval
+from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.files import UNFINISHED
 from mixcl.registry import HOOKS
@@ -46,7 +47,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
-        self.file_backend = LateRemoval(self.file_backend)
+        self.file_backend = _LateRemoval(self.file_backend)
         if is_main_process():
             for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
                 path.unlink()
@@ -112,15 +113,40 @@ class CheckpointHook(EngineCheckpointHook):
             )
             if last:
                 raise UserError(f'{message}: make room and continue with --resume') from error
-            self.file_backend.noted.clear()
+            self.file_backend.superseded.clear()
             runner.logger.error(f'{message}, and the run goes on')
         else:
             best = [getattr(self, 'best_ckpt_path', None), *getattr(self, 'best_ckpt_path_dict', {}).values()]
-            self.file_backend.remove_noted(keep=[self.last_ckpt, *best])
+            self.file_backend.remove_superseded(keep=[self.last_ckpt, *best])
+
+
+class _LateRemoval:
+    """mmengine's storage, but files that it is told to remove stay until the new one is there.
+
+    Args:
+        storage: does everything else.
+    """
+
+    def __init__(self, storage: BaseStorageBackend) -> None:
+        self.storage = storage
+        self.superseded: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.storage, name)
+
+    def remove(self, path: str) -> None:
+        self.superseded.append(path)
+
+    def remove_superseded(self, keep: Collection[str | None]) -> None:
+        """Remove them now, but for those that were written again in the meantime."""
+        for path in self.superseded:
+            if path not in keep and self.storage.isfile(path):
+                self.storage.remove(path)
+        self.superseded.clear()
 
 
 def _refuse_non_finite(runner: Runner, step: int) -> None:
-    model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+    model = unwrapped(runner.model)
     names = non_finite(training_state(model, runner.optim_wrapper.optimizer))
     # Statistics of batch normalisation may differ between processes, and all must end.
     found = torch.tensor(len(names))

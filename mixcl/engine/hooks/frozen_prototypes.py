@@ -1,9 +1,9 @@
 """DINO's way to a stable start: the last layer of the head stays as it is for the first epochs."""
 
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
+from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -20,7 +20,7 @@ class FrozenPrototypesHook(Hook):
         self.epochs = epochs
 
     def before_train(self, runner: Runner) -> None:
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        model = unwrapped(runner.model)
         if not hasattr(model.neck, 'prototypes'):
             raise UserError(f'FrozenPrototypesHook needs a DINOHead as model.neck, not a {type(model.neck).__name__}')
         frozen = list(model.neck.prototypes.parameters())

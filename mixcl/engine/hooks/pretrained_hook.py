@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 from torch import nn
 
+from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
@@ -67,7 +67,7 @@ class PretrainedBackboneHook(Hook):
     def _load(self, runner: Runner) -> LoadReport:
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        model = unwrapped(runner.model)
         backbone = self._backbone(model)
         new = (*self.new, *getattr(backbone, 'new_parameters', ()))
         report = load_backbone(backbone, self._read, new)

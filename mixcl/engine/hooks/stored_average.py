@@ -1,7 +1,6 @@
 """An average of the weights that is kept beside a run and stored, but not evaluated."""
 
 from mmengine.hooks import EMAHook
-from mmengine.runner import Runner
 
 from mixcl.registry import HOOKS
 
@@ -17,17 +16,8 @@ class StoredAverageHook(EMAHook):
     Arguments as of ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
     """
 
-    def before_val_epoch(self, runner: Runner) -> None:
-        """Evaluate the trained weights."""
-
-    def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
-        """Nothing was swapped."""
-
-    def before_test_epoch(self, runner: Runner) -> None:
-        """Evaluate the trained weights."""
-
-    def after_test_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
-        """Nothing was swapped."""
+    def _swap_ema_parameters(self) -> None:
+        """The trained weights are evaluated."""
 
     def _swap_ema_state_dict(self, checkpoint: dict) -> None:
         """Each part of the checkpoint keeps its own weights."""

@@ -18,6 +18,9 @@ class MoCoLARS(Optimizer):
     ``mu <- momentum * mu + d`` and ``p <- p - lr * mu``. mmpretrain's ``LARS`` folds the learning rate into the
     momentum buffer and adapts by ``|p| / (|g| + weight_decay |p|)``; trajectories differ when the rate changes.
 
+    As with torch's fused optimisers, a step changes nothing where the attribute ``found_inf``, a scalar on the device,
+    is 1.
+
     Args:
         params: parameters or groups of them.
         lr: learning rate.
@@ -58,4 +61,11 @@ class MoCoLARS(Optimizer):
         state = self.state[parameter]
         if 'momentum' not in state:
             state['momentum'] = torch.zeros_like(parameter)
-        parameter.sub_(state['momentum'].mul_(group['momentum']).add_(direction), alpha=group['lr'])
+        moved = state['momentum'] * group['momentum'] + direction
+        found_inf = getattr(self, 'found_inf', None)
+        if found_inf is None:
+            parameter.sub_(moved, alpha=group['lr'])
+        else:
+            moved = torch.where(found_inf > 0, state['momentum'], moved)
+            parameter.sub_(moved * (found_inf == 0), alpha=group['lr'])
+        state['momentum'].copy_(moved)

@@ -39,8 +39,10 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
 
     def _merged(self, groups: list[dict]) -> list[dict]:
         merged: dict[tuple, dict] = {}
+        given = dict(lr=self.base_lr, weight_decay=self.base_wd)
+        base = {name: value for name, value in given.items() if value is not None}
         for group in groups:
-            group = dict(lr=self.base_lr, weight_decay=self.base_wd) | group
+            group = base | group
             settings = tuple(sorted((name, value) for name, value in group.items() if name != 'params'))
             merged.setdefault(settings, {**group, 'params': []})['params'].extend(group['params'])
         return list(merged.values())

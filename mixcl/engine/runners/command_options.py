@@ -1,15 +1,18 @@
 """What options of the commands change in a config."""
 
+import re
 from pathlib import Path
 
 from mmengine.config import Config
 
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
-from mixcl.engine.runners.duration import seconds_of
 from mixcl.errors import UserError
 
 RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
+
+KEYED_LOOPS = ('PretrainLoop', 'ChunkedPretrainLoop', 'KeyedTrainLoop', 'KeyedIterTrainLoop')
+SECONDS = dict(d=86400, h=3600, m=60, s=1)
 
 
 def use_mixed_precision(cfg: Config) -> None:
@@ -65,14 +68,27 @@ def limit_time(cfg: Config, duration: str) -> None:
         UserError: if it is no duration, or the config's train loop cannot end within an epoch.
     """
     kind = str(cfg.train_cfg.get('type'))
-    if kind.removeprefix('mixcl.') not in (
-        'PretrainLoop',
-        'ChunkedPretrainLoop',
-        'KeyedTrainLoop',
-        'KeyedIterTrainLoop',
-    ):
+    if kind.removeprefix('mixcl.') not in KEYED_LOOPS:
         raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
     cfg.train_cfg.max_seconds = seconds_of(duration, '--max-time')
+
+
+def seconds_of(duration: str, option: str) -> int:
+    """``'23h30m'`` as a number of seconds; days, hours, minutes and seconds in this order, each as a whole number.
+
+    Args:
+        duration: what the user wrote.
+        option: where, for the message.
+
+    Raises:
+        UserError: if it is no duration, or no time at all.
+    """
+    parts = re.fullmatch(''.join(rf'(?:(\d+){unit})?' for unit in SECONDS), duration.strip())
+    numbers = [int(number or 0) for number in parts.groups()] if parts else [0]
+    seconds = sum(number * length for number, length in zip(numbers, SECONDS.values(), strict=False))
+    if seconds == 0:
+        raise UserError(f'{option} takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
+    return seconds
 
 
 def be_patient(cfg: Config) -> None:

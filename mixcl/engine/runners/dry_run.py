@@ -1,7 +1,6 @@
 """Building the parts of a run for trial, so that what is wrong with them is said before data are read."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,12 +11,12 @@ from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.datasets import KeyedDataset
-from mixcl.errors import UserError
+from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
 
 IMAGE_SIDE = 64
-"""Of the synthetic image, which every pipeline crops to its own size."""
+"""Of synthetic images, which every pipeline crops to its own size."""
 
 STEPS_PER_EPOCH = 100
 """Of the schedules on trial; how many there are depends on the data."""
@@ -66,28 +65,18 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
-    images = dict(
-        type='SyntheticImages', num_images=2, image_size=IMAGE_SIDE, pipeline=_innermost(loader.dataset).pipeline
-    )
+    images = synthetic_images(loader.dataset, 2)
     with undisturbed_generators():
         sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
     crops = sample['inputs']
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
 
 
-@contextmanager
-def told_as_user_error(what: str) -> Iterator[None]:
-    """Let whatever a class says of its arguments become one sentence.
-
-    Raises:
-        UserError: for errors of wrong arguments.
-    """
-    try:
-        yield
-    except UserError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, ArithmeticError) as error:
-        raise UserError(f'{what} cannot be built: {type(error).__name__}: {" ".join(str(error).split())}') from error
+def synthetic_images(dataset: ConfigDict, number: int) -> dict:
+    """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
+    while 'dataset' in dataset:
+        dataset = dataset.dataset
+    return dict(type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, pipeline=dataset.pipeline)
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
@@ -109,7 +98,3 @@ def _schedule(schedule: ConfigDict, cfg: Config) -> None:
         raise UserError('a schedule with by_epoch=False counts steps already; leave out convert_to_iter_based')
     factory = PARAM_SCHEDULERS.get(settings.pop('type'))
     factory.build_iter_from_epoch(optimizer=optim_wrapper, **settings, epoch_length=STEPS_PER_EPOCH)
-
-
-def _innermost(dataset: ConfigDict) -> ConfigDict:
-    return _innermost(dataset.dataset) if 'dataset' in dataset else dataset

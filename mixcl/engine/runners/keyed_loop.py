@@ -1,19 +1,144 @@
-"""The train loops underneath pretraining, fine-tuning and detection: by epochs, and by steps."""
+"""The train loops underneath pretraining, fine-tuning and detection: every step is a function of its key, and can be
+the last.
+"""
 
+import time
 from collections.abc import Callable, Iterator
 
-from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
+from mmengine.dist import barrier, get_rank
+from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop, Runner
+from torch import nn
+from torch.utils.data import DataLoader
 
-from mixcl.engine.runners.keyed_steps import KeyedSteps
+from mixcl.algorithms import StepKey
+from mixcl.datasets import KeyedSampler
+from mixcl.distributed import unwrapped
+from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
+from mixcl.engine.runners.any_process import AnyProcess
+from mixcl.engine.runners.stop_signals import StopSignals, shield_workers
+from mixcl.errors import RunStopped, UserError
+from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
+
+
+class KeyedSteps:
+    """Makes one of mmengine's train loops, the other base class, resume exactly and stop when it is asked to.
+
+    - The sampler and the number of images are checked when the loop is built.
+    - The global generators of every step start from (seed, step, rank), so that mixup, drop path, the choice of
+      proposals and the like do not depend on the run's history.
+    - On SIGTERM, SIGINT, SIGUSR1, or when its time is over, the run ends after the next optimiser step of all
+      processes, with a checkpoint.
+
+    Args:
+        runner, dataloader and others: as of mmengine's loop.
+        max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
+
+    Raises:
+        UserError: if the sampler is no ``KeyedSampler``, or the training set is smaller than a batch.
+    """
+
+    def __init__(
+        self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs
+    ) -> None:
+        self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
+        super().__init__(runner, dataloader, **kwargs)
+        self._signals = StopSignals()
+        # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
+        self._check_data()
+        shield_workers(self.dataloader)
+
+    def run(self) -> nn.Module:
+        """Train, from where the checkpoint left off to the end.
+
+        Raises:
+            RunStopped: if it was asked to end earlier; everything is then saved.
+        """
+        # A run that was started without a seed continues with that of its checkpoint.
+        self._sampler.seed = self.runner.seed
+        for name in ('dataloader', 'bank_dataloader'):
+            if hasattr(self.runner.val_loop, name):
+                shield_workers(getattr(self.runner.val_loop, name))
+        self._any_process, self._stopping = AnyProcess(), False
+        with self._signals:
+            model = super().run()
+        self._any_process.finish()
+        return model
+
+    def _train_step(self, idx: int, data_batch: dict) -> None:
+        """One iteration, between the hooks before and after it."""
+        key = StepKey(self.runner.seed, self.iter, get_rank())
+        seed_global_generators(*key)
+        self._begin_step(key)
+        self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
+        outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
+        self._end_step()
+        self._log(dict(weight_decay=max(group['weight_decay'] for group in self.runner.optim_wrapper.param_groups)))
+        self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)
+        self._iter += 1
+
+    def _begin_step(self, key: StepKey) -> None:
+        """Called before every batch."""
+
+    def _end_step(self) -> None:
+        """Called after every batch, before any hook looks at the weights."""
+
+    def _skip(self, steps: int) -> None:
+        """Let the next pass over the data begin after so many of its steps."""
+        batches = self.dataloader.batch_sampler
+        if hasattr(batches, 'start'):  # it groups images, so that only itself knows what a batch is
+            batches.start = steps
+        else:
+            self._sampler.start = steps * self.dataloader.batch_size
+
+    def _stop_if_asked(self) -> None:
+        over = time.monotonic() > self._end
+        # Also asked while stopping, since all processes must ask equally often.
+        self._stopping |= self._any_process(over or self._signals.received is not None)
+        # Gradients in the making are in no checkpoint.
+        if not self._stopping or not self.runner.optim_wrapper.should_update():
+            return
+        reason = self._signals.received or ('the time limit' if over else 'a signal to another process')
+        saved = [hook.save_now(self.runner) for hook in self.runner.hooks if isinstance(hook, CheckpointHook)]
+        self._any_process.finish()
+        barrier()  # a process that ends earlier would take the others with it
+        self.runner.call_hook('after_train')
+        self.runner.call_hook('after_run')
+        where = 'nothing is saved'
+        if saved:
+            where = f'everything is saved in {saved[0]}, and the same command with --resume continues'
+        raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
+
+    @property
+    def _sampler(self) -> KeyedSampler:
+        return self.dataloader.batch_sampler.sampler
+
+    @property
+    def _model(self) -> nn.Module:
+        return unwrapped(self.runner.model)
+
+    def _log(self, values: dict[str, float]) -> None:
+        for name, value in values.items():
+            self.runner.message_hub.update_scalar(f'train/{name}', value)
+
+    def _check_data(self) -> None:
+        if not isinstance(self._sampler, KeyedSampler):
+            raise UserError(
+                f'train_dataloader.sampler is a {type(self._sampler).__name__}, with which every epoch would '
+                "see the same views; use sampler=dict(type='KeyedSampler')"
+            )
+        if len(self.dataloader) == 0:
+            raise UserError(
+                f'the training set has {len(self.dataloader.dataset)} images, fewer than one batch of '
+                f'{self.dataloader.batch_sampler.batch_size} per process; lower train_dataloader.batch_size'
+            )
 
 
 @LOOPS.register_module()
 class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
     """Epoch-based training of any model, such as a classifier, that resumes exactly, also within an epoch.
 
-    Arguments as of mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see
-    :class:`~mixcl.engine.runners.keyed_steps.KeyedSteps`.
+    Arguments as of mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
     def run_epoch(self) -> None:
@@ -40,8 +165,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
 
     It passes over the data again and again, in a new order each time; a batch never reaches into the next pass.
 
-    Arguments as of mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see
-    :class:`~mixcl.engine.runners.keyed_steps.KeyedSteps`.
+    Arguments as of mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
     def __init__(self, *args, **kwargs) -> None:

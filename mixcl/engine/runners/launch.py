@@ -12,9 +12,7 @@ import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
-from torch import nn
 
 from mixcl.configuration import (
     built_from,
@@ -26,11 +24,11 @@ from mixcl.configuration import (
     set_data_root,
 )
 from mixcl.configuration.paths import walk
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
-from mixcl.engine.hooks.sharded_states import ShardedStatesHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.dry_run import try_schedules, try_views
-from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.errors import UserError
 from mixcl.weights import (
     check_fits,
@@ -42,6 +40,9 @@ from mixcl.weights import (
     stored_config,
     weights_of,
 )
+
+FUSED = ('Adam', 'AdamW', 'SGD')
+"""Optimisers of torch that have a fused implementation."""
 
 
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
@@ -153,11 +154,7 @@ def build_runner(cfg: Config) -> Runner:
     for note in schedule_notes(cfg):
         print_log(note, level=logging.WARNING)
     load_checkpoints_as_data()
-    for loader in _loaders(cfg):
-        if not loader.get('num_workers'):
-            loader.persistent_workers = False
-        if not torch.cuda.is_available():
-            loader.pin_memory = False  # torch would warn at every loader
+    _adapt_to_machine(cfg)
     _make_folder(cfg.work_dir)
     if cfg.get('train_cfg'):
         try_schedules(cfg)
@@ -170,27 +167,46 @@ def build_runner(cfg: Config) -> Runner:
         # The Runner would build it later, when the data have been read.
         with built_from(cfg):
             runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
-        try_views(cfg, runner.model.module if is_model_wrapper(runner.model) else runner.model)
+        try_views(cfg, unwrapped(runner.model))
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
         path = _agreed_newest_checkpoint(cfg.work_dir)
         checkpoint = read_checkpoint(path) if path else None
         runner._load_from, runner._resume = path, path is not None
+    _check_weights(runner, checkpoint, path)
+    return runner
+
+
+def _check_weights(runner: Runner, checkpoint: dict | None, path: str | None) -> None:
+    model = unwrapped(runner.model)
     if checkpoint is not None:
-        check_fits(runner.model, weights_of(checkpoint, path), path)
-        check_heads(_unwrapped(runner.model), stored_config(checkpoint, path), path)
+        check_fits(model, weights_of(checkpoint, path), path)
+        check_heads(model, stored_config(checkpoint, path), path)
         if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
-    if checkpoint is None and cfg.get('train_cfg') is None:
-        _unwrapped(runner.model).init_weights()
-    return runner
+    if checkpoint is None and runner.cfg.get('train_cfg') is None:
+        model.init_weights()
 
 
-def _unwrapped(model: nn.Module) -> nn.Module:
-    return model.module if is_model_wrapper(model) else model
+def _adapt_to_machine(cfg: Config) -> None:
+    """No pinned memory without a GPU, for which torch would warn at every loader; and with one a fused optimiser.
+
+    That is faster, and NonFiniteHook need not wait for the device before each step. Not under loss scaling, where the
+    optimiser and hooks that clip gradients would see them before the scale is undone.
+    """
+    for loader in _loaders(cfg):
+        if not loader.get('num_workers'):
+            loader.persistent_workers = False
+        if not torch.cuda.is_available():
+            loader.pin_memory = False
+    wrapper = cfg.get('optim_wrapper') or {}
+    optimizer = wrapper.get('optimizer') or {}
+    scaled = str(wrapper.get('type')).endswith('AmpOptimWrapper')
+    if torch.cuda.is_available() and optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
+        optimizer.setdefault('fused', True)
 
 
 def _make_folder(work_dir: str) -> None:
@@ -206,9 +222,10 @@ def _add_scale_switches(runner: Runner) -> None:
     """What mmengine's own switches do only in part."""
     if isinstance(runner.model, MMFullyShardedDataParallel):
         runner.register_hook(ShardedStatesHook())
+        runner._init_model_weights = lambda: None  # done before they were shared out
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
-        checkpoint_activations(_unwrapped(runner.model), names)
+        checkpoint_activations(unwrapped(runner.model), names)
         runner.logger.info(f'activations are computed twice instead of kept: {names}')
 
 

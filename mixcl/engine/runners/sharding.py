@@ -1,20 +1,20 @@
 """Weights, gradients and optimiser states that are spread over the processes (FSDP)."""
 
-import copy
 from collections.abc import Iterator
-from functools import partial
 
-from mmengine.dist import broadcast, get_world_size
+from mmengine.dist import broadcast, get_world_size, is_main_process
+from mmengine.hooks import Hook
 from mmengine.optim import OptimWrapper
+from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.optim import Optimizer
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.engine.runners.blocks import blocks_of
 from mixcl.errors import UserError
-from mixcl.registry import MODEL_WRAPPERS
+from mixcl.registry import HOOKS, MODEL_WRAPPERS
 
 
 @MODEL_WRAPPERS.register_module()
@@ -29,8 +29,7 @@ class MMFullyShardedDataParallel(nn.Module):
     rules about their shape (no weight decay for biases, LARS, EMA) would apply to something else; it also saves and
     initialises nothing but its own share, and needs a GPU.
 
-    ``state_dict`` of the model holds distributed tensors; checkpoints hold whole ones, see
-    :class:`~mixcl.engine.hooks.sharded_states.ShardedStatesHook`.
+    The weights are initialised when it is built. Checkpoints hold whole tensors, see :class:`ShardedStatesHook`.
 
     Args:
         module: a :class:`~mixcl.algorithms.ContrastiveLearner`, on the device where it is trained.
@@ -41,19 +40,21 @@ class MMFullyShardedDataParallel(nn.Module):
 
     def __init__(self, module: ContrastiveLearner) -> None:
         super().__init__()
-        _check_shardable(module)
-        # The Runner initialises weights after it has wrapped the model, and a share is not initialised as a whole.
-        self._unsharded: list[ContrastiveLearner] = [copy.deepcopy(module)]
-        self._handed_out: dict[str, Tensor] | None = None
-        self.module = module
+        if not isinstance(module, ContrastiveLearner):
+            raise UserError(
+                f'MMFullyShardedDataParallel shards models of pretraining, not a {type(module).__name__}; leave out '
+                'model_wrapper_cfg to train it with DistributedDataParallel'
+            )
+        module.init_weights()  # of a share it could not be done
+        for tensor in module.state_dict().values():
+            broadcast(tensor)
         mesh = init_device_mesh(next(module.parameters()).device.type, (get_world_size(),))
         for unit in _units(module):
             for part in [*blocks_of(unit), unit]:
                 # Each unit is used by itself, so none is resharded by another one around it.
                 fully_shard(part, mesh=mesh, reshard_after_forward=True)
-        module.init_weights = self._init_weights
         module.register_load_state_dict_pre_hook(_shard_loaded)
-        module.register_state_dict_post_hook(partial(self._hand_out))  # torch marks what it is given
+        self.module = module
 
     def forward(self, *args, **kwargs) -> dict[str, Tensor] | Tensor:
         return self.module(*args, **kwargs)
@@ -66,30 +67,76 @@ class MMFullyShardedDataParallel(nn.Module):
         optim_wrapper.update_params(loss)
         return log
 
-    def hand_out(self, state: dict[str, Tensor] | None) -> None:
-        """Let the next ``state_dict`` of the model be ``state``."""
-        self._handed_out = state
 
-    def _hand_out(self, module: nn.Module, state: dict[str, Tensor], *_: object) -> None:
-        if self._handed_out is not None:
-            state.update(self._handed_out)
-            self._handed_out = None
+@HOOKS.register_module()
+class ShardedStatesHook(Hook):
+    """Collects whole weights and optimiser states before a checkpoint is written, and shares out those read.
 
-    def _init_weights(self) -> None:
-        if not self._unsharded:
+    A checkpoint is the same file as that of a run on one process, and either kind of run continues from it.
+    :func:`~mixcl.engine.runners.launch.build_runner` adds the hook where the model is a
+    :class:`MMFullyShardedDataParallel`. (torch's functions for this key optimiser states by the names of parameters,
+    mmengine's checkpoints by their number.)
+    """
+
+    def before_run(self, runner: Runner) -> None:
+        """Step in between the Runner and its files."""
+        if not isinstance(runner.optim_wrapper, OptimWrapper):  # an evaluation
             return
-        whole = self._unsharded.pop()
-        whole.init_weights()
-        state = whole.state_dict()
-        for tensor in state.values():
-            broadcast(tensor)
-        self.module.load_state_dict(state)
-        self.hand_out(state)  # the Runner broadcasts what was initialised
+        save = runner.save_checkpoint
+
+        # The Runner's method runs on the first process only, and the others must hand in their shares.
+        def collect_and_save(*args, **kwargs) -> None:
+            states = dict(state_dict=runner.model.module.state_dict(), optimizer=runner.optim_wrapper.state_dict())
+            self._whole = collected(states)
+            save(*args, **kwargs)
+
+        runner.save_checkpoint = collect_and_save
+        runner.optim_wrapper.optimizer.register_load_state_dict_pre_hook(_share_out)
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Store whole tensors."""
+        checkpoint.update({name: self._whole.pop(name) for name in checkpoint.keys() & self._whole.keys()})
 
 
-def sharded_like(value: Tensor, like: Tensor) -> Tensor:
+def collected(value: object) -> object:
+    """The same with whole tensors, in the main memory of the first process; all processes must ask together."""
+    match value:
+        case DTensor():
+            whole = value.detach().full_tensor()
+            return whole.cpu() if is_main_process() else None
+        case Tensor():
+            return value.cpu()
+        case dict():
+            return {name: collected(part) for name, part in value.items()}
+        case list():
+            return [collected(part) for part in value]
+    return value
+
+
+def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
+    """The members of the outermost lists and sequences in a module, as far as they have parameters.
+
+    Of a vision transformer its layers, of a ResNet the residual blocks of its stages.
+    """
+    for child in module.children():
+        if not isinstance(child, (nn.ModuleList, nn.Sequential)):
+            yield from blocks_of(child)
+            continue
+        yield from (member for member in child.children() if any(True for _ in member.parameters()))
+
+
+def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
+    """The parts of a model that are called by themselves, also in evaluation."""
+    for name, child in module.named_children():
+        units = child.children() if name == 'target' else [child]
+        yield from (unit for unit in units if any(True for _ in unit.parameters()))
+
+
+def _shared_out(value: object, like: Tensor) -> object:
     """This process's share of a tensor, if ``like`` is spread over the processes and of the same shape."""
-    if not isinstance(like, DTensor) or isinstance(value, DTensor) or value.shape != like.shape:
+    if not isinstance(like, DTensor) or not isinstance(value, Tensor) or isinstance(value, DTensor):
+        return value
+    if value.shape != like.shape:  # a number of steps, or what load_state_dict is to complain about
         return value
     return distribute_tensor(value.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
 
@@ -97,20 +144,15 @@ def sharded_like(value: Tensor, like: Tensor) -> Tensor:
 def _shard_loaded(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
     for name, parameter in module.named_parameters(prefix.removesuffix('.')):
         if name in state:
-            state[name] = sharded_like(state[name], parameter)
+            state[name] = _shared_out(state[name], parameter)
 
 
-def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
-    """The parts of a model that are called by themselves, also in evaluation."""
-    for name, child in module.named_children():
-        for unit in child.children() if name == 'target' else [child]:
-            if any(True for _ in unit.parameters()):
-                yield unit
-
-
-def _check_shardable(module: nn.Module) -> None:
-    if not isinstance(module, ContrastiveLearner):
-        raise UserError(
-            f'MMFullyShardedDataParallel shards models of pretraining, not a {type(module).__name__}; leave out '
-            'model_wrapper_cfg to train it with DistributedDataParallel'
-        )
+def _share_out(optimizer: Optimizer, state: dict) -> dict:
+    parameters = [parameter for group in optimizer.param_groups for parameter in group['params']]
+    numbers = [number for group in state['param_groups'] for number in group['params']]
+    shared = {
+        number: {name: _shared_out(value, parameter) for name, value in state['state'][number].items()}
+        for number, parameter in zip(numbers, parameters, strict=True)
+        if number in state['state']
+    }
+    return {**state, 'state': shared}

@@ -9,7 +9,7 @@ from engine.tiny_runs import run_config, trained
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
-from mixcl.apis.activation_memory import activation_bytes
+from mixcl.apis.complexity import activation_bytes
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError

@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import (
+    _adapt_to_machine,
     build_runner,
     default_work_dir,
     read_config,
@@ -127,6 +128,24 @@ def test_resuming_an_empty_work_dir_starts_anew(tmp_path: Path) -> None:
 def test_no_memory_is_pinned_without_a_gpu(tmp_path: Path) -> None:
     runner = build_runner(run_config(tmp_path, train_dataloader__pin_memory=True))
     assert runner.cfg.train_dataloader.pin_memory is False
+
+
+@pytest.mark.parametrize(
+    ('overrides', 'fused'),
+    [
+        ({}, True),
+        (dict(optim_wrapper__optimizer__fused=False), False),
+        (dict(optim_wrapper__type='AmpOptimWrapper'), None),  # hooks would clip gradients that are still scaled
+        (dict(optim_wrapper__optimizer__type='MoCoLARS'), None),
+    ],
+)
+def test_a_gpu_gets_a_fused_optimizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: dict, fused: bool | None
+) -> None:
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
+    cfg = run_config(tmp_path, **overrides)
+    _adapt_to_machine(cfg)
+    assert cfg.optim_wrapper.optimizer.get('fused') is fused
 
 
 @pytest.mark.parametrize('empty', [False, True])

@@ -3,33 +3,24 @@
 import functools
 from types import SimpleNamespace
 
-import pairs
 import pytest
 import tiny
 import torch
-from engine import sharding_pairs
-from engine.sharding_pairs import MODELS, OPTIMIZERS
+from engine.engine_pairs import MODELS, OPTIMIZERS
 from torch import nn
 
 from mixcl.engine.hooks.adaptive_clip import AdaptiveClipHook
-from mixcl.engine.runners.blocks import blocks_of
-from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, blocks_of
 from mixcl.errors import UserError
 
 close = functools.partial(torch.testing.assert_close, rtol=1e-9, atol=1e-9)
 RUNS = list(dict.fromkeys([(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS]))
 
 
-@pytest.fixture(scope='module')
-def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
-    """What the two processes found."""
-    return pairs.run_pair(sharding_pairs.everything, tmp_path_factory.mktemp('sharding'))
-
-
 @pytest.mark.parametrize('run', RUNS, ids=' '.join)
 def test_losses_weights_targets_queues_and_features_agree(pair: list[dict], run: tuple[str, str]) -> None:
     for found in pair:
-        sharded, replicated = found[(*run, 'sharded')], found[(*run, 'replicated')]
+        sharded, replicated = (found['sharding'][(*run, kind)] for kind in ('sharded', 'replicated'))
         close(sharded['losses'], replicated['losses'])
         close(sharded['state'], replicated['state'])
         close(sharded['features'], replicated['features'])
@@ -37,15 +28,15 @@ def test_losses_weights_targets_queues_and_features_agree(pair: list[dict], run:
 
 @pytest.mark.parametrize('model', MODELS)
 def test_each_process_holds_about_half(pair: list[dict], model: str) -> None:
-    shares = [found[(model, 'SGD', 'sharded')]['share'] for found in pair]
+    shares = [found['sharding'][(model, 'SGD', 'sharded')]['share'] for found in pair]
     assert sum(shares) == pytest.approx(1)
     assert all(0.4 < share < 0.6 for share in shares)
-    assert pair[0][(model, 'SGD', 'replicated')]['share'] == 1
+    assert pair[0]['sharding'][(model, 'SGD', 'replicated')]['share'] == 1
 
 
 def test_a_step_moves_the_weights_and_the_target_follows(pair: list[dict]) -> None:
     """Or the agreement would say nothing."""
-    once, thrice = (pair[0][('PatchMix', name, 'sharded')]['state'] for name in ('accumulated', 'SGD'))
+    once, thrice = (pair[0]['sharding'][('PatchMix', name, 'sharded')]['state'] for name in ('accumulated', 'SGD'))
     moved = [name for name in once if once[name].is_floating_point() and not torch.equal(once[name], thrice[name])]
     assert any(name.startswith('backbone.layers') for name in moved)
     assert any(name.startswith('target.backbone.layers') for name in moved)

@@ -13,7 +13,7 @@ from torch.optim import AdamW
 from mixcl.engine import WarmupCosineLR
 from mixcl.registry import PARAM_SCHEDULERS
 
-SCHEDULES = 'configs/_base_/schedules'
+PATCHMIX = 'configs/_base_/methods/patchmix.py'
 EPOCH_LENGTH = 1251  # ImageNet-1K in batches of 1024
 
 
@@ -50,7 +50,7 @@ def test_the_recipe_of_vit_s_on_imagenet() -> None:
     """Values from running the authors' schedule: batch 1024, 300 epochs, 10 of them warm-up."""
     (scheduler,) = [
         build_as_the_runner(node, optimizer_of(0.04), 300, EPOCH_LENGTH)
-        for node in Config.fromfile(f'{SCHEDULES}/patchmix_300e.py').param_scheduler
+        for node in Config.fromfile(PATCHMIX).param_scheduler
         if node.type == 'WarmupCosineLR'
     ]
     assert not scheduler.by_epoch
@@ -113,8 +113,7 @@ def test_weight_decay_of_the_recipe() -> None:
     epochs, epoch_length = 300, 4
     optimizer = optimizer_of(0.04, 0.0)
     schedulers = [
-        build_as_the_runner(node, optimizer, epochs, epoch_length)
-        for node in Config.fromfile(f'{SCHEDULES}/patchmix_300e.py').param_scheduler
+        build_as_the_runner(node, optimizer, epochs, epoch_length) for node in Config.fromfile(PATCHMIX).param_scheduler
     ]
     used = take_steps(optimizer, schedulers, epochs * epoch_length)
     steps = range(len(used))
@@ -128,7 +127,7 @@ def test_weight_decay_of_the_recipe() -> None:
 
 @pytest.mark.parametrize('stop', [0, 1, 4, 5, 11])
 def test_a_resumed_schedule_continues_where_it_stopped(stop: int) -> None:
-    nodes = Config.fromfile(f'{SCHEDULES}/patchmix_300e.py').param_scheduler
+    nodes = Config.fromfile(PATCHMIX).param_scheduler
     nodes[0].warmup = 2
 
     def start() -> tuple[AdamW, list]:

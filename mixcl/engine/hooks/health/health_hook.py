@@ -1,15 +1,15 @@
-"""Warns in words when a run collapses, stagnates or diverges."""
+"""The state of the representation in the log, and warnings in words."""
 
 from collections.abc import Sequence
 
 import torch
 from mmengine.dist import all_reduce, get_world_size
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
-from mixcl.engine.hooks.health.objective_probe import ObjectiveProbe
+from mixcl.engine.hooks.health.first_term import FirstTermListener
 from mixcl.engine.hooks.health.rules import RULES, SpikeRule, rule_names
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
@@ -21,14 +21,15 @@ class UnhealthyRun(UserError):
 
 @HOOKS.register_module()
 class HealthHook(Hook):
-    """Compares the values of every line of the log with what a healthy run shows, and warns in words.
+    """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
-    Looked at are the spread of the features (``feature_std``), their effective rank where a hook logs it, the loss of
-    the first term against chance level (``chance_ratio``), the similarity of positive pairs less that of others
-    (``similarity_gap``) and the norm of the gradient; the bounds are those of
-    :data:`~mixcl.engine.hooks.health.rules.RULES`. The mean over all processes
-    counts. A warning is given when a sign has been there for ``patience`` readings in a row, and
-    again only after it was gone. Adds ``chance_level``, ``chance_ratio`` and ``similarity_gap`` to the log.
+    At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
+    :meth:`~mixcl.engine.hooks.health.first_term.FirstTerm.readings`. No random number is drawn and no gradient
+    touched: training is the same to the bit with and without.
+
+    These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
+    compared with the bounds of :data:`~mixcl.engine.hooks.health.rules.RULES`; the mean over all processes counts. A
+    warning is given when a sign has been there for ``patience`` readings in a row, and again only after it was gone.
 
     Args:
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
@@ -58,14 +59,13 @@ class HealthHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Listen to the objective from now on, where the model has one."""
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
         self._interval = log_interval(runner)
-        self._probe = ObjectiveProbe(getattr(model, 'objective', None))
+        self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         """Listen to this step if it will be logged."""
         if is_logged(runner, batch_idx, self._interval):
-            self._probe.listen()
+            self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
@@ -73,7 +73,8 @@ class HealthHook(Hook):
         """Read, and say what is wrong."""
         if not is_logged(runner, batch_idx, self._interval):
             return
-        for name, value in self._probe.readings.items():
+        heard = self._first_term.heard
+        for name, value in heard.readings().items() if heard else ():
             runner.message_hub.update_scalar(f'train/{name}', value)
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:

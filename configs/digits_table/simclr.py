@@ -1,7 +1,0 @@
-# SimCLR on the digits (docs/digits_table.md).
-_base_ = ['../_base_/models/simclr_r50.py', '../_base_/digits_table/two_views.py']
-
-model = dict(
-    backbone=dict(_delete_=True, **_base_.vit),
-    neck=dict(in_channels=64, hidden_channels=512),
-)

@@ -1,0 +1,127 @@
+"""The train loops of pretraining: the model learns the step, and its target encoder follows every optimiser step."""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from mmengine.runner import Runner
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from mixcl.algorithms import StepKey
+from mixcl.engine.optimizers.skipped_steps import TakenStep
+from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
+from mixcl.errors import UserError
+from mixcl.registry import LOOPS
+
+
+@LOOPS.register_module()
+class PretrainLoop(KeyedTrainLoop):
+    """Epoch-based training of a :class:`~mixcl.algorithms.ContrastiveLearner`.
+
+    Beyond :class:`KeyedTrainLoop` it
+
+    - checks one sample and the batch size against the mixer when it is built;
+    - tells the model which step it is;
+    - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
+      gradient), before any hook looks at the weights, and says whether the step was refused as not finite.
+
+    Arguments as of mmengine's ``EpochBasedTrainLoop``.
+
+    Raises:
+        UserError: if the training set is smaller than a batch, or its images cannot be mixed.
+    """
+
+    def run(self) -> nn.Module:
+        self._step = TakenStep(self.runner.optim_wrapper.optimizer)
+        return super().run()
+
+    def _begin_step(self, key: StepKey) -> None:
+        self._step.forget()
+        self._model.begin_step(key, self.iter / self.max_iters)
+
+    def _end_step(self) -> None:
+        if self.runner.optim_wrapper.should_update():
+            progress = (self.iter + 1) / self.max_iters
+            self._log(self._model.end_step(progress, self.max_epochs, self._step.taken))
+
+    def _first_sample(self) -> dict:
+        return self.dataloader.dataset[next(iter(self.dataloader.sampler))]
+
+    def _check_data(self) -> None:
+        super()._check_data()
+        crops: list[Tensor] | Tensor = self._first_sample()['inputs']
+        self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)
+
+
+class ChunkedModel(Protocol):
+    """A model that takes several optimiser steps on each loaded batch, on other parts of it."""
+
+    def count_chunks(self, sample: dict) -> int:
+        """How many parts a sample of the data set has; raises UserError for samples that have none."""
+
+    def chunk(self, batch: dict, number: int) -> dict:
+        """One part of a batch."""
+
+
+class ChunkedLoader:
+    """Hands out every batch of a loader once per chunk.
+
+    Args:
+        loader: of whole batches.
+        chunks: of a batch; an epoch is so many times as many batches as the loader's.
+        chunk: makes the part of a number from a batch.
+
+    Attributes:
+        first_chunk: of the next iteration's first batch, where a run continues within one.
+    """
+
+    def __init__(self, loader: DataLoader, chunks: int, chunk: Callable[[dict, int], dict]) -> None:
+        self.loader = loader
+        self.chunks = chunks
+        self.chunk = chunk
+        self.first_chunk = 0
+        # What mmengine and its hooks read from a loader.
+        self.dataset = loader.dataset
+        self.sampler = loader.sampler
+        self.batch_sampler = loader.batch_sampler
+        self.batch_size = loader.batch_size
+
+    def __len__(self) -> int:
+        return len(self.loader) * self.chunks
+
+    def __iter__(self) -> Iterator[dict]:
+        first = self.first_chunk
+        for batch in self.loader:
+            for number in range(first, self.chunks):
+                yield self.chunk(batch, number)
+            first = 0
+
+
+@LOOPS.register_module()
+class ChunkedPretrainLoop(PretrainLoop):
+    """Takes a full training step on each chunk of every loaded batch; the model says what the chunks are.
+
+    Steps count as steps everywhere: in schedules, logs, hooks, the target encoder's updates, and the length of an
+    epoch, which is as many times that of the data loader as a batch has chunks.
+
+    Arguments as of :class:`PretrainLoop`; the model is a :class:`ChunkedModel`. A run continues also within the chunks
+    of a batch.
+
+    Raises:
+        UserError: if the model knows no chunks, or the training samples have none.
+    """
+
+    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs) -> None:
+        super().__init__(runner, dataloader, **kwargs)
+        model: ChunkedModel = self._model
+        if not hasattr(model, 'count_chunks'):
+            raise UserError(
+                f'ChunkedPretrainLoop needs a model whose batches have chunks, such as PatchSamplingLearner; a '
+                f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
+            )
+        self.dataloader = ChunkedLoader(self.dataloader, model.count_chunks(self._first_sample()), model.chunk)
+        self._max_iters = self.max_epochs * len(self.dataloader)
+
+    def _skip(self, steps: int) -> None:
+        batches, self.dataloader.first_chunk = divmod(steps, self.dataloader.chunks)
+        super()._skip(batches)

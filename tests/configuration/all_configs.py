@@ -1,0 +1,51 @@
+"""Every config of a method, read once per session and built without memory."""
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import nn
+
+from mixcl.engine.runners.launch import read_config
+from mixcl.registry import MODELS
+
+FOLDER = Path(__file__).parents[2] / 'configs'
+CONFIGS = {
+    path.relative_to(FOLDER).with_suffix('').as_posix(): path
+    for path in sorted(FOLDER.rglob('*.py'))
+    if not {'_base_', 'evaluation', 'transfer'} & set(path.parts)
+}
+
+
+@functools.cache
+def read(name: str) -> Config:
+    """At full size, its keys checked. To be copied before it is changed."""
+    return read_config(CONFIGS[name])
+
+
+def build(cfg: Config) -> nn.Module:
+    """The model on the device 'meta', where weights have a shape and take no memory."""
+    # Rates of drop path, which mmpretrain's ResNet reads while it is built.
+    on_the_cpu = patch.object(torch, 'linspace', functools.partial(torch.linspace, device='cpu'))
+    with DefaultScope.overwrite_default_scope('mixcl'), torch.device('meta'), on_the_cpu:
+        return MODELS.build(dict(cfg.model))
+
+
+_built: dict[str, nn.Module] = {}
+
+
+def built(name: str) -> nn.Module:
+    """The model of a config on the device 'meta', the same one for all configs with the same model."""
+    key = str(read(name).model)
+    if key not in _built:
+        _built[key] = build(read(name))
+    return _built[key]
+
+
+def twins() -> Iterator[tuple[str, str]]:
+    """The names of configs that differ in CIFAR-10 and CIFAR-100."""
+    return ((name.replace('_cifar100', '_cifar10'), name) for name in CONFIGS if '_cifar100' in name)

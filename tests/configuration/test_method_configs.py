@@ -1,0 +1,143 @@
+"""Every config of a method: it builds, its views fit, it opens few files, and its numbers are those of its recipe."""
+
+from pathlib import Path
+
+import pytest
+from configuration.all_configs import CONFIGS, FOLDER, built, read, twins
+from mmengine.config import Config
+
+from mixcl.engine.runners.dry_run import try_views
+
+# learning rate, global batch it is for, epochs, warm-up epochs, weight decay at the start and at its end
+RECIPES = {
+    'patchmix/vit-t2_cifar10': (4e-3, 512, 800, 100, 0.02, 0.2),
+    'patchmix/vit-t2_cifar100': (4e-3, 512, 800, 100, 0.02, 0.2),
+    'patchmix/vit-t2_cifar10_oto': (4e-3, 512, 800, 100, 0.02, 0.2),
+    'patchmix/vit-s2_cifar10': (1e-3, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-s2_cifar100': (1e-3, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-b2_cifar10': (1.5e-3, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-b2_cifar100': (1.5e-3, 512, 800, 100, 0.04, 0.4),
+    'patchmix/vit-s16_in1k': (2e-3, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-s16_in1k_800e': (2e-3, 1024, 800, 10, 0.04, 0.4),
+    'patchmix/vit-s16_in1k_oto': (2e-3, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-s16_in1k_released': (2e-3, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-s16_folder': (2e-3, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-b16_in1k': (3e-3, 1024, 300, 10, 0.04, 0.4),
+    'patchmix/vit-b16_in1k_800e': (3e-3, 1024, 800, 10, 0.04, 0.4),
+    'mocov3/vit-s16_in1k': (1.5e-4 * 4096 / 256, 4096, 300, 40, 0.1, 0.1),
+    'mocov3/vit-b16_in1k': (1.5e-4 * 4096 / 256, 4096, 300, 40, 0.1, 0.1),
+    'mocov3/vit-s16_folder': (1.5e-4 * 4096 / 256, 4096, 300, 40, 0.1, 0.1),
+    'mocov3/vit-t2_cifar10': (1.5e-4 * 512 / 256, 512, 800, 40, 0.1, 0.1),
+    'mocov3/vit-s2_cifar100': (1.5e-4 * 512 / 256, 512, 800, 40, 0.1, 0.1),
+    'mocov3/vit-b2_cifar10': (1.5e-4 * 512 / 256, 512, 800, 40, 0.1, 0.1),
+}
+# width, depth, heads
+BACKBONES = {'vit-t2': (192, 12, 3), 'vit-s2': (384, 12, 12), 'vit-b2': (768, 12, 12), 'vit-s16': (384, 12, 12),
+             'vit-b16': (768, 12, 12)}  # fmt: skip
+SIZES = dict(
+    in100=(224, 16),
+    cifar10=(32, 2),
+    cifar100=(32, 2),
+    in1k=(224, 16),
+    folder=(224, 16),
+    digits=(16, 4),
+    fashionmnist=(28, 4),
+)
+
+
+def opened(path: Path) -> set[Path]:
+    """The file, and those that it inherits from."""
+    bases = [(path.parent / base).resolve() for base in Config._get_base_files(str(path))]
+    return {path}.union(*map(opened, bases))
+
+
+@pytest.mark.parametrize('method', sorted({name.partition('/')[0] for name in CONFIGS}))
+def test_every_model_builds_and_takes_the_views_of_its_pipeline(method: str) -> None:
+    tried = set()
+    for name in (name for name in CONFIGS if name.startswith(f'{method}/')):
+        cfg, model = read(name), built(name)
+        what = str((cfg.train_dataloader.dataset.dataset.pipeline, cfg.model.backbone, cfg.model.get('views')))
+        if what not in tried:
+            tried.add(what)
+            try_views(cfg, model)
+
+
+def test_a_config_opens_at_most_five_short_files() -> None:
+    for name, path in CONFIGS.items():
+        assert len(opened(path.resolve())) <= 5, name
+        assert len(path.read_text().splitlines()) < 60, name
+
+
+def test_pretraining_has_the_default_runtime() -> None:
+    runtime, shared = (Config.fromfile(FOLDER / f'_base_/{name}.py') for name in ('default_runtime', 'pretraining'))
+    assert runtime.to_dict().items() <= shared.to_dict().items()
+
+
+def test_the_configs_of_both_cifars_differ_in_the_images_alone() -> None:
+    assert len(list(twins())) > 20
+    for first, second in twins():
+        text = str(read(first).to_dict()).replace('CIFAR10', 'CIFAR100').replace('cifar10', 'cifar100')
+        own = {key: value for key, value in read(second).to_dict().items() if key != 'images'}
+        assert {key: value for key, value in eval(text).items() if key != 'images'} == own, second
+
+
+@pytest.mark.parametrize('name', RECIPES)
+def test_numbers_of_the_recipes(name: str) -> None:
+    lr, batch, epochs, warmup, decay, final_decay = RECIPES[name]
+    cfg = read(name)
+    optimizer = cfg.optim_wrapper.optimizer
+    assert (optimizer.type, tuple(optimizer.betas)) == ('AdamW', (0.9, 0.999))
+    assert optimizer.lr == pytest.approx(lr)
+    assert optimizer.weight_decay == decay
+    assert cfg.auto_scale_lr.base_batch_size == batch
+    assert cfg.train_cfg.max_epochs == epochs
+    schedule = {node.type: node for node in cfg.param_scheduler}
+    assert schedule['WarmupCosineLR'].warmup == warmup
+    assert schedule['WarmupCosineLR'].final == (1e-6 if name.startswith('patchmix') else 0)
+    rise = schedule.get('mmpretrain.CosineAnnealingWeightDecay', dict(eta_min_ratio=1))
+    assert optimizer.weight_decay * rise['eta_min_ratio'] == pytest.approx(final_decay)
+    assert all(node.convert_to_iter_based for node in cfg.param_scheduler)
+    assert cfg.train_dataloader.drop_last
+
+
+@pytest.mark.parametrize('name', [name for name in CONFIGS if name.startswith(('patchmix/', 'mocov3/vit'))])
+def test_backbone_and_image_size_are_what_the_name_says(name: str) -> None:
+    cfg = read(name)
+    method, _, rest = name.partition('/')
+    backbone, data = rest.split('_')[:2]
+    side, patch = SIZES[data]
+    assert (cfg.model.backbone.img_size, cfg.model.backbone.patch_size) == (side, patch)
+    arch = cfg.model.backbone.arch
+    if backbone in BACKBONES:
+        assert (arch.embed_dims, arch.num_layers, arch.num_heads) == BACKBONES[backbone]
+        assert (cfg.model.neck.hidden_channels, cfg.model.neck.out_channels) == (4096, 256)
+        assert cfg.model.backbone.get('drop_path_rate', 0) == (0.1 if method == 'patchmix' else 0)
+    assert arch.feedforward_channels == 4 * arch.embed_dims
+    assert cfg.model.neck.in_channels == arch.embed_dims
+    assert cfg.model.predictor.in_channels == cfg.model.neck.out_channels
+    assert (cfg.model.neck.num_layers, cfg.model.predictor.num_layers) == (3, 2)
+    if method == 'patchmix' and cfg.model.mixer.type == 'PatchMix':
+        assert cfg.model.mixer.patch_size == patch
+
+
+def test_patchmix_and_its_frame() -> None:
+    model = read('patchmix/vit-s16_in1k').model
+    assert model.terms == [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)]
+    assert (model.mixer.num_mix, model.objective.temperature) == (3, 0.2)
+    assert 'temperature_scale' not in model.objective
+    assert model.target == dict(type='EMA', momentum=0.996)
+    assert read('patchmix/vit-t2_cifar10').model.target == dict(type='StopGrad')
+    for name in CONFIGS:
+        if name.endswith('_oto'):
+            frame, full = read(name).model, read(name.removesuffix('_oto')).model
+            assert frame.terms == [('view1', 'view2', 1.0)]
+            assert {**frame, 'terms': None} == {**full, 'terms': None}
+
+
+def test_mocov3_recipe() -> None:
+    for name in (name for name in CONFIGS if name.startswith('mocov3/vit')):
+        model = read(name).model
+        assert model.terms == [('view1', 'view2', 1.0), ('view2', 'view1', 1.0)]
+        assert model.objective == dict(type='InfoNCE', temperature=0.2, temperature_scale=2)
+        assert model.target == dict(type='EMA', momentum=0.99)
+        assert model.backbone.fixed_position and model.backbone.frozen_patch_embed

@@ -1,0 +1,222 @@
+"""Losses, gradients and images that are not finite: what every policy does, and what is left behind."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import mmengine.optim.optimizer.amp_optimizer_wrapper as amp
+import pytest
+import torch
+from engine.failing_runs import (
+    FAILING,
+    PLACES,
+    STEPS,
+    assert_stood_still,
+    finite_files,
+    policy,
+    run_with,
+    weights,
+)
+from engine.tiny_runs import STEPS_PER_EPOCH
+from mmengine.runner import Runner
+from tools.in_process import run_here
+
+from mixcl.engine import NonFiniteHook
+from mixcl.engine.hooks.health.nonfinite import total_loss
+from mixcl.engine.optimizers.skipped_steps import skips_on_device
+from mixcl.errors import UserError
+
+FUSED = dict(optim_wrapper__optimizer__fused=True)
+
+
+def dump_of(work_dir: Path, step: int, rank: int = 0) -> dict:
+    return json.loads((work_dir / f'nonfinite/step_{step}_rank{rank}.json').read_text())
+
+
+@pytest.fixture(scope='module')
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    runner = run_with(tmp_path_factory.mktemp('clean'), None)
+    runner.train()
+    return runner
+
+
+@pytest.mark.parametrize('place', PLACES)
+def test_raise_stops_before_the_weights_are_touched(tmp_path: Path, clean: Runner, place: str) -> None:
+    runner = run_with(tmp_path, place)
+    with pytest.raises(UserError, match=r'step 7: the loss or the gradient is not finite.*step_7_rank0\.json'):
+        runner.train()
+    assert torch.equal(weights(runner), clean.recorded.after[FAILING - 1])
+    assert finite_files(tmp_path) == ['epoch_1.pth']
+    dump = dump_of(tmp_path, FAILING)
+    sampler = runner.train_dataloader.sampler
+    sampler.start = 0
+    sampler.set_epoch(1)
+    first = (FAILING - STEPS_PER_EPOCH) * 8
+    assert dump['batches'][0]['images'] == [str(index) for *_, index in list(sampler)[first : first + 8]]
+    assert (dump['step'], dump['seed'], dump['rank']) == (FAILING, 7, 0)
+    expected = clean.message_hub.get_scalar('train/loss').data[0][FAILING]
+    assert (dump['batches'][0]['loss'] == pytest.approx(expected, rel=1e-5)) == (place == 'gradient')
+
+
+def test_a_resumed_run_repeats_the_failure(tmp_path: Path) -> None:
+    for resume in (False, True):
+        with pytest.raises(UserError, match='step 7: '):
+            run_with(tmp_path, 'loss', resume=resume).train()
+        dump = dump_of(tmp_path, FAILING)
+        (tmp_path / f'nonfinite/step_{FAILING}_rank0.json').rename(tmp_path / f'{resume}.json')
+    assert dump == json.loads((tmp_path / 'False.json').read_text())
+
+
+def test_a_skipped_step_leaves_no_trace_of_what_it_saw(tmp_path: Path, clean: Runner) -> None:
+    """Whatever was wrong, the end is the same: also that of queues and batch-norm statistics."""
+    ends = []
+    for place in PLACES:
+        runner = run_with(tmp_path / place, place, **policy('skip'))
+        runner.train()
+        assert torch.equal(runner.recorded.after[FAILING - 1], clean.recorded.after[FAILING - 1])
+        assert_stood_still(runner)
+        assert finite_files(tmp_path / place) == ['epoch_1.pth', 'epoch_2.pth']
+        ends.append(runner.model.state_dict())
+    for name, tensor in ends[0].items():
+        assert torch.equal(tensor, ends[1][name]) and torch.equal(tensor, ends[2][name]), name
+
+
+def test_a_dump_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / 'nonfinite').touch()  # where its folder would be
+    runner = run_with(tmp_path, 'loss', **policy('skip'))
+    runner.train()
+    assert runner.iter == STEPS
+    (log,) = tmp_path.glob('*/*.log')
+    assert (
+        f'it is skipped on all processes (failure 1); no dump of it could be written to {tmp_path}' in log.read_text()
+    )
+
+
+@pytest.mark.parametrize('options', [{}, FUSED], ids=['at once', 'fused'])
+def test_too_many_failures_in_a_row_stop_the_run(tmp_path: Path, options: dict) -> None:
+    with pytest.raises(UserError, match=r'step 6: .* \(failure 3 in a row\)'):
+        run_with(tmp_path, 'loss', (4, 5, 6), **policy('skip', max_failures=3), **options).train()
+    run_with(tmp_path / 'apart', 'loss', (3, 5, 7), **policy('skip', max_failures=3), **options).train()
+
+
+def test_a_fused_optimizer_holds_back_everything_after_the_failure(tmp_path: Path) -> None:
+    clean = run_with(tmp_path / 'clean', None, **FUSED)
+    clean.train()
+    runner = run_with(tmp_path / 'failing', 'gradient', (2,), **FUSED, default_hooks__logger__interval=4)
+    with pytest.raises(UserError, match='step 2: '):
+        runner.train()
+    # Read when the line of the log is due after the step of index 3; nothing has moved since the failure.
+    assert sorted(runner.recorded.after) == [0, 1, 2]
+    assert torch.equal(weights(runner), clean.recorded.after[1])
+    assert torch.equal(weights(runner, trained=False), clean.recorded.target_after[1])
+    assert dump_of(tmp_path / 'failing', 2)['step'] == 2
+
+
+LARS = dict(optim_wrapper__optimizer=dict(type='MoCoLARS', lr=0.1, weight_decay=0.1, _delete_=True))
+SGD = dict(optim_wrapper__optimizer=dict(_delete_=True, type='SGD', lr=0.1, momentum=0.9, weight_decay=0.1, fused=True))
+
+
+@pytest.mark.parametrize('optimizer', [FUSED, LARS, SGD], ids=['AdamW', 'LARS', 'SGD'])
+@pytest.mark.parametrize('place', ['gradient', 'input'])
+def test_optimizers_that_skip_on_the_device(tmp_path: Path, place: str, optimizer: dict) -> None:
+    runner = run_with(tmp_path, place, **optimizer, **policy('skip'), default_hooks__logger__interval=4)
+    runner.train()
+    assert skips_on_device(runner.optim_wrapper.optimizer)
+    assert_stood_still(runner)
+    finite_files(tmp_path)
+
+
+def test_the_first_step_of_a_fused_sgd_leaves_no_unfilled_momentum(tmp_path: Path) -> None:
+    runner = run_with(tmp_path, 'gradient', (0,), **SGD, **policy('skip'))
+    runner.train()
+    assert finite_files(tmp_path) == ['epoch_1.pth', 'epoch_2.pth']
+
+
+def test_accumulated_gradients_are_judged_together(tmp_path: Path) -> None:
+    """Gradients of two batches per step; the first batch of the third step fails."""
+    runner = run_with(tmp_path, 'loss', (4,), optim_wrapper__accumulative_counts=2, **policy('skip'))
+    runner.train()
+    after = runner.recorded.after
+    assert torch.equal(after[5], after[3])
+    assert not torch.equal(after[7], after[5])
+    assert [batch['step'] for batch in dump_of(tmp_path, 5)['batches']] == [4, 5]
+    finite_files(tmp_path)
+
+
+def test_the_command_says_it_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """A temperature of almost 0 makes all logits infinite."""
+    options = ('model.objective.temperature=1e-43', 'train_dataloader.num_workers=0')
+    assert (
+        run_here('tools/train.py', 'configs/patchmix/vit-xs4_digits.py', '--work-dir', tmp_path, options=options) == 2
+    )
+    assert 'error: step 0: the loss or the gradient is not finite' in capsys.readouterr().err
+    assert not list(tmp_path.glob('epoch_*.pth'))
+
+
+def test_a_failure_of_one_process_of_two_is_one_of_both(pair: list[dict]) -> None:
+    first, second = (found['failures'] for found in pair)
+    assert first['skip']['weights'] == second['skip']['weights']
+    still = [step for step in range(2, STEPS) if len(set(first['skip']['weights'][step - 1 : step + 1])) == 1]
+    assert still == [FAILING], 'both skip it'
+    for found in (first, second):
+        assert found['skip']['dumps'] == [f'step_{FAILING}_rank0.json', f'step_{FAILING}_rank1.json']
+        assert found['raise']['message'].startswith('step 7: the loss or the gradient is not finite')
+    assert first['raise']['weights'] == second['raise']['weights'] == first['skip']['weights'][:FAILING]
+
+
+def test_losses_that_are_lists_count_all_levels() -> None:
+    levels = [torch.tensor(1.0), torch.tensor([2.0, 4.0])]
+    assert total_loss(dict(loss_rpn=levels, loss_box=torch.tensor(0.5), accuracy=torch.tensor(9.0))) == 4.5
+
+
+@pytest.mark.parametrize('arguments', [dict(policy='rollback'), dict(max_failures=0)])
+def test_values_out_of_range(arguments: dict) -> None:
+    with pytest.raises(UserError, match=next(iter(arguments))):
+        NonFiniteHook(**arguments)
+
+
+# ----- under loss scaling, overflow is the scaler's business -----
+
+
+@pytest.fixture
+def loss_scaling(monkeypatch: pytest.MonkeyPatch) -> dict:
+    """AmpOptimWrapper with a scaler for the CPU, which it refuses otherwise."""
+    monkeypatch.setattr(amp, 'is_cuda_available', lambda: True)
+    monkeypatch.setattr(amp, 'GradScaler', partial(torch.amp.GradScaler, 'cpu'))
+    return dict(optim_wrapper__type='AmpOptimWrapper', optim_wrapper__dtype='bfloat16')
+
+
+@pytest.mark.parametrize('options', [{}, FUSED, LARS], ids=['AdamW', 'fused', 'LARS'])
+def test_overflow_of_scaled_gradients_is_left_to_the_scaler(tmp_path: Path, loss_scaling: dict, options: dict) -> None:
+    """Found and lost again: after two good steps the scale doubles, which is too much."""
+    scale = dict(init_scale=2.0**120, growth_interval=2)
+    runner = run_with(tmp_path, None, **loss_scaling, optim_wrapper__loss_scale=scale, **options)
+    runner.train()
+    assert 1 < runner.optim_wrapper.loss_scaler.get_scale() < 2.0**120
+    recorded = runner.recorded
+    moved, followed = (
+        [step for step in range(1, STEPS - 1) if not torch.equal(after[step], after[step - 1])]
+        for after in (recorded.after, recorded.target_after)
+    )
+    assert moved == followed and moved != list(range(moved[0], STEPS - 1)), 'overflow after the first good steps, too'
+    assert 'train/nonfinite_steps' not in runner.message_hub.log_scalars
+    norms = runner.message_hub.get_scalar('train/gradient_norm').data[0]
+    assert all(norm < 1000 for norm in norms[torch.tensor(norms).isfinite().numpy()]), 'the scale is undone'
+    finite_files(tmp_path)
+
+
+@pytest.mark.parametrize('options', [{}, FUSED, LARS], ids=['AdamW', 'fused', 'LARS'])
+def test_a_loss_that_is_not_finite_under_scaling(tmp_path: Path, loss_scaling: dict, options: dict) -> None:
+    runner = run_with(tmp_path, 'input', **loss_scaling, **options, **policy('skip'))
+    runner.train()
+    assert_stood_still(runner)
+    finite_files(tmp_path)
+
+
+def test_gradients_that_never_fit_the_scaler(tmp_path: Path, loss_scaling: dict) -> None:
+    """The scale falls by half at every failure; below 1 it is no longer the scale's fault."""
+    runner = run_with(
+        tmp_path, 'gradient', tuple(range(10)), **loss_scaling, optim_wrapper__loss_scale=dict(init_scale=4.0)
+    )
+    with pytest.raises(UserError, match='step 2: '):
+        runner.train()

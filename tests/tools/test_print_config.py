@@ -1,0 +1,46 @@
+"""tools/print_config.py: the whole config, and where it comes from."""
+
+from pathlib import Path
+
+import pytest
+from configuration.all_configs import CONFIGS, FOLDER, read
+from mmengine.config import Config
+from tools.in_process import run_here
+
+from mixcl.configuration.origin import as_file, origins
+from mixcl.engine.runners.launch import read_config
+
+
+def test_every_config_reads_back_from_what_is_printed() -> None:
+    for name in CONFIGS:
+        content: dict = {}
+        exec(as_file(read(name)), content)
+        del content['__builtins__']
+        assert content == read(name).to_dict(), name
+
+
+def test_values_come_from_the_files_that_say_them() -> None:
+    path = FOLDER / 'patchmix/vit-t2_cifar100_oto.py'
+    cfg = read_config(path, {'model.mixer.num_mix': 2}, data_root='/data')
+    found = {'.'.join(map(str, place)): file for place, file in origins(path, cfg.to_dict()).items()}
+    assert found['model.terms'] == 'vit-t2_cifar100_oto.py'
+    assert found['train_dataloader.dataset.dataset.type'] == 'vit-t2_cifar100_oto.py'
+    assert found['optim_wrapper.optimizer.lr'] == found['param_scheduler'] == 'vit-t2_cifar10.py'
+    assert found['optim_wrapper.optimizer.betas'] == '../_base_/methods/patchmix.py'
+    assert found['val_dataloader.dataset.split'] == '../_base_/datasets/cifar10.py'
+    assert found['val_dataloader.batch_size'] == '../_base_/pretraining.py'
+    assert found['model.mixer.num_mix'] == found['val_dataloader.dataset.data_root'] == 'command line'
+
+
+def test_a_saved_config_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = 'configs/patchmix/vit-xs4_digits.py'
+    assert run_here('tools/print_config.py', path, '--origin', options=['train_cfg.max_epochs=3']) == 0
+    printed = capsys.readouterr().out
+    assert 'max_epochs=3,  # command line' in printed
+    assert "default_scope = 'mixcl'  # ../_base_/pretraining.py" in printed
+    saved = tmp_path / 'saved.py'
+    saved.write_text(printed)
+    expected = read_config(path, {'train_cfg.max_epochs': 3}).to_dict()
+    found = Config.fromfile(saved).to_dict()
+    assert found.pop('experiment_name').startswith('here_')
+    assert found == expected
