@@ -37,7 +37,8 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
     try:
         with open(unfinished, 'wb') as file:
             yield file
-            _bring_to_disk(file)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -46,11 +47,6 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
         os.fsync(folder)  # the name of the file, too
     finally:
         os.close(folder)
-
-
-def _bring_to_disk(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def check_writable(folder: str | Path, option: str) -> None:
@@ -91,16 +87,13 @@ def write_with_checksum(path: str | Path, content: bytes) -> None:
     """Write a file as :func:`written_whole` does, then its SHA-256 beside it, in the format of ``sha256sum``.
 
     Raises:
-        OSError: if there is no room or no permission; the old file and its checksum are then still there.
+        OSError: if there is no room or no permission; the old file is then still there.
     """
     path = Path(path)
-    checksum = checksum_path(path)
+    checksum_path(path).unlink(missing_ok=True)  # the old one would call the new file damaged
     with written_whole(path) as file:
         file.write(content)
-        _bring_to_disk(file)
-        # Just before the new file takes its place: the old checksum would call the new file damaged.
-        checksum.unlink(missing_ok=True)
-    with written_whole(checksum) as file:
+    with written_whole(checksum_path(path)) as file:
         file.write(f'{hashlib.sha256(content).hexdigest()}  {path.name}\n'.encode())
 
 

@@ -9,7 +9,7 @@ from mixcl.datasets.imagenet_c import ImageNetC
 from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetR
 from mixcl.datasets.keyed_dataset import KeyedDataset, SampleKey
 from mixcl.datasets.labelled_subset import LabelledSubset
-from mixcl.datasets.samplers import KeyedSampler, RepeatedKeyedSampler
+from mixcl.datasets.samplers import KeyedSampler
 from mixcl.datasets.synthetic import SyntheticImages
 from mixcl.datasets.tiny_imagenet import TinyImageNet
 from mixcl.datasets.transforms import (

@@ -3,6 +3,7 @@
 import gzip
 import os
 import zlib
+from typing import Any
 
 import numpy as np
 from mmpretrain.datasets.categories import FASHIONMNIST_CATEGORITES
@@ -12,8 +13,6 @@ from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 DEBIAN_PACKAGE_FOLDER = '/usr/share/datasets/fashion-mnist'
-PREFIXES = {'train': 'train', 'test': 't10k'}
-FILES = [f'{prefix}-{rest}-ubyte.gz' for prefix in PREFIXES.values() for rest in ('images-idx3', 'labels-idx1')]
 
 
 @DATASETS.register_module()
@@ -26,8 +25,7 @@ class FashionMNIST(SplitDataset):
     Args:
         data_root: the folder. None: where Debian's package ``dataset-fashion-mnist`` puts it if it is installed, else
             ``data/fashionmnist``.
-        split: 'train' or 'test'.
-        **kwargs: as of SplitDataset.
+        **kwargs: same as SplitDataset's; ``split`` is 'train' or 'test'.
 
     Raises:
         UserError: on another split, or if a file is missing or damaged.
@@ -36,49 +34,26 @@ class FashionMNIST(SplitDataset):
     """
 
     METAINFO = {'classes': FASHIONMNIST_CATEGORITES}  # noqa: RUF012 (mmengine's name and form)
-    SPLITS = tuple(PREFIXES)
+    SPLITS = ('train', 'test')
 
-    def __init__(self, data_root: str | None = None, split: str = 'train', **kwargs) -> None:
+    def __init__(self, data_root: str | None = None, **kwargs: Any) -> None:
         default = DEBIAN_PACKAGE_FOLDER if os.path.isdir(DEBIAN_PACKAGE_FOLDER) else 'data/fashionmnist'
-        super().__init__(data_root or default, split, **kwargs)
+        super().__init__(data_root or default, **kwargs)
 
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""
-        images = self._read('images', dimensions=3)
-        labels = self._read('labels', dimensions=1)
-        if len(images) != len(labels):
-            raise self._error(f'has {len(images)} images but {len(labels)} labels in split {self.split!r}')
-        return [
-            {'img': np.repeat(image[..., None], 3, axis=2), 'gt_label': int(label)}
-            for image, label in zip(images, labels, strict=True)
-        ]
-
-    def _read(self, content: str, dimensions: int) -> np.ndarray:
-        name = f'{PREFIXES[self.split]}-{content}-idx{dimensions}-ubyte'
-        path = os.path.join(self.data_root, name)
         try:
-            with gzip.open(f'{path}.gz') if os.path.exists(f'{path}.gz') else open(path, 'rb') as file:
-                return parse_idx(file.read(), dimensions)
-        except FileNotFoundError:
-            raise self._error(f'has neither {name}.gz nor {name}') from None
+            images = self._read('images-idx3', header=16).reshape(-1, 28, 28, 1).repeat(3, axis=-1)
+            labels = self._read('labels-idx1', header=8).tolist()
+            return [{'img': image, 'gt_label': label} for image, label in zip(images, labels, strict=True)]
         except (OSError, EOFError, ValueError, zlib.error) as error:
-            raise self._error(f'has a damaged {name} ({error})') from error
+            raise UserError(
+                f'a file of Fashion-MNIST is missing in {self.data_root} or damaged ({error}): run `apt install '
+                'dataset-fashion-mnist`, or name the folder of its four files (train-images-idx3-ubyte.gz, ...) by '
+                'data_root or --data-root'
+            ) from error
 
-    def _error(self, what: str) -> UserError:
-        return UserError(
-            f'the Fashion-MNIST folder {self.data_root} {what}: run `apt install dataset-fashion-mnist`, or name the '
-            f'folder of the four files {", ".join(FILES)} by data_root or --data-root'
-        )
-
-
-def parse_idx(content: bytes, dimensions: int) -> np.ndarray:
-    """The uint8 array of a file in IDX format: a magic number, the shape as big-endian integers, the values.
-
-    Raises:
-        ValueError: if the magic number or the length is not that of such an array with so many dimensions.
-    """
-    start = 4 * (1 + dimensions)
-    if content[:4] != bytes([0, 0, 8, dimensions]) or len(content) < start:
-        raise ValueError('it does not start as an IDX file of bytes should')
-    shape = np.frombuffer(content[4:start], '>u4').tolist()
-    return np.frombuffer(content[start:], np.uint8).reshape(shape)
+    def _read(self, content: str, header: int) -> np.ndarray:
+        path = os.path.join(self.data_root, f'{"train" if self.split == "train" else "t10k"}-{content}-ubyte')
+        with open(path, 'rb') if os.path.exists(path) else gzip.open(f'{path}.gz') as file:
+            return np.frombuffer(file.read(), np.uint8, offset=header)

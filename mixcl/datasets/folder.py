@@ -1,7 +1,8 @@
-"""A folder of images, with or without labels."""
+"""A folder of images."""
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from mmpretrain.datasets import CustomDataset
 
@@ -21,37 +22,28 @@ class ImageFolder(CustomDataset):
 
     Args:
         data_root: the folder.
-        with_label: as in mmpretrain's CustomDataset: sub-folders, or numbers in ``ann_file``, are classes.
-        **kwargs: of CustomDataset: ``ann_file`` (a text file with one path per line, relative to the folder; by default
-            the folder is searched), ``extensions`` (file name endings that count as images), ``pipeline``, ``indices``.
+        **kwargs: of mmpretrain's CustomDataset, for example ``pipeline``, ``indices``, and ``ann_file`` (a text file
+            with one path per line, relative to the folder; by default the folder is searched).
 
     Raises:
-        UserError: if the folder or the file list is missing, or if there are no images.
+        UserError: if the folder is missing or holds no images.
     """
 
-    def __init__(self, data_root: str, with_label: bool = False, **kwargs) -> None:
-        kwargs.setdefault('extensions', EXTENSIONS)
-        super().__init__(data_root=os.path.expanduser(data_root), with_label=with_label, **kwargs)
+    def __init__(self, data_root: str, **kwargs: Any) -> None:
+        super().__init__(os.path.expanduser(data_root), extensions=EXTENSIONS, with_label=False, **kwargs)
 
-    def load_data_list(self) -> list[dict]:
-        """One entry per image."""
+    def _find_samples(self) -> list[str]:
         folder = os.path.normpath(self.img_prefix)
         if not os.path.isdir(folder):
             raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
-        if self.ann_file and not os.path.isfile(self.ann_file):
-            raise UserError(f'the list of images {self.ann_file} does not exist: correct ann_file in the config')
-        return super().load_data_list()
-
-    def _find_samples(self) -> list[str] | list[tuple[str, int]]:
-        files = sorted(files_below(self.img_prefix))
+        files = sorted(files_below(folder))
         images = [file for file in files if self.is_valid_file(file)]
         if not images:
             raise UserError(
-                f'no images in the folder {os.path.normpath(self.img_prefix)}: looked in it and below for '
-                f'{" ".join(sorted(self.extensions))}, and saw {len(files)} other file(s); '
-                'give another folder by data_root or --data-root'
+                f'no images in the folder {folder}: looked in it and below for {" ".join(EXTENSIONS)}, and saw '
+                f'{len(files)} other file(s); give another folder by data_root or --data-root'
             )
-        return super()._find_samples() if self.with_label else images
+        return images
 
 
 def files_below(folder: str) -> Iterator[str]:

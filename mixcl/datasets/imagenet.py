@@ -3,14 +3,13 @@
 import os
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from mmpretrain.datasets import ImageNet
 
 from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
-
-IMAGE_ENDINGS = ('.jpeg', '.jpg', '.png')
 
 
 def imagenet_classes(subset: str = 'imagenet') -> list[str]:
@@ -22,6 +21,17 @@ def imagenet_classes(subset: str = 'imagenet') -> list[str]:
     return (files('timm') / f'data/_info/{subset}_synsets.txt').read_text().split()
 
 
+def check_class_folders(name: str, folder: Path, found: list[str], expected: list[str]) -> None:
+    """Raise :class:`UserError` unless the folders found are those of the classes."""
+    odd = sorted(set(found) ^ set(expected))
+    if odd:
+        raise UserError(
+            f'{name}: {folder} should hold a folder for each of its {len(expected)} classes, but has {len(found)} '
+            f'folders, and {len(odd)} names are missing or of no class, such as {odd[0]}; sort the images into folders '
+            'named by WordNet ids, or give the right folder with --data-root'
+        )
+
+
 def folders_in(folder: Path) -> list[str]:
     """Sorted names of the folders in a folder, without hidden ones."""
     return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and entry.name[0] != '.')
@@ -30,7 +40,7 @@ def folders_in(folder: Path) -> list[str]:
 def images_in(folder: Path) -> list[str]:
     """Sorted paths of the images in a folder, without hidden files."""
     paths = (entry.path for entry in os.scandir(folder) if entry.name[0] != '.')
-    return sorted(path for path in paths if path.lower().endswith(IMAGE_ENDINGS))
+    return sorted(path for path in paths if path.lower().endswith(('.jpeg', '.jpg', '.png')))
 
 
 def labelled_images(folders: list[Path]) -> list[dict]:
@@ -53,25 +63,17 @@ class ImageNet1K(ImageNet):
         Raises:
             UserError: what is missing.
         """
-        if '://' in self.img_prefix:
-            return
         folder = Path(self.img_prefix)
+        if '://' in self.img_prefix or (self.ann_file and folder.is_dir()):
+            return
         if not folder.is_dir():
             raise UserError(
                 f'ImageNet1K: {folder} is missing; expected under {self.data_root}: train/<wnid>/*.JPEG and '
                 'val/<wnid>/*.JPEG; give the right folder with --data-root'
             )
         # Hidden ones too, which the loading takes for classes.
-        found = {entry.name for entry in os.scandir(folder) if entry.is_dir()}
-        if self.ann_file or found == set(imagenet_classes()):
-            return
-        strange = sorted(found - set(imagenet_classes()))
-        what = f'one called {strange[0]}' if strange else 'no other'
-        raise UserError(
-            f"ImageNet1K: {folder} must hold a folder for each of ImageNet-1K's 1000 WordNet ids, but it holds "
-            f'{len(found) - len(strange)} of them and {what}; sort its images into these folders (or list them with '
-            f'their labels in meta/{folder.name}.txt), or give the right folder with --data-root'
-        )
+        found = [entry.name for entry in os.scandir(folder) if entry.is_dir()]
+        check_class_folders('ImageNet1K', folder, found, imagenet_classes())
 
 
 @DATASETS.register_module()
@@ -82,8 +84,7 @@ class ImageNet100(SplitDataset):
     Args:
         data_root: ImageNet-1K's folder.
         class_list: the text file; relative to ``data_root`` unless it exists as it is.
-        split: 'train' or 'val'.
-        **kwargs: as of SplitDataset.
+        **kwargs: same as SplitDataset's; ``split`` is 'train' or 'val'.
 
     Raises:
         UserError: if the list or a class folder is missing, or the list does not name 100 different classes.
@@ -91,24 +92,21 @@ class ImageNet100(SplitDataset):
 
     LAYOUT = 'train/<wnid>/*.JPEG, val/<wnid>/*.JPEG, and the class list'
 
-    def __init__(self, data_root: str, class_list: str = 'imagenet100.txt', split: str = 'train', **kwargs) -> None:
+    def __init__(self, data_root: str, class_list: str = 'imagenet100.txt', **kwargs: Any) -> None:
         self.class_list = class_list
-        super().__init__(data_root, split, **kwargs)
+        super().__init__(data_root, **kwargs)
 
-    def check_layout(self) -> None:
-        """Refuse a class list that is missing or wrong, or a missing folder of a class, without looking for images."""
-        self._folders()
-
-    def load_data_list(self) -> list[dict]:
-        """One entry per image."""
-        folders = self._folders()
-        self._metainfo['classes'] = tuple(folder.name for folder in folders)
-        return labelled_images(folders)
-
-    def _folders(self) -> list[Path]:
+    def check_layout(self) -> list[Path]:
+        """The folders of the classes, or an error if the list or a folder is missing; no images are looked for."""
         path = Path(self.class_list)
         path = path if path.is_file() else self.required(self.class_list)
         wnids = sorted(set(path.read_text().split()))
         if len(wnids) != 100:
             raise UserError(f'ImageNet100: {path} names {len(wnids)} different classes, not 100; correct the list')
         return [self.required(self.split, wnid) for wnid in wnids]
+
+    def load_data_list(self) -> list[dict]:
+        """One entry per image."""
+        folders = self.check_layout()
+        self._metainfo['classes'] = tuple(folder.name for folder in folders)
+        return labelled_images(folders)

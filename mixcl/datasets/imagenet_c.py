@@ -1,5 +1,6 @@
 """ImageNet-C: corrupted images that test classifiers of ImageNet-1K."""
 
+from collections import Counter
 from pathlib import Path
 
 from mixcl.datasets.imagenet import folders_in, imagenet_classes, images_in
@@ -17,11 +18,10 @@ class ImageNetC(SplitDataset):
     digital) around. Further corruptions (extra) are not read. Samples have ``corruption`` (its name) and ``severity``
     (1 to 5). The list of all images needs about 3 GB while it is made and 1 GB afterwards.
 
-    Arguments as of SplitDataset.
+    Arguments same as SplitDataset's.
 
     Raises:
-        UserError: if one of the 75 settings is missing, holds another number of images than the others, or holds a
-            folder that is no class of ImageNet-1K.
+        UserError: if one of the 75 settings is missing, or holds another number of images than the others.
 
     Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
     https://arxiv.org/abs/1903.12261.
@@ -30,33 +30,8 @@ class ImageNetC(SplitDataset):
     SPLITS = ('test',)
     LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or the folders of the archives around'
 
-    def check_layout(self) -> None:
-        """Refuse a folder that lacks a setting, without looking for images."""
-        self._settings()
-
-    def load_data_list(self) -> list[dict]:
-        """One entry per image."""
-        classes = imagenet_classes()
-        numbers = {wnid: number for number, wnid in enumerate(classes)}
-        self._metainfo['classes'] = tuple(classes)
-        images: list[dict] = []
-        sizes: dict[Path, int] = {}
-        for (corruption, severity), folder in self._settings().items():
-            before = len(images)
-            for wnid in folders_in(folder):
-                if wnid not in numbers:
-                    raise UserError(
-                        f'ImageNetC: {folder / wnid} is named after no class of ImageNet-1K; expected '
-                        '<corruption>/<severity>/<wnid>'
-                    )
-                info = dict(gt_label=numbers[wnid], corruption=corruption, severity=severity)
-                images += [dict(img_path=path, **info) for path in images_in(folder / wnid)]
-            sizes[folder] = len(images) - before
-        _check_sizes(sizes)
-        return images
-
-    def _settings(self) -> dict[tuple[str, int], Path]:
-        """The folder of each corruption and severity."""
+    def check_layout(self) -> dict[tuple[str, int], Path]:
+        """The folder of each corruption and severity, or an error if one is missing; no images are looked for."""
         root = self.required()
         groups = [root, *(root / name for name in folders_in(root) if name not in CORRUPTIONS)]
         settings: dict[tuple[str, int], Path] = {}
@@ -73,12 +48,23 @@ class ImageNetC(SplitDataset):
             )
         return settings
 
-
-def _check_sizes(sizes: dict[Path, int]) -> None:
-    most = max(sizes.values())
-    short = [folder for folder, size in sizes.items() if size < most or not size]
-    if short:
-        raise UserError(
-            f'ImageNetC: {short[0]} holds {sizes[short[0]]} images, but every corruption and severity should hold as '
-            f'many as the fullest, {most}; unpack the archive again'
-        )
+    def load_data_list(self) -> list[dict]:
+        """One entry per image."""
+        classes = imagenet_classes()
+        self._metainfo['classes'] = tuple(classes)
+        settings = self.check_layout()
+        images = [
+            dict(img_path=path, gt_label=label, corruption=corruption, severity=severity)
+            for (corruption, severity), folder in settings.items()
+            for label, wnid in enumerate(classes)
+            if (folder / wnid).is_dir()
+            for path in images_in(folder / wnid)
+        ]
+        sizes = Counter((image['corruption'], image['severity']) for image in images)
+        fewest, most = (pick(settings, key=lambda setting: sizes[setting]) for pick in (min, max))
+        if sizes[fewest] < sizes[most]:
+            raise UserError(
+                f'ImageNetC: {settings[fewest]} holds {sizes[fewest]} images, but every corruption and severity should '
+                f'hold as many as the fullest, {sizes[most]}; unpack the archive again'
+            )
+        return images

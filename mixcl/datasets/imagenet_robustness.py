@@ -1,8 +1,7 @@
 """ImageNet-A and ImageNet-R, which test classifiers of ImageNet-1K on a part of its classes."""
 
-from mixcl.datasets.imagenet import IMAGE_ENDINGS, folders_in, imagenet_classes, images_in
+from mixcl.datasets.imagenet import check_class_folders, folders_in, imagenet_classes, images_in
 from mixcl.datasets.split_dataset import SplitDataset
-from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 
@@ -10,11 +9,11 @@ class _ClassSubset(SplitDataset):
     """A folder per class, for 200 classes of ImageNet-1K.
 
     ``gt_label`` is the number among its 1,000 classes (WordNet ids in ascending order), ``metainfo['class_numbers']``
-    those of the 200, for :class:`~mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`. Arguments as of
-    SplitDataset.
+    those of the 200, for :class:`~mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`. Arguments same as
+    SplitDataset's.
 
     Raises:
-        UserError: if the folder does not hold exactly the 200 classes, or one is empty.
+        UserError: if the folder does not hold exactly the 200 classes.
     """
 
     SPLITS = ('test',)
@@ -23,34 +22,20 @@ class _ClassSubset(SplitDataset):
 
     def check_layout(self) -> None:
         """Refuse a folder of other classes, without looking for images."""
-        self._class_folders()
+        root = self.required()
+        check_class_folders(type(self).__name__, root, folders_in(root), imagenet_classes(self.SUBSET))
 
     def load_data_list(self) -> list[dict]:
         """One entry per image."""
-        wnids = self._class_folders()
-        numbers = {wnid: number for number, wnid in enumerate(imagenet_classes())}
-        self._metainfo.update(classes=tuple(wnids), class_numbers=tuple(numbers[wnid] for wnid in wnids))
-        images = {wnid: images_in(self.required(wnid)) for wnid in wnids}
-        empty = [wnid for wnid, paths in images.items() if not paths]
-        if empty:
-            raise UserError(
-                f'{type(self).__name__}: {self.required(empty[0])} holds no images ({" ".join(IMAGE_ENDINGS)}); unpack '
-                'the archive again'
-            )
-        return [dict(img_path=path, gt_label=numbers[wnid]) for wnid, paths in images.items() for path in paths]
-
-    def _class_folders(self) -> list[str]:
-        found, expected = folders_in(self.required()), imagenet_classes(self.SUBSET)
-        missing, others = (sorted(set(left) - set(right)) for left, right in ((expected, found), (found, expected)))
-        if missing or others:
-            examples = [f'{len(missing)} missing, such as {missing[0]}'] if missing else []
-            examples += [f'{len(others)} others, such as {others[0]}'] if others else []
-            raise UserError(
-                f'{type(self).__name__}: {self.data_root} should hold the folders of its {len(expected)} classes, but '
-                f'has {len(found)} folders ({"; ".join(examples)}); unpack the archive again or give the right folder '
-                'with --data-root'
-            )
-        return found
+        self.check_layout()
+        every = imagenet_classes()
+        numbers = {every.index(wnid): wnid for wnid in imagenet_classes(self.SUBSET)}
+        self._metainfo.update(classes=tuple(numbers.values()), class_numbers=tuple(numbers))
+        return [
+            dict(img_path=path, gt_label=number)
+            for number, wnid in numbers.items()
+            for path in images_in(self.required(wnid))
+        ]
 
 
 @DATASETS.register_module()

@@ -1,7 +1,6 @@
 """A part of a labelled data set, for learning from few labels."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +25,11 @@ class LabelledSubset(BaseDataset):
         list_file: the list, relative to the data set's ``data_root`` unless it exists as it is.
         share: the share of every class, above 0 and at most 1. Either this or ``list_file``.
         seed: of the choice.
-        lazy_init: load when first asked; as of mmengine's data sets.
+        lazy_init: load when first asked, as mmengine's data sets do.
 
     Raises:
-        UserError: unless exactly one of list and share is given; on a share outside (0, 1]; if the list is missing or
-            empty, names images that the data set does not have or has several times, or the data set has no file names.
+        UserError: unless exactly one of list and share is given; on a share outside (0, 1]; if the list is missing, or
+            names images that the data set does not have or has several times.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, section 6 (semi-supervised learning).
     """
@@ -43,13 +42,11 @@ class LabelledSubset(BaseDataset):
         seed: int = 0,
         lazy_init: bool = False,
     ) -> None:
-        if (list_file is None) == (share is None):
+        if (list_file is None) == (share is None) or (share is not None and not 0 < share <= 1):
             raise UserError(
-                f'LabelledSubset takes either list_file or share, not list_file={list_file!r} and share={share!r}: '
-                'set one of them to None'
+                'LabelledSubset takes either list_file or a share above 0 and at most 1, not '
+                f'list_file={list_file!r} and share={share!r}; correct them in the config'
             )
-        if share is not None and not 0 < share <= 1:
-            raise UserError(f'LabelledSubset: share must be above 0 and at most 1, not {share!r}')
         lazily = dict(lazy_init=True)
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
         self.list_file = list_file or ''
@@ -59,7 +56,7 @@ class LabelledSubset(BaseDataset):
         self.pipeline = self.dataset.pipeline
 
     def check_layout(self) -> None:
-        """Refuse a list that is missing or empty, without loading the data set."""
+        """Refuse a missing list, without loading the data set."""
         if self.list_file:
             self._listed_names()
 
@@ -67,58 +64,33 @@ class LabelledSubset(BaseDataset):
         """The chosen images."""
         self.dataset.full_init()
         self._metainfo.update(self.dataset.metainfo)
-        return [self.dataset.get_data_info(index) for index in sorted(self._chosen())]
-
-    def _chosen(self) -> Iterable[int]:
         if self.share is not None:
-            return balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
-        paths = [self.dataset.get_data_info(index).get('img_path') for index in range(len(self.dataset))]
-        if None in paths:
+            chosen = balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
+            return [self.dataset.get_data_info(index) for index in sorted(chosen)]
+        infos = [self.dataset.get_data_info(index) for index in range(len(self.dataset))]
+        files = [Path(info.get('img_path', '')).name for info in infos]  # no names where images lie in memory
+        names = self._listed_names()
+        counts = Counter(files)
+        wrong = [name for name in names if counts[name] != 1]
+        if wrong:
             raise UserError(
-                f'LabelledSubset: the images of {type(self.dataset).__name__} have no file names that the list '
-                f'{self.list_file} could name; use share=0.01 or share=0.1 instead of list_file'
+                f'{len(wrong)} of {len(names)} names in the list of labelled images are not in the data set, for '
+                f'example {min(wrong)}, or fit several images (its first image is {files[0]!r}): give the list of '
+                'these images, or share=0.1 instead of list_file'
             )
-        return listed_indices(self._listed_names(), [Path(path).name for path in paths])
+        return [info for info, file in zip(infos, files, strict=True) if file in names]
 
-    def _listed_names(self) -> list[str]:
+    def _listed_names(self) -> set[str]:
         """The last part of the first word of every line that is not empty."""
         path = Path(self.list_file).expanduser()
         path = path if path.is_file() else Path(self.data_root) / path
         try:
-            lines = path.read_text().splitlines()
+            return {Path(line.split()[0]).name for line in path.read_text().splitlines() if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
                 f'the list of labelled images {path} cannot be read ({type(error).__name__}): put it there, or name '
                 'another by list_file; without a list, share=0.1 chooses a tenth of every class'
             ) from error
-        names = [Path(line.split()[0]).name for line in lines if line.strip()]
-        if not names:
-            raise UserError(f'the list of labelled images {path} is empty: it should have one file name per line')
-        return names
-
-
-def listed_indices(names: list[str], files: list[str]) -> set[int]:
-    """The places in ``files`` of all ``names``.
-
-    Raises:
-        UserError: if a name is in no place or in several.
-    """
-    places = defaultdict(list)
-    for index, file in enumerate(files):
-        places[file].append(index)
-    unknown = [name for name in names if name not in places]
-    if unknown:
-        raise UserError(
-            f'{len(unknown)} of {len(names)} names in the list of labelled images are not in the data set, for example '
-            f'{unknown[0]}: the list belongs to other images (an example from the data set is {files[0]})'
-        )
-    ambiguous = [name for name in names if len(places[name]) > 1]
-    if ambiguous:
-        raise UserError(
-            f'{len(ambiguous)} names in the list of labelled images fit several images, for example {ambiguous[0]}: '
-            'use share instead of list_file'
-        )
-    return {places[name][0] for name in names}
 
 
 def balanced_indices(labels: np.ndarray, share: float, seed: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from mmpretrain.datasets import BaseDataset
 
@@ -24,7 +25,7 @@ class SplitDataset(BaseDataset):
     LAYOUT = ''
     """Which files the folder holds, for messages."""
 
-    def __init__(self, data_root: str = '', split: str | None = None, **kwargs) -> None:
+    def __init__(self, data_root: str = '', split: str | None = None, **kwargs: Any) -> None:
         self.split = self.SPLITS[0] if split is None else split
         if self.split not in self.SPLITS:
             raise UserError(

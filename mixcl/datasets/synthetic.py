@@ -1,5 +1,7 @@
 """Small colourful images that need no files."""
 
+from typing import Any
+
 import numpy as np
 from mmpretrain.datasets import BaseDataset
 
@@ -20,7 +22,7 @@ class SyntheticImages(BaseDataset):
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline``.
     """
 
-    def __init__(self, num_images: int, image_size: int, num_classes: int = 4, **kwargs) -> None:
+    def __init__(self, num_images: int, image_size: int, num_classes: int = 4, **kwargs: Any) -> None:
         self.num_images = num_images
         self.image_size = image_size
         self.num_classes = num_classes
@@ -34,24 +36,11 @@ class SyntheticImages(BaseDataset):
     def get_data_info(self, idx: int) -> dict:
         """The label and the image."""
         info = super().get_data_info(idx)
-        return {**info, 'img': draw_stripes(info['sample_idx'], info['gt_label'] / self.num_classes, self.image_size)}
-
-
-def draw_stripes(index: int, hue: float, image_size: int) -> np.ndarray:
-    """Stripes with noise.
-
-    Args:
-        index: what phase and noise are a function of.
-        hue: in [0, 1), turns the direction by half a circle and goes through the colours.
-        image_size: the side in pixels.
-
-    Returns:
-        uint8 (image_size, image_size, 3).
-    """
-    random = np.random.default_rng(index)
-    rows, columns = np.mgrid[0 : 1 : complex(image_size), 0 : 1 : complex(image_size)]
-    along = rows * np.cos(np.pi * hue) + columns * np.sin(np.pi * hue)
-    wave = np.sin(6 * np.pi * along + random.uniform(0, 2 * np.pi))
-    colour = np.cos(2 * np.pi * (hue + np.arange(3) / 3))
-    noise = random.normal(scale=20, size=(image_size, image_size, 3))
-    return np.clip(128 + 60 * colour + 60 * wave[..., None] + noise, 0, 255).astype(np.uint8)
+        size, hue = self.image_size, info['gt_label'] / self.num_classes
+        random = np.random.default_rng(info['sample_idx'])
+        rows, columns = np.mgrid[0 : 1 : complex(size), 0 : 1 : complex(size)]
+        along = rows * np.cos(np.pi * hue) + columns * np.sin(np.pi * hue)
+        wave = np.sin(6 * np.pi * along + random.uniform(0, 2 * np.pi))
+        colour = np.cos(2 * np.pi * (hue + np.arange(3) / 3))
+        image = 128 + 60 * colour + 60 * wave[..., None] + random.normal(scale=20, size=(size, size, 3))
+        return {**info, 'img': np.clip(image, 0, 255).astype(np.uint8)}

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from mixcl.datasets.imagenet import folders_in, labelled_images
 from mixcl.datasets.split_dataset import SplitDataset
-from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 
@@ -12,10 +11,10 @@ from mixcl.registry import DATASETS
 class TinyImageNet(SplitDataset):
     """200 classes of 64x64 images, 100,000 to train on and 10,000 to validate on, from the unpacked archive.
 
-    Arguments as of SplitDataset; ``split`` is 'train' or 'val'.
+    Arguments same as SplitDataset's; ``split`` is 'train' or 'val'.
 
     Raises:
-        UserError: if a part of the layout is missing, or the annotations name an unknown class.
+        UserError: if a part of the layout is missing.
     """
 
     LAYOUT = 'train/<wnid>/images/*.JPEG, val/images/*.JPEG, val/val_annotations.txt'
@@ -29,19 +28,12 @@ class TinyImageNet(SplitDataset):
         """One entry per image; labels are the places of the sorted WordNet ids."""
         wnids = folders_in(self.required('train'))
         self._metainfo['classes'] = tuple(wnids)
-        if self.split == 'val':
-            return self._validation_images({wnid: label for label, wnid in enumerate(wnids)})
-        return labelled_images([self.required('train', wnid, 'images') for wnid in wnids])
-
-    def _validation_images(self, labels: dict[str, int]) -> list[dict]:
-        annotations = self.required('val/val_annotations.txt')  # file name, wnid, box
-        images = []
-        for number, line in enumerate(annotations.read_text().splitlines(), start=1):
-            name, wnid = [*line.split('\t'), ''][:2]
-            if wnid not in labels:
-                raise UserError(
-                    f'TinyImageNet: line {number} of {annotations} names the class {wnid!r}, which has no folder in '
-                    f'{self.data_root}/train; unpack the archive again'
-                )
-            images.append(dict(img_path=str(Path(self.data_root, 'val/images', name)), gt_label=labels[wnid]))
-        return images
+        if self.split == 'train':
+            return labelled_images([self.required('train', wnid, 'images') for wnid in wnids])
+        images = Path(self.data_root, 'val/images')
+        # Each line has the name of a file, its class, and a box.
+        lines = self.required('val/val_annotations.txt').read_text().splitlines()
+        return [
+            dict(img_path=str(images / name), gt_label=wnids.index(wnid))
+            for name, wnid, *_ in (line.split('\t') for line in lines)
+        ]

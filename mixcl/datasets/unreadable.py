@@ -24,17 +24,15 @@ class UnreadableImage(Exception):
     """One file could not be read as an image. :class:`KeyedDataset` takes another image in its place.
 
     Attributes:
-        path, reason, kind: as of its :class:`ImageNote`.
-        note: the same as a plain value, which travels from a loader's worker to the log.
+        note: the file, its kind and the reason as a plain value, which travels from a loader's worker to the log.
     """
 
-    def __init__(self, path: str, reason: str, kind: str = 'damaged') -> None:
+    def __init__(self, path: str, reason: str, kind: str) -> None:
         super().__init__(path, reason, kind)
-        self.path, self.reason, self.kind = path, reason, kind
         self.note = ImageNote(path, kind, reason)
 
     def __str__(self) -> str:
-        return f'{self.path} ({self.reason})'
+        return f'{self.note.path} ({self.note.reason})'
 
 
 class NoReadableImage(UserError):

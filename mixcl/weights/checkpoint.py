@@ -1,10 +1,12 @@
 """Checkpoints are read as data, here and nowhere else: a file that wants to run code is refused."""
 
+import hashlib
 import logging
 import pickle
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlparse
 
 import torch
 from mmengine.logging import print_log
@@ -14,7 +16,6 @@ from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.files import matches_checksum
-from mixcl.weights.downloads import downloaded, is_address
 
 _pickle_allowed = False
 
@@ -30,11 +31,36 @@ def allow_pickle() -> None:
 
 
 def local_file(path: str | Path) -> Path:
-    """The checkpoint file that a user named by its path or address; the latter is downloaded at first use."""
-    return downloaded(str(path)) if is_address(path) else Path(path).expanduser()
+    """The checkpoint file that a user named by its path or address."""
+    return downloaded(str(path)) if '://' in str(path) else Path(path).expanduser()
 
 
-def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> object:
+def downloaded(address: str) -> Path:
+    """The local copy of what lies at an ``http(s)://`` address, in torch's hub folder; downloaded at first use.
+
+    Raises:
+        UserError: if the address cannot be reached, or is of another kind. Those that mmengine knows lead to hosts that
+            are gone, or to libraries that unpickle.
+    """
+    scheme, _, path = urlparse(address)[:3]
+    if scheme not in ('http', 'https'):
+        raise UserError(
+            f'checkpoints are not read from {scheme}:// addresses ({address}): download the file and give its path, or '
+            'an https:// address'
+        )
+    # Many files on the web are called model.safetensors.
+    name = f'{hashlib.sha256(address.encode()).hexdigest()[:12]}-{Path(path).name}'
+    local = Path(torch.hub.get_dir(), 'checkpoints', name)
+    if not local.is_file():
+        local.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            torch.hub.download_url_to_file(address, str(local), progress=False)
+        except (OSError, RuntimeError, ValueError) as error:  # URLError is an OSError
+            raise UserError(f'the checkpoint {address} cannot be downloaded: {" ".join(str(error).split())}') from error
+    return local
+
+
+def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> dict:
     """Read a checkpoint of tensors and plain values; a ``.safetensors`` file is a dict of tensors on the CPU.
 
     mmengine reports the end of this function's name to the user ("by file backend").
@@ -44,7 +70,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
         map_location: as for ``torch.load``.
 
     Raises:
-        UserError: if the file is missing, damaged, or holds anything else, unless :func:`allow_pickle` was called.
+        UserError: if the file is missing, damaged, no dict, or holds anything else, unless :func:`allow_pickle` was
+            called.
     """
     path = local_file(filename)
     if not path.is_file():
@@ -57,9 +84,16 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
     try:
         if path.suffix == '.safetensors':
             return load_file(path)
-        return torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
+        checkpoint = torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
     except Exception as error:  # the readers underneath raise whatever their archive formats raise
         raise UserError(f'{path} cannot be read as a checkpoint: {_reason(error)}') from error
+    if not isinstance(checkpoint, dict):
+        raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
+    return checkpoint
+
+
+read_checkpoint = load_from_file
+"""The same by the name of what it reads."""
 
 
 def written_at(path: Path) -> tuple[float, int]:
@@ -93,18 +127,6 @@ def load_checkpoints_as_data() -> None:
     CheckpointLoader.register_scheme(prefixes=list(CheckpointLoader._schemes), loader=load_from_file, force=True)
 
 
-def read_checkpoint(path: str | Path) -> dict:
-    """Read a checkpoint file on the CPU.
-
-    Raises:
-        UserError: if the file is missing, cannot be read, or holds no dict.
-    """
-    checkpoint = load_from_file(path)
-    if not isinstance(checkpoint, dict):
-        raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
-    return checkpoint
-
-
 def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
     """The weights in a checkpoint that was read from ``path``, without the prefix of a distributed wrapper.
 
@@ -112,13 +134,13 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
         UserError: if it holds none.
     """
     state = checkpoint.get('state_dict', checkpoint)
-    if not isinstance(state, Mapping) or not state or not all(map(_is_weight, state.items())):
+    if not isinstance(state, Mapping) or not state or not _are_weights(state):
         raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
     return {name.removeprefix('module.'): value for name, value in state.items()}
 
 
-def _is_weight(item: tuple[object, object]) -> bool:
-    return isinstance(item[0], str) and isinstance(item[1], Tensor)
+def _are_weights(state: Mapping) -> bool:
+    return all(isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items())
 
 
 def read_state_dict(path: str | Path) -> dict[str, Tensor]:

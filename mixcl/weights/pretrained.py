@@ -68,9 +68,8 @@ class LoadReport:
         return f'{len(self.loaded)} tensors loaded, new: {_listed(self.new)}, unused: {_listed(self.unused)}'
 
 
-def _listed(names: Sequence[str], at_most: int = 3) -> str:
-    more = f' and {len(names) - at_most} more' if len(names) > at_most else ''
-    return (', '.join(names[:at_most]) or 'none') + more
+def _listed(names: Sequence[str]) -> str:
+    return (', '.join(names[:3]) or 'none') + (f' and {len(names) - 3} more' if len(names) > 3 else '')
 
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
@@ -86,29 +85,29 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         UserError: if the file cannot be read, holds no backbone, or has no such encoder.
     """
     wanted = (encoder,) if isinstance(encoder, str) else tuple(encoder)
-    for name in wanted:
-        if name not in ENCODERS:
-            raise UserError(f'there is no {name!r} encoder; choose one of {", ".join(ENCODERS)}')
+    if not set(wanted) <= set(ENCODERS):
+        raise UserError(f'there is no {encoder!r} encoder; choose one of {", ".join(ENCODERS)}')
     checkpoint = read_checkpoint(path)
-    weights = weights_of(checkpoint, path)
-    chosen = next((name for name in wanted if any(key.startswith(PREFIXES[name]) for key in weights)), wanted[-1])
+    chosen, state = _backbone_state(weights_of(checkpoint, path), wanted, path)
     config = stored_config(checkpoint, path)
     return PretrainedBackbone(
         source=str(path),
         encoder=chosen,
-        state=_backbone_state(weights, chosen, path),
+        state=state,
         config=config,
         backbone=backbone_config(config),
         epochs=meta_of(checkpoint).get('epoch'),
     )
 
 
-def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) -> dict[str, Tensor]:
-    for prefix in PREFIXES[encoder]:
-        found = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
-        if found:
-            return found
-    if encoder == 'target':
+def _backbone_state(weights: dict[str, Tensor], wanted: Sequence[str], path: str | Path) -> tuple[str, dict]:
+    """The first encoder wanted that there is, and the weights of its backbone."""
+    for encoder in wanted:
+        for prefix in PREFIXES[encoder]:
+            found = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+            if found:
+                return encoder, found
+    if 'online' not in wanted:
         raise UserError(
             f"{path} has no target encoder (no weights under 'target.backbone.'): only pretraining checkpoints of "
             'methods with an EMA encoder have one; use --encoder online'
@@ -118,7 +117,7 @@ def _backbone_state(weights: dict[str, Tensor], encoder: str, path: str | Path) 
             f"{path} holds no backbone, only {next(iter(weights))} and the like; give a checkpoint with 'backbone.' or "
             'the weights of a backbone alone'
         )
-    return weights
+    return 'online', weights
 
 
 def backbone_config(config: Config | None) -> dict | None:

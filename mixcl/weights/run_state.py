@@ -84,33 +84,25 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
         UserError: if there are checkpoints, and all are damaged.
     """
     folder = Path(work_dir)
-    noted = folder / 'last_checkpoint'
-    # Under a name of the user's own, only the last one is known.
-    own = folder / Path(noted.read_text(errors='replace').strip()).name if noted.is_file() else folder
-    candidates = {path for path in (own, *folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth')) if path.is_file()}
-    if not candidates:
+    paths = sorted((*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth')))
+    if not paths:
         message = f'--resume: there is no checkpoint in {folder}, the run starts from the beginning'
         print_log(message, level=logging.WARNING)
         return None
-    for path in _last_first(candidates):
-        if is_whole(path):
-            return str(path)
-        _warn(f'{path} is damaged')
-    raise UserError(
-        f'--resume: none of the {len(candidates)} checkpoint(s) in {folder} can be read; remove them, or choose '
-        'another --work-dir, to start from the beginning'
-    )
-
-
-def _last_first(candidates: set[Path]) -> list[Path]:
-    """Those that can be read, the one that was written last first."""
     times = {}
-    for path in sorted(candidates):
+    for path in paths:
         try:
             times[path] = written_at(path)
         except UserError as error:
             _warn(str(error))
-    return sorted(times, key=times.__getitem__, reverse=True)
+    for path in sorted(times, key=times.__getitem__, reverse=True):
+        if is_whole(path):
+            return str(path)
+        _warn(f'{path} is damaged')
+    raise UserError(
+        f'--resume: none of the {len(paths)} checkpoint(s) in {folder} can be read; remove them, or choose another '
+        '--work-dir, to start from the beginning'
+    )
 
 
 def _warn(problem: str) -> None:

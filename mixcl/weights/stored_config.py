@@ -45,36 +45,34 @@ def parse_config(text: str, source: str) -> Config:
     Raises:
         UserError: if it holds anything but data.
     """
+    values = {}
     try:
-        return Config({name: _value(value) for name, value in map(_assignment, ast.parse(text).body)})
+        for statement in ast.parse(text).body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    values[name] = ast.literal_eval(_AsLiterals().visit(value))
+                case _:
+                    raise ValueError(f'line {statement.lineno} is no assignment')
+        return Config(values)
     except (SyntaxError, TypeError, ValueError) as error:
         raise UserError(f'the config stored in {source} is not one that mmengine wrote: {error}') from error
 
 
-def _assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return name, value
-    raise ValueError(f'line {statement.lineno} is no assignment')
+class _AsLiterals(ast.NodeTransformer):
+    """Rewrites ``dict(...)`` calls and names as literals; whatever else is no literal, ``literal_eval`` refuses."""
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(func=ast.Name(id='dict'), args=[], keywords=keywords) if all(word.arg for word in keywords):
+                keys: list[ast.expr | None] = [ast.Constant(word.arg) for word in keywords]
+                return ast.Dict(keys, [self.visit(word.value) for word in keywords])
+            # What dict() cannot name as keywords is written dict({...}).
+            case ast.Call(func=ast.Name(id='dict'), args=[ast.Dict() as mapping], keywords=[]):
+                return self.visit(mapping)
+        return node
 
-def _value(node: ast.expr) -> Any:
-    match node:
-        case ast.Call(func=ast.Name(id='dict'), args=[], keywords=keywords) if all(word.arg for word in keywords):
-            return {word.arg: _value(word.value) for word in keywords}
-        # What dict() cannot name as keywords is written dict({...}).
-        case ast.Call(func=ast.Name(id='dict'), args=[ast.Dict() as mapping], keywords=[]):
-            return _value(mapping)
-        case ast.Dict(keys=keys, values=values):  # without a key where there is {**another}
-            return {ast.literal_eval(key): _value(value) for key, value in zip(filter(None, keys), values, strict=True)}
-        case ast.List(elts=elements):
-            return [_value(element) for element in elements]
-        case ast.Tuple(elts=elements):
-            return tuple(_value(element) for element in elements)
-        case ast.Name(id='inf' | 'nan' as number):
-            return float(number)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id='inf')):
-            return -float('inf')
-        case ast.Name() | ast.Attribute():
-            return ast.unparse(node)
-    return ast.literal_eval(node)
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id) if node.id in ('inf', 'nan') else node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return ast.Constant(ast.unparse(node))

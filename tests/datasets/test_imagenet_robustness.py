@@ -43,21 +43,17 @@ def test_labels_are_those_of_imagenet(kind: type, subset: str, tmp_path: Path) -
 
 def test_wrong_class_folders(tmp_path: Path) -> None:
     root = class_folders(tmp_path / 'a', 'imagenet_a')
-    with pytest.raises(UserError, match=r'ImageNetR: .* folders of its 200 classes, but has 200 folders \(\d+ missing'):
+    with pytest.raises(UserError, match=r'ImageNetR: .* folder for each of its 200 classes, but has 200 folders, and'):
         ImageNetR(str(root))
-    (root / 'n01498041/0.jpg').unlink()
-    with pytest.raises(UserError, match='n01498041 holds no images'):
-        ImageNetA(str(root))
     (root / 'n01498041').rename(root / 'mammals')
-    with pytest.raises(UserError, match='1 missing, such as n01498041; 1 others, such as mammals'):
+    with pytest.raises(UserError, match='2 names are missing or of no class, such as mammals'):
         ImageNetA(str(root))
-    with pytest.raises(UserError, match=r'nowhere is missing; expected under .*<wnid>.*--data-root'):
-        ImageNetA(str(tmp_path / 'nowhere'))
 
 
 @pytest.mark.parametrize('grouped', [True, False])
 def test_imagenet_c(tmp_path: Path, grouped: bool) -> None:
     root = imagenet_c(tmp_path / 'c', grouped=grouped)
+    assert tuple(name for names in GROUPS.values() for name in names) == CORRUPTIONS
     # The archive of the further corruptions is no part of the benchmark.
     picture(root / 'extra/spatter/1/n01440764/0.JPEG')
     found = entries(ImageNetC(str(root)))
@@ -69,16 +65,9 @@ def test_imagenet_c(tmp_path: Path, grouped: bool) -> None:
         assert imagenet_classes()[entry['gt_label']] == wnid
 
 
-def test_the_15_corruptions() -> None:
-    assert tuple(name for names in GROUPS.values() for name in names) == CORRUPTIONS
-
-
 def test_incomplete_imagenet_c(tmp_path: Path) -> None:
     root = imagenet_c(tmp_path / 'c')
     (root / 'weather/fog/3/n01443537').rename(root / 'weather/fog/3/fish')
-    with pytest.raises(UserError, match=r'fog/3/fish is named after no class of ImageNet-1K'):
-        ImageNetC(str(root))
-    shutil.rmtree(root / 'weather/fog/3/fish')
     with pytest.raises(UserError, match=r'fog/3 holds 1 images, but every .* as many as the fullest, 2'):
         ImageNetC(str(root))
     shutil.rmtree(root / 'weather/fog/3')

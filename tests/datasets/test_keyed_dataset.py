@@ -21,9 +21,7 @@ VIEW = [
         prob=0.8,
         transforms=dict(type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4, saturation=0.2, hue=0.1),
     ),
-    dict(type='RandomGrayscale', prob=0.2, keep_channels=True),
     dict(type='mmpretrain.GaussianBlur', magnitude_range=(0.1, 2.0), magnitude_std='inf', prob=0.5),
-    dict(type='mmpretrain.Solarize', thr=128, prob=0.2),
     dict(type='RandomFlip', prob=0.5),
 ]
 PIPELINE = [
@@ -69,7 +67,7 @@ def epochs_of_views(num_workers: int = 0, persistent: bool = False, first: int =
     return [view_hashes(loader, epoch) for epoch in range(first, 3)]
 
 
-@pytest.mark.parametrize(('num_workers', 'persistent'), [(1, True), (4, False), (4, True)])
+@pytest.mark.parametrize(('num_workers', 'persistent'), [(1, False), (3, True)])
 def test_views_do_not_depend_on_the_workers(num_workers: int, persistent: bool) -> None:
     assert epochs_of_views(num_workers, persistent) == epochs_of_views()
 
@@ -97,8 +95,7 @@ def test_an_integer_stands_for_epoch_0_of_seed_0() -> None:
     dataset = synthetic()
     by_integer, by_key = dataset[3], dataset[SampleKey(0, 0, 3)]
     assert all(map(torch.equal, by_integer['inputs'], by_key['inputs']))
-    assert by_integer['data_samples'].gt_label.item() == 3
-    assert 'unreadable' not in by_integer['data_samples']
+    assert by_integer['data_samples'].gt_label.item() == 3 and 'unreadable' not in by_integer['data_samples']
 
 
 def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path: Path, write_images) -> None:
@@ -106,18 +103,14 @@ def test_unreadable_images_are_replaced_by_images_that_the_key_decides(tmp_path:
     (tmp_path / '0.png').write_text('no image')
     (tmp_path / '1.png').touch()
     dataset = folder(tmp_path)
-    substitutes = [dataset[SampleKey(0, epoch, 0)]['data_samples'] for epoch in range(30)]
-    chosen = {sample.sample_idx for sample in substitutes}
-    assert chosen <= set(range(2, 8))
-    assert len(chosen) > 2
+    substitutes, again = ([dataset[SampleKey(0, epoch, 0)]['data_samples'] for epoch in range(30)] for _ in range(2))
+    chosen = [sample.sample_idx for sample in substitutes]
+    assert chosen == [sample.sample_idx for sample in again]
+    assert set(chosen) <= set(range(2, 8)) and len(set(chosen)) > 2
     for sample in substitutes:
         failures = {note.path: note.reason for note in sample.unreadable}
         assert failures[str(tmp_path / '0.png')] == 'not an image'
         assert set(failures) <= {str(tmp_path / '0.png'), str(tmp_path / '1.png')}
-    assert [dataset[SampleKey(0, epoch, 0)]['data_samples'].sample_idx for epoch in range(30)] == [
-        sample.sample_idx for sample in substitutes
-    ]
-    assert 'unreadable' not in dataset[SampleKey(0, 0, 5)]['data_samples']
 
 
 def test_failures_travel_from_a_worker_in_the_packed_sample(tmp_path: Path, write_images) -> None:
@@ -193,15 +186,9 @@ def test_another_image_takes_the_place_of_one_of_which_the_pipeline_leaves_nothi
     means = [sample['inputs'].float().mean().item() for sample in selective(256)]
     level = sum(sorted(means)[11:13]) / 2
     dataset = selective(level)
-    shown = [dataset[SampleKey(0, 3, index)]['data_samples'] for index in range(24)]
-    indices = [sample.sample_idx for sample in shown]
+    indices, again = ([dataset[SampleKey(0, 3, index)]['data_samples'].sample_idx for index in range(24)] for _ in '12')
     dark = {index for index, mean in enumerate(means) if mean < level}
-    assert set(indices) <= dark and all(indices[index] == index for index in dark)
-    assert indices == [dataset[SampleKey(0, 3, index)]['data_samples'].sample_idx for index in range(24)]
-    assert not any('unreadable' in sample for sample in shown)
-
-
-def test_a_pipeline_that_leaves_nothing_at_all() -> None:
+    assert indices == again and set(indices) <= dark and all(indices[index] == index for index in dark)
     with pytest.raises(UserError, match='the pipeline leaves nothing of any of 20 images tried'):
         selective(0)[0]
 

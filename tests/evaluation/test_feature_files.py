@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from mmengine.model import BaseModel
+from mmpretrain.datasets import CustomDataset
 from PIL import Image
 from torch import Tensor
 
@@ -80,7 +81,7 @@ def test_labels_lie_beside_the_features(images: Path, tmp_path: Path) -> None:
     for number, name in enumerate(('a.png', 'f.png')):
         (tmp_path / f'classes/{number}').mkdir(parents=True)
         (images / name).rename(tmp_path / f'classes/{number}/{name}')
-    dataset = KeyedDataset(ImageFolder(str(tmp_path / 'classes'), with_label=True, pipeline=PIPELINE))
+    dataset = KeyedDataset(CustomDataset(str(tmp_path / 'classes'), pipeline=PIPELINE))
     open_folder(tmp_path / 'out', IDENTITY)
     extract_to_files(tmp_path / 'out', FirstPixels(), dataset, 1, 1, 0)
     found = read_features(tmp_path / 'out')

@@ -281,7 +281,7 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
     for protocol in ('knn', 'linear', 'finetune'):
         with pytest.raises(UserError, match=r'(train|val) is missing; expected under .*val/<wnid>'):
             plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path)))
-        with pytest.raises(UserError, match="each of ImageNet-1K's 1000 WordNet ids, but it holds 0"):
+        with pytest.raises(UserError, match='each of its 1000 classes, but has 0 folders'):
             plan(protocol, data='in1k', roots=dict(in1k=str(tmp_path / 'other')))
 
 

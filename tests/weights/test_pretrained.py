@@ -54,38 +54,32 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / 'epoch_1.pth'
 
 
-@pytest.mark.parametrize(('encoder', 'prefix'), [('online', 'backbone.'), ('target', 'target.backbone.')])
-def test_encoders_of_a_real_run(checkpoint: Path, encoder: str, prefix: str) -> None:
-    found = read_pretrained(checkpoint, encoder)
-    stored = torch.load(checkpoint, weights_only=True)['state_dict']
-    assert_equal(prefixed(found.state, prefix), {name: stored[name] for name in stored if name.startswith(prefix)})
-    assert len(found.state) > 20
-    assert (found.source, found.encoder, found.epochs) == (str(checkpoint), encoder, 1)
-    assert found.backbone == tiny.model_config()['backbone']
-    assert found.config_name == 'patchmix/tiny' and found.config.train_cfg.max_epochs == 1
-
-
-def test_the_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
-    outputs = []
-    for encoder in ('online', 'target'):
+def test_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
+    stored, outputs = torch.load(checkpoint, weights_only=True)['state_dict'], []
+    for encoder, prefix in (('online', 'backbone.'), ('target', 'target.backbone.')):
+        found = read_pretrained(checkpoint, encoder)
+        assert_equal(prefixed(found.state, prefix), {name: stored[name] for name in stored if name.startswith(prefix)})
+        assert (found.source, found.encoder, found.epochs) == (str(checkpoint), encoder, 1)
+        assert found.backbone == tiny.model_config()['backbone']
+        assert found.config_name == 'patchmix/tiny' and found.config.train_cfg.max_epochs == 1
         backbone = FrozenFeatures(tiny.model_config()['backbone'])
-        report = load_backbone(backbone, read_pretrained(checkpoint, encoder))
-        assert len(report.loaded) == len(backbone.backbone.state_dict()) and not report.new and not report.unused
-        assert_equal(backbone.backbone.state_dict(), read_pretrained(checkpoint, encoder).state)
+        report = load_backbone(backbone, found)
+        assert len(report.loaded) == len(backbone.backbone.state_dict()) > 20 and not report.new and not report.unused
+        assert_equal(backbone.backbone.state_dict(), found.state)
         outputs.append(backbone(torch.ones(1, 3, 8, 8))[0])
     assert not torch.allclose(*outputs)
 
 
-@pytest.mark.parametrize('prefix', ['', 'backbone.', 'backbone.backbone.', 'module.backbone.'])
-def test_files_of_others(tmp_path: Path, prefix: str) -> None:
+def test_files_of_others(tmp_path: Path) -> None:
     state = resnet().state_dict()
-    saved = prefixed(state, prefix)
-    if prefix:
-        saved |= {prefix.removesuffix('backbone.') + 'head.fc.weight': torch.zeros(2, 3)}
-    for content in (saved, dict(state_dict=saved)):
-        found = read_pretrained(save(tmp_path, content))
-        assert {name for name in found.state if 'head' not in name} == set(state)
-        assert (found.config, found.backbone, found.epochs, found.config_name) == (None, None, None, None)
+    for prefix in ('', 'backbone.', 'backbone.backbone.', 'module.backbone.'):
+        saved = prefixed(state, prefix)
+        if prefix:
+            saved |= {prefix.removesuffix('backbone.') + 'head.fc.weight': torch.zeros(2, 3)}
+        for content in (saved, dict(state_dict=saved)):
+            found = read_pretrained(save(tmp_path, content))
+            assert {name for name in found.state if 'head' not in name} == set(state)
+            assert (found.config, found.backbone, found.epochs, found.config_name) == (None, None, None, None)
 
 
 def test_frozen_features_are_looked_through() -> None:
@@ -98,17 +92,14 @@ def test_frozen_features_are_looked_through() -> None:
 
 def test_encoders_that_are_there_and_that_are_not(checkpoint: Path, tmp_path: Path) -> None:
     assert read_pretrained(checkpoint, ('target', 'online')).encoder == 'target'
-    assert read_pretrained(save(tmp_path, vit().state_dict()), ('target', 'online')).encoder == 'online'
-    path = save(tmp_path, dict(state_dict=prefixed(vit().state_dict(), 'backbone.')))
-    assert read_pretrained(path, ('target', 'online')).encoder == 'online'
+    for prefix in ('', 'backbone.'):
+        path = save(tmp_path, prefixed(vit().state_dict(), prefix))
+        assert read_pretrained(path, ('target', 'online')).encoder == 'online'
     with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use --encoder online'):
         read_pretrained(path, 'target')
     with pytest.raises(UserError, match="there is no 'momentum' encoder; choose one of online, target"):
         read_pretrained(path, 'momentum')
-
-
-def test_a_head_alone(tmp_path: Path) -> None:
-    path = save(tmp_path, {'head.fc.weight': torch.zeros(2, 3), 'neck.fc0.weight': torch.zeros(2, 3)})
+    save(tmp_path, {'head.fc.weight': torch.zeros(2, 3), 'neck.fc0.weight': torch.zeros(2, 3)})
     with pytest.raises(UserError, match=r'some\.pth holds no backbone, only head\.fc\.weight'):
         read_pretrained(path)
 
@@ -117,11 +108,9 @@ def test_a_head_alone(tmp_path: Path) -> None:
     ('trained_', 'own', 'message'),
     [
         (vit(embed_dims=24), vit(), r'cls_token is \(1, 1, 24\) in the file and \(1, 1, 16\) in the model'),
-        (vit(patch_size=4), vit(), r'patch_embed.projection.weight is \(16, 3, 4, 4\) in the file'),
         (vit(num_layers=1), vit(), r'12 of 30 tensors are not in the file, for example layers\.1\.'),
         (vit(num_layers=3), vit(), r'the file has 12 tensors more, for example layers\.2\.'),
         (resnet(), vit(), r'VisionTransformer: not one name is the same \(conv1\.weight in the file, cls_token in the'),
-        (resnet(50), resnet(18), r'have another shape, for example layer1\.0\.conv1\.weight'),
     ],
 )
 def test_another_architecture_is_one_sentence(trained_: nn.Module, own: nn.Module, message: str) -> None:

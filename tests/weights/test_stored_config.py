@@ -12,9 +12,7 @@ from mixcl.weights.stored_config import parse_config
 CONFIGS = Path(__file__).parents[2] / 'configs'
 
 
-@pytest.mark.parametrize(
-    'name', ['patchmix/vit-s16_in1k', 'aps/vit-t2_cifar10', 'mixco/r18_tinyimagenet_mocov2', 'dino/vit-s16_in1k']
-)
+@pytest.mark.parametrize('name', ['patchmix/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2'])
 def test_what_mmengine_writes_is_read_back(name: str) -> None:
     cfg = Config.fromfile(CONFIGS / f'{name}.py')
     assert parse_config(cfg.pretty_text, 'file').to_dict() == cfg.to_dict()
@@ -27,30 +25,27 @@ def test_values_of_all_kinds() -> None:
     )  # fmt: skip
     assert parse_config(Config(values).pretty_text, 'file').to_dict() == Config(values).to_dict()
     assert math.isnan(parse_config('x = nan', 'file').x)
+    named = parse_config('a = dict(type=list)\nb = torch.nn.GELU', 'file').to_dict()
+    assert named == dict(a=dict(type='list'), b='torch.nn.GELU')
 
 
-def test_classes_become_their_names() -> None:
-    assert parse_config('a = dict(type=list)\nb = torch.nn.GELU', 'file').to_dict() == dict(
-        a=dict(type='list'), b='torch.nn.GELU'
-    )
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
+def test_programs_are_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text in (
         'import os',
         "x = __import__('os').mkdir('ran')",
         "x = [open('ran', 'w')]",
         "x = dict(a=print('ran'))",
+        "x = dict(open('ran', 'w'))",
+        "x = {open('ran', 'w'): 1}",
+        'x = {**dict(a=1)}',
         "x = f'{print()}'",
         'x = [i for i in (1, 2)]',
+        'x = y[0]',
         'x = dict(**y)',
         'x = (',
         'x.y = 1',
-    ],
-)
-def test_programs_are_refused_and_not_run(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r'the config stored in some\.pth is not one that mmengine wrote'):
-        parse_config(text, 'some.pth')
+    ):
+        with pytest.raises(UserError, match=r'the config stored in some\.pth is not one that mmengine wrote'):
+            parse_config(text, 'some.pth')
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,3 @@
 """Samplers that hand every image its key."""
 
 from mixcl.datasets.samplers.keyed import KeyedSampler
-from mixcl.datasets.samplers.repeated import RepeatedKeyedSampler

@@ -16,12 +16,16 @@ from mixcl.randomness import generator
 from mixcl.registry import DATA_SAMPLERS
 
 
-@DATA_SAMPLERS.register_module()
+@DATA_SAMPLERS.register_module(name=['KeyedSampler', 'RepeatedKeyedSampler'])
 class KeyedSampler(Sampler[SampleKey]):
     """Yields the keys of one process's share of an epoch.
 
     The order is a function of (seed, epoch). Process r of W takes every W-th image from the r-th on; the last images of
     the order sit out the epoch, so that all processes have equally many.
+
+    With repeated augmentation, each image of the order comes ``repeats`` times in a row, until the epoch has its usual
+    length: it shows one ``repeats``-th of the images, and neighbouring processes take the copies of an image. All
+    copies have keys of their own: copy r of epoch e counts as epoch ``e * repeats + r``.
 
     Args:
         dataset: the data set to draw from.
@@ -29,6 +33,7 @@ class KeyedSampler(Sampler[SampleKey]):
         shuffle: a new order every epoch; else ascending.
         multiple_of: an epoch has a multiple of this number of images, all processes together: those of one step, where
             a step accumulates the gradients of several batches.
+        repeats: copies per image, at least 1. DeiT's recipe has 3.
 
     Attributes:
         dataset: as given, for batch samplers that look at its annotations.
@@ -37,15 +42,20 @@ class KeyedSampler(Sampler[SampleKey]):
 
     Raises:
         UserError: if there are fewer images than processes, or than ``multiple_of``.
+
+    Source of repeated augmentation: Hoffer et al., Augment Your Batch, 2020.
     """
 
-    def __init__(self, dataset: Sized, seed: int | None = None, shuffle: bool = True, multiple_of: int = 1) -> None:
+    def __init__(
+        self, dataset: Sized, seed: int | None = None, shuffle: bool = True, multiple_of: int = 1, repeats: int = 1
+    ) -> None:
         self.dataset = dataset
         self.num_images = len(dataset)
         self.rank, self.world_size = get_dist_info()
         self.seed = sync_random_seed() if seed is None else seed
         self.shuffle = shuffle
         self.multiple_of = multiple_of
+        self.repeats = repeats
         self.epoch = 0
         self.start = 0
         if self.num_images < self.world_size:
@@ -60,14 +70,12 @@ class KeyedSampler(Sampler[SampleKey]):
             )
 
     def __iter__(self) -> Iterator[SampleKey]:
-        end = len(self) * self.world_size
-        for index in self._order()[self.rank : end : self.world_size][self.start :]:
-            yield SampleKey(self.seed, self.epoch, index)
-
-    def _order(self) -> list[int]:
-        if not self.shuffle:
-            return list(range(self.num_images))
-        return torch.randperm(self.num_images, generator=generator(self.seed, self.epoch, 'order')).tolist()
+        order = list(range(self.num_images))
+        if self.shuffle:
+            order = torch.randperm(self.num_images, generator=generator(self.seed, self.epoch, 'order')).tolist()
+        for place in range(self.rank, len(self) * self.world_size, self.world_size)[self.start :]:
+            image, copy = divmod(place, self.repeats)
+            yield SampleKey(self.seed, self.epoch * self.repeats + copy, order[image])
 
     def __len__(self) -> int:
         return self.num_images // self.multiple_of * self.multiple_of // self.world_size

@@ -12,8 +12,6 @@ PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
 START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}
-MAX_SEGMENTS = 1000
-"""Segments of a JPEG file that are looked at; ordinary files have less than a hundred."""
 
 
 class ImageHeader(NamedTuple):
@@ -55,7 +53,7 @@ def read_header(content: bytes) -> ImageHeader | None:
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
     place = 2
-    for _ in range(MAX_SEGMENTS):
+    for _ in range(1000):  # ordinary files have less than a hundred segments
         place = content.find(b'\xff', place)
         if place < 0 or place + 10 > len(content):
             return None
@@ -77,7 +75,7 @@ def _pillows_header(content: bytes) -> ImageHeader | None:
         with Image.open(io.BytesIO(content)) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
-            return ImageHeader(*image.size, image.format or '', channels, 16 if deep else 8)
+            return ImageHeader(image.width, image.height, image.format or '', channels, 16 if deep else 8)
     except Image.DecompressionBombError:
         raise
     except Exception:  # Pillow's readers raise almost anything on damaged files

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import mmcv
 import numpy as np
 import torch
 from mmpretrain.datasets import RandomResizedCrop
@@ -11,9 +10,6 @@ from mixcl.datasets.transforms.views import KeyedMultiView
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
-
-LAST_RESORT = 1e-12
-"""Added to all probabilities, so that cells which must not be drawn are drawn once no others are left."""
 
 
 class ViewGeometry(NamedTuple):
@@ -90,7 +86,8 @@ def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
     Returns:
         (..., count) int64 cell indices, in the order of the draws.
     """
-    arrival = np.random.exponential(size=probabilities.shape) / (probabilities + LAST_RESORT)
+    # The small number keeps cells that must not be drawn in the race, for when no others are left.
+    arrival = np.random.exponential(size=probabilities.shape) / (probabilities + 1e-12)
     return arrival.argsort(axis=-1)[..., :count].astype(np.int64)
 
 
@@ -106,14 +103,12 @@ class RecordedResizedCrop(RandomResizedCrop):
         """Replace ``img`` by a crop; add ``crop_box``, (top, left, height, width) in pixels of the incoming image."""
         if 'flip' in results:
             raise UserError('RecordedResizedCrop stands after RandomFlip in a view; crop first, then flip')
-        top, left, height, width = self.rand_crop_params(results['img'])
-        image = mmcv.imresize(
-            results['img'][top : top + height, left : left + width],
-            tuple(self.scale[::-1]),
-            interpolation=self.interpolation,
-            backend=self.backend,
-        )
-        return {**results, 'img': image, 'img_shape': image.shape, 'crop_box': (top, left, height, width)}
+        return {**super().transform(results), 'crop_box': self._box}
+
+    def rand_crop_params(self, img: np.ndarray) -> tuple[int, int, int, int]:
+        """Draw a box, and remember it."""
+        self._box = super().rand_crop_params(img)
+        return self._box
 
 
 @TRANSFORMS.register_module()

@@ -60,20 +60,17 @@ def test_headers_are_those_of_pillow(name: str, monkeypatch: pytest.MonkeyPatch)
     assert read_header(content) == expected
 
 
-@pytest.mark.parametrize('name', ['JPEG', 'progressive JPEG', 'PNG'])
-def test_the_first_bytes_tell_the_truth_or_nothing(name: str) -> None:
-    content, channels, bits = (FAST | BY_PILLOW)[name]
-    found = [read_header(content[:length]) for length in range(700)]
-    assert found[0] is None and found[-1] == (40, 30, name.split()[-1], channels, bits)
-    assert set(found) == {None, found[-1]}
-    first = found.index(found[-1])
-    assert None not in found[first:]
+def test_the_first_bytes_tell_the_truth_or_nothing() -> None:
+    for name in ('JPEG', 'progressive JPEG', 'PNG'):
+        content, channels, bits = FAST[name]
+        found = [read_header(content[:length]) for length in range(700)]
+        assert found[0] is None and found[-1] == (40, 30, name.split()[-1], channels, bits)
+        assert set(found) == {None, found[-1]} and None not in found[found.index(found[-1]) :]
 
 
 def test_data_that_look_like_a_frame_are_none() -> None:
-    assert read_header(camera_jpeg(1)[:60_000]) is None
     scan_first = b'\xff\xd8\xff\xda\x00\x08' + bytes(6) + encoded(NOISE, 'JPEG')[2:]
-    for content in (b'', b'no image', b'\xff\xd8\xff', b'\xff\xd8\xff' + bytes(1000), scan_first[:40]):
+    for content in (camera_jpeg(1)[:60_000], b'no image', b'\xff\xd8\xff' + bytes(1000), scan_first[:40]):
         assert read_header(content) is None
 
 

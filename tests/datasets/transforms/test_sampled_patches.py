@@ -2,6 +2,7 @@
 
 import itertools
 
+import mmcv
 import numpy as np
 import pytest
 import torch
@@ -51,19 +52,12 @@ def test_vectors_2_to_4(
     np.testing.assert_allclose(selection_probabilities(r, 3), np.where(is_covered, *probabilities), atol=5e-7)
 
 
-@pytest.mark.parametrize(
-    ('flips', 'blocked'),
-    [
-        ((False, False), DIAGONAL),
-        ((False, True), [3, 6, 9, 12]),
-        ((True, False), [3, 6, 9, 12]),
-        ((True, True), DIAGONAL),
-    ],
-)
-def test_vector_5_identical_crops_with_flips(flips: tuple[bool, bool], blocked: list[int]) -> None:
+@pytest.mark.parametrize('flips', [(False, False), (False, True), (True, False), (True, True)])
+def test_vector_5_identical_crops_with_flips(flips: tuple[bool, bool]) -> None:
     r = ratios(DIAGONAL, (3, 5, 16, 16), (3, 5, 16, 16), 4, flips)
-    np.testing.assert_array_equal(r, np.isin(np.arange(16), blocked).astype(float))
-    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(np.isin(np.arange(16), blocked), 0, 1 / 12))
+    blocked = np.isin(np.arange(16), DIAGONAL if flips[0] == flips[1] else [3, 6, 9, 12])
+    np.testing.assert_array_equal(r, blocked.astype(float))
+    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(blocked, 0, 1 / 12))
 
 
 def test_vector_6_four_patches() -> None:
@@ -160,22 +154,16 @@ def test_every_ratio_fills_its_chunks(ratio: float, kept: int, most: int) -> Non
     assert [view.shape for view in results['img']] == [(16, 16, 3)] * 2
 
 
-def test_samples_follow_their_key() -> None:
-    transform = pair()
-    first = sample(transform)
-    np.random.seed(5)
-    again, other = sample(transform), sample(transform, 1)
-    assert torch.equal(first['tokens'], again['tokens'])
-    assert all((a == b).all() for a, b in zip(first['img'], again['img'], strict=True))
-    assert not torch.equal(first['tokens'], other['tokens'])
-
-
-def test_patches_do_not_depend_on_what_else_a_view_draws() -> None:
+def test_samples_follow_their_key_and_patches_not_the_colours() -> None:
     """Runs that differ in their colours only can be compared patch by patch."""
+    first = sample(pair())
+    np.random.seed(5)
+    again, other = sample(pair()), sample(pair(), 1)
+    assert all((a == b).all() for a, b in zip(first['img'], again['img'], strict=True))
     solarize = dict(type='mmpretrain.Solarize', thr=128, prob=0.5)
-    coloured = pair(transforms=[[CROP, FLIP, solarize]] * 2)
-    for index in range(5):
-        assert torch.equal(sample(pair(), index)['tokens'], sample(coloured, index)['tokens'])
+    coloured = sample(pair(transforms=[[CROP, FLIP, solarize]] * 2))
+    assert torch.equal(first['tokens'], again['tokens']) and torch.equal(first['tokens'], coloured['tokens'])
+    assert not torch.equal(first['tokens'], other['tokens'])
 
 
 def test_identical_views_share_no_patch_in_spite_of_flips() -> None:
@@ -199,18 +187,15 @@ def test_identical_views_share_no_patch_in_spite_of_flips() -> None:
 
 def test_the_box_is_what_was_cropped() -> None:
     image = np.arange(24 * 20 * 3, dtype=np.uint8).reshape(24, 20, 3)
-    crop = RecordedResizedCrop(scale=8, crop_ratio_range=(0.2, 0.6), backend='pillow')
-    plain = RandomResizedCrop(scale=8, crop_ratio_range=(0.2, 0.6), backend='pillow')
+    settings = dict(scale=8, crop_ratio_range=(0.2, 0.6), backend='pillow')
     for seed in range(10):
         np.random.seed(seed)
-        results = crop(dict(img=image))
+        results = RecordedResizedCrop(**settings)(dict(img=image))
         np.random.seed(seed)
-        assert (plain(dict(img=image))['img'] == results['img']).all()
+        np.testing.assert_array_equal(RandomResizedCrop(**settings)(dict(img=image))['img'], results['img'])
         top, left, height, width = results['crop_box']
-        cut = dict(scale=8, crop_ratio_range=(1.0, 1.0), aspect_ratio_range=(width / height,) * 2, backend='pillow')
-        np.testing.assert_array_equal(
-            RandomResizedCrop(**cut)(dict(img=image[top : top + height, left : left + width]))['img'], results['img']
-        )
+        cut = mmcv.imresize(image[top : top + height, left : left + width], (8, 8), backend='pillow')
+        np.testing.assert_array_equal(cut, results['img'])
 
 
 def test_tokens_reach_the_batch_through_mmpretrains_packing() -> None:
@@ -227,22 +212,10 @@ def test_tokens_reach_the_batch_through_mmpretrains_packing() -> None:
     ('settings', 'named'),
     [
         (dict(ratio=0.0), 'ratio must lie in (0, 1], not 0.0'),
-        (dict(ratio=1.5), 'ratio must lie in (0, 1], not 1.5'),
         (dict(power=-1.0), 'power must be at least 0, not -1.0'),
         (dict(ratio=0.5, chunks=3), 'between 1 and 2, as many as ratio=0.5 allows, not 3'),
-        (dict(chunks=0), 'not 0'),
         (dict(transforms=[[CROP]]), 'two views, not of 1'),
-    ],
-)
-def test_what_is_refused_when_it_is_built(settings: dict, named: str) -> None:
-    with pytest.raises(UserError) as error:
-        pair(**settings)
-    assert named in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ('settings', 'named'),
-    [
+        # at the first image
         (dict(patch_size=3), 'patch_size=3 must divide'),
         (dict(transforms=[[CROP], [dict(CROP, scale=8)]]), '(16, 16) and (8, 8)'),
         (dict(patch_size=8, ratio=0.2), 'of 4 patches keeps none'),
@@ -251,7 +224,7 @@ def test_what_is_refused_when_it_is_built(settings: dict, named: str) -> None:
         (dict(transforms=[[FLIP, CROP]] * 2), 'crop first, then flip'),
     ],
 )
-def test_what_is_refused_at_the_first_image(settings: dict, named: str) -> None:
+def test_what_is_refused(settings: dict, named: str) -> None:
     with pytest.raises(UserError) as error:
         sample(pair(**settings))
     assert named in str(error.value)
