@@ -13,7 +13,7 @@ import torch
 from evaluation.archive_layouts import class_folders, imagenet_c
 from mmengine.registry import DefaultScope
 from tools.command import run
-from tools.refusals import refusal
+from tools.in_process import refusal
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.engine.runners.launch import read_config
@@ -81,7 +81,7 @@ def test_imagenet_c(tmp_path: Path, processes: int) -> None:
     assert all(found[f'top1_{corruption}'] == pytest.approx(20) for corruption in ALEXNET_ERRORS)
 
 
-def test_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+def test_what_does_not_fit(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     renditions = class_folders(tmp_path / 'imagenet-r', 'imagenet_r')
     corrupted = imagenet_c(tmp_path / 'c', classes=1)
     shutil.rmtree(corrupted / 'weather/fog')
@@ -93,5 +93,5 @@ def test_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
         (C, checkpoint, corrupted, 'ImageNetC: folders are missing .*: fog; unpack'),
         (C, checkpoint, tmp_path / 'nowhere', "the data folder '.*nowhere' .* does not exist"),
     ):
-        line = refusal(monkeypatch, capfd, *command(config, weights, root, tmp_path))
+        line = refusal(capfd, *command(config, weights, root, tmp_path))
         assert re.search(message, line), line

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from evaluation.archive_layouts import voc07
 from tools.command import run
-from tools.refusals import refusal
+from tools.in_process import refusal
 
 SVM, LOW_SHOT = (f'configs/evaluation/{protocol}/resnet_voc07.py' for protocol in ('svm', 'lowshot'))
 OPTIONS = (
@@ -78,9 +78,7 @@ def test_one_command_for_both_and_difficult_objects_count_for_nothing(folder: Pa
     assert evaluated(easy, tmp_path / 'all_easy', 'svm')['svm'] != found['svm']
 
 
-def test_what_does_not_fit(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
-) -> None:
+def test_what_does_not_fit(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     without_test = shutil.copytree(folder, tmp_path / 'VOC2007')
     (without_test / 'ImageSets/Main/test.txt').unlink()
     few = r'class number 0 has 16 positive training image\(s\), but low-shot with 96 positives needs 96'
@@ -92,5 +90,5 @@ def test_what_does_not_fit(
         (SVM, without_test, r'no ImageSets/Main/test\.txt in '),
         (SVM, tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
     ):
-        line = refusal(monkeypatch, capfd, *command(config, root, tmp_path))
+        line = refusal(capfd, *command(config, root, tmp_path))
         assert re.search(message, line), line
