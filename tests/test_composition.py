@@ -31,12 +31,6 @@ def test_overlap_and_target_agree_with_set_intersection(data):
     assert target.valid.tolist() == (total[:, 0] > 0).tolist()
 
 
-def test_views_give_one_hot_targets():
-    views = Composition.identity(5, start=10)
-    assert views.sources[:, 0].tolist() == [10, 11, 12, 13, 14]
-    assert torch.equal(views.target(views).dense(5), torch.eye(5))
-
-
 def test_merged_sums_shares_of_one_image_and_frees_the_entry():
     merged = Composition(torch.tensor([[3, 1, 3]]), torch.tensor([[0.2, 0.5, 0.3]])).merged()
     assert merged.sources.tolist() == [[3, 1, -1]]

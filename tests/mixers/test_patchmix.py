@@ -138,12 +138,8 @@ def test_plan_draws_the_number_and_the_decision_once():
 def test_what_cannot_be_mixed_is_refused_beforehand(arguments, batch, size, message):
     with pytest.raises(UserError, match=message):
         PatchMix(**arguments).check(batch, *size)
-
-
-@pytest.mark.parametrize('size', [(16, 15), (15, 16)])
-def test_placing_on_images_that_do_not_fit_is_refused(size):
     with pytest.raises(UserError, match='cannot be cut'):
-        PatchMix(2, 4)(torch.zeros(4, 3, *size))
+        PatchMix(2, 4)(torch.zeros(4, 3, 15, 16))
 
 
 @pytest.mark.parametrize(
