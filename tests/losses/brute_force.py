@@ -113,20 +113,14 @@ def shares(composition: Composition, row: int) -> dict[int, float]:
     return found
 
 
-def denominator(case: Case, row: int, column: int, among: str, temperature: float) -> float:
-    """What exp(s / temperature) of one column is divided by."""
-    logits = case.similarities[row] / temperature
-    against = dict(batch=logits, positives=logits[case.listed[row]], itself=logits[[column]])[among]
-    return float(np.exp(against).sum() + np.exp(np.array(case.negatives[row]) / temperature).sum())
-
-
 def probabilities(case: Case, among: str, temperature: float) -> np.ndarray:
     """(R, G)"""
-    rows, columns = case.target.shape
-    table = np.zeros((rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            table[i, j] = np.exp(case.similarities[i, j] / temperature) / denominator(case, i, j, among, temperature)
+    table = np.zeros_like(case.target)
+    for i, j in np.ndindex(*table.shape):
+        similarities = case.similarities[i]
+        against = dict(batch=similarities, positives=similarities[case.listed[i]], itself=similarities[[j]])[among]
+        columns = np.array([*against, *case.negatives[i]])
+        table[i, j] = np.exp(similarities[j] / temperature) / np.exp(columns / temperature).sum()
     return table
 
 

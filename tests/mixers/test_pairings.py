@@ -43,14 +43,6 @@ def test_permutation_may_fix_images_and_is_one_to_one():
     assert 0.7 < sum(fixed) / 200 < 1.3, 'a random permutation has one fixed point on average'
 
 
-@pytest.mark.parametrize('name', ['flip', 'halves', 'derangement', 'permutation'])
-def test_a_pairing_is_a_function_of_its_generator(name):
-    pairing = find_pairing(name)
-    first = pairing(9, seeded(3))
-    assert all(torch.equal(a, b) for a, b in zip(first, pairing(9, seeded(3)), strict=True))
-    assert all(index.dtype == torch.int64 for index in first)
-
-
 @pytest.mark.parametrize('name', ['flipped', dict(type='flip'), None])
 def test_an_unknown_pairing_is_refused(name):
     with pytest.raises(UserError, match='is unknown; choose one of derangement, flip, halves, permutation'):

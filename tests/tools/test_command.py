@@ -7,6 +7,7 @@ import time
 
 import pytest
 from tools.command import ROOT, run, start, start_script
+from tools.fork_server import is_running
 
 WAITING = "import time; print('started', flush=True); time.sleep(60)"
 
@@ -53,11 +54,3 @@ def test_python_in_a_script_ends_with_its_stand_in(number: int) -> None:
         time.sleep(0.01)
     assert not is_running(command)
     assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
-
-
-def is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
