@@ -19,7 +19,7 @@ from mixcl.configuration import (
     check_metric_files,
     schedule_notes,
 )
-from mixcl.configuration.difference import base_of, difference
+from mixcl.configuration.origin import base_of, difference
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
 from mixcl.engine.runners.launch import read_config

@@ -3,7 +3,7 @@
 ``python tools/evaluate.py CHECKPOINT --data cifar10 --protocols knn linear finetune``
 
 CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--backbone-config``) or ``random``. What the protocols
-are, how their configs are chosen and how results are stored: docs/evaluation.md.
+are, which recipe each takes and how results are stored: docs/evaluation.md.
 """
 
 import argparse
@@ -23,11 +23,12 @@ from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
-from mixcl.evaluation.published import matching, published_from_scratch, published_of_config, same_recipe
+from mixcl.evaluation.published import Published, published_from_scratch, published_of_config, same_recipe
+from mixcl.evaluation.recipes import PROTOCOLS, parts_of_name
 from mixcl.evaluation.results import Results, Row, table
-from mixcl.evaluation.running import Outcome, classifier_for, precision_of, run_evaluation
-from mixcl.evaluation.selection import PROTOCOLS
+from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.files import check_writable
 from mixcl.weights import allow_pickle
 
 CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
@@ -36,18 +37,21 @@ CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Evaluate a backbone by the papers' protocols.")
     parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
-    parser.add_argument('--data', required=True, metavar='NAME', help='data set, as in names of configs: in1k, cifar10')
+    parser.add_argument(
+        '--data', required=True, metavar='NAME', help='a file of configs/evaluation/datasets/: in1k, cifar10'
+    )
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
                         help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip
     parser.add_argument('--config', nargs='+', default=[], metavar='CONFIG',
-                        help='configs to use for their protocols, instead of those chosen by name')  # fmt: skip
+                        help='recipes or whole configs for their protocols, instead of those chosen')  # fmt: skip
     parser.add_argument('--backbone-config', metavar='CONFIG', help='any config whose model.backbone to take')
     parser.add_argument('--encoder', choices=['online', 'target', 'all'], help='by default as the protocol says')
-    parser.add_argument('--recipe', metavar='NAME', help='variant of the configs, such as patchmix or 1percent')
+    parser.add_argument('--recipe', metavar='NAME', help='by name, such as patchmix or 1percent')
     parser.add_argument('--work-dir', metavar='DIR', help='logs and checkpoints; default work_dirs/evaluation/...')
     parser.add_argument('--out', metavar='DIR', help='results.json and results.md; default as --work-dir')
     parser.add_argument('--data-root', nargs='+', default=[], metavar='[NAME=]DIR',
                         help='folder of the data set, or of another one by its name: voc07=DIR')  # fmt: skip
+    parser.add_argument('--dry-run', action='store_true', help='check everything and write the configs, no more')
     parser.add_argument('--rerun', action='store_true', help='evaluate again what is finished')
     parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast; features stay in float32')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
@@ -61,6 +65,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def request_of(args: argparse.Namespace) -> Request:
+    roots = [text.split('=', 1) if '=' in text else (args.data, text) for text in args.data_root]
     return Request(
         configs=CONFIGS,
         protocols=list(dict.fromkeys(args.protocols)),
@@ -68,17 +73,11 @@ def request_of(args: argparse.Namespace) -> Request:
         own_configs=configs_by_protocol(args.config),
         encoder=args.encoder,
         recipe=args.recipe,
-        roots=data_roots(args.data_root, args.data),
+        roots=dict(roots),
         overrides=args.cfg_options,
         amp=args.amp,
         processes=process_count(args.launcher),
     )
-
-
-def data_roots(given: list[str], data: str) -> dict[str, str]:
-    """Folders by data set; one without a name is that of ``--data``."""
-    named = [(data, text) if '=' not in text else tuple(text.split('=', 1)) for text in given]
-    return dict(named)
 
 
 def work_dir_of(args: argparse.Namespace) -> Path:
@@ -98,7 +97,7 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
         ),
         encoder=evaluation.encoder,
         data=evaluation.data,
-        protocol=cfg.get('protocol', dict(name=evaluation.protocol, version=0)),
+        protocol=cfg.protocol,
         config=dict(path=shown(evaluation.path), sha256=evaluation.digest),
         overrides=dict(evaluation.overrides),
         paper=[
@@ -111,21 +110,20 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
     )
 
 
-def papers_numbers(evaluation: Evaluation, subject: Subject) -> list:
-    protocol, data = evaluation.protocol, evaluation.data
-    if subject.checkpoint == RANDOM:
-        if protocol != 'supervised':
-            return []
-        backbone = evaluation.path.stem.partition('_')[0]
-        return published_from_scratch(backbone, evaluation.cfg.train_cfg.max_epochs, data)
-    rows = published_of_config(subject.config_name, subject.epochs, protocol, data)
-    return [row for row in matching(rows, evaluation.cfg.protocol) if same_recipe(row, subject.config, CONFIGS)]
-
-
 def shown(path: Path) -> str:
     """A config's path below the repository, where it lies there."""
     path = path.resolve()
     return str(path.relative_to(CONFIGS.parent) if path.is_relative_to(CONFIGS) else path)
+
+
+def papers_numbers(evaluation: Evaluation, subject: Subject) -> list[Published]:
+    if subject.checkpoint != RANDOM:
+        rows = published_of_config(subject.config_name, subject.epochs, evaluation.data, evaluation.cfg.protocol)
+        return [row for row in rows if same_recipe(row, subject.config, CONFIGS)]
+    if evaluation.protocol != 'supervised':
+        return []
+    backbone = parts_of_name(subject.config_name)[0]
+    return published_from_scratch(backbone, evaluation.cfg.train_cfg.max_epochs, evaluation.data)
 
 
 def evaluate_all(
@@ -139,8 +137,6 @@ def evaluate_all(
     rows: list[Row] = []
     failures = 0
     for evaluation in evaluations:
-        print_log(f'{evaluation.name} will be evaluated by {shown(evaluation.path)}', logger='current')
-    for evaluation in evaluations:
         row = row_of(evaluation, subject)
         stored = None if rerun else results.finished(row)
         if stored:
@@ -149,7 +145,7 @@ def evaluate_all(
             continue
         started = time.perf_counter()
         try:
-            outcome = outcome_of(evaluation, subject, folder, rows, resume=not rerun)
+            outcome = run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
         except RunStopped as stop:
             raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
@@ -165,14 +161,6 @@ def evaluate_all(
             results.add(row)
         rows.append(row)
     return rows, failures
-
-
-def outcome_of(evaluation: Evaluation, subject: Subject, folder: Path, rows: list[Row], resume: bool) -> Outcome:
-    classifier = None
-    if evaluation.needs_classifier:
-        done = [(row['protocol']['name'], row['encoder'], row['trained']) for row in rows]
-        classifier = classifier_for(evaluation, subject, done)
-    return run_evaluation(evaluation, subject, folder, classifier, resume)
 
 
 def report(evaluation: Evaluation, error: Exception) -> None:
@@ -195,7 +183,12 @@ def main() -> None:
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
-    results.check_writable()
+    check_writable(results.folder, '--out or --work-dir')
+    for evaluation in evaluations:
+        written = write_config(evaluation, work_dir)
+        print_log(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}', logger='current')
+    if args.dry_run:
+        return
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')

@@ -1,8 +1,8 @@
 """Evaluate a checkpoint as its config says (for pretraining configs: kNN accuracy).
 
 ``python tools/test.py CONFIG CHECKPOINT`` tests a trained model with its own config.
-``python tools/test.py CONFIG --pretrained CHECKPOINT`` runs a protocol of configs/evaluation that measures the features
-of a frozen backbone, on the backbone in any checkpoint; 'random' stands for one that was never trained.
+``python tools/test.py CONFIG --pretrained CHECKPOINT`` runs a protocol that measures the features of a frozen backbone,
+by a config that ``tools/evaluate.py`` wrote; 'random' stands for weights that were never trained.
 """
 
 import argparse
@@ -21,10 +21,8 @@ from mixcl.engine.runners.launch import (
     use_launcher,
 )
 from mixcl.errors import UserError, reported_to_user
-from mixcl.evaluation.classifier import take_classifier
-from mixcl.evaluation.subject import is_classifier
 from mixcl.files import check_writable, written_whole
-from mixcl.weights import ENCODERS, allow_pickle, read_pretrained
+from mixcl.weights import ENCODERS, allow_pickle
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -80,21 +78,6 @@ def use_weights(cfg: Config, args: argparse.Namespace) -> None:
         )
     else:
         cfg.load_from = args.checkpoint
-        if (cfg.get('protocol') or {}).get('name') == 'robustness':
-            use_its_classifier(cfg, args)
-
-
-def use_its_classifier(cfg: Config, args: argparse.Namespace) -> None:
-    """Test the classifier of the config that the checkpoint carries, as far as the command line does not change it.
-
-    Raises:
-        UserError: if it does not tell the expected number of classes apart.
-    """
-    stored = read_pretrained(args.checkpoint).config
-    if is_classifier(stored):
-        take_classifier(cfg, stored, args.checkpoint)
-        changes = {name: value for name, value in (args.cfg_options or {}).items() if name.startswith('model.')}
-        cfg.merge_from_dict(changes)
 
 
 def main() -> None:

@@ -26,14 +26,13 @@ def check_config(cfg: Config) -> None:
             every value that cannot be meant.
     """
     scope = cfg.get('default_scope') or 'mmengine'
-    problems = [*_misspelt_sections(cfg), *_hooks_without_type(cfg)]
+    problems = list(_misspelt_sections(cfg))
     for name, section in runner_sections(cfg):
         problems.extend(_problems(section, (name,), scope, None, cfg))
     problems = list(dict.fromkeys(problems))
-    if len(problems) > 1:
-        raise UserError('\n  '.join([f'config: {len(problems)} problems:', *problems]))
     if problems:
-        raise UserError(f'config: {problems[0]}')
+        count = f'{len(problems)} problems:\n  ' if len(problems) > 1 else ''
+        raise UserError(f'config: {count}' + '\n  '.join(problems))
 
 
 def _misspelt_sections(cfg: Config) -> Iterator[str]:
@@ -41,13 +40,6 @@ def _misspelt_sections(cfg: Config) -> Iterator[str]:
         known = slip_of(name, RUNNER_KEYS)
         if known and not name.startswith('_'):
             yield f'{name} is read by nothing; did you mean {known!r}?'
-
-
-def _hooks_without_type(cfg: Config) -> Iterator[str]:
-    hooks = cfg.get('default_hooks') or {}
-    names = [name for name, hook in hooks.items() if isinstance(hook, Mapping) and 'type' not in hook]
-    for name in names:
-        yield f"default_hooks.{name} has no 'type'{suggest(name, set(hooks) - set(names))}"
 
 
 def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Where the data sets of a config lie: set it for all of them, and check it before any expensive work."""
+"""Where the data, annotations and weights of a config lie: set it, and check it before any expensive work."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
@@ -25,9 +25,12 @@ def set_data_root(cfg: Config, root: str) -> None:
     nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
     if not nodes:
         raise UserError(f'--data-root {root}: no data set of this config reads a folder; leave the option out')
+    old_roots = {FilePath(node['data_root']) for node in nodes if node['data_root']}
     for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
         if isinstance(metric, dict) and metric.get('ann_file'):
-            metric['ann_file'] = _moved(metric['ann_file'], {str(node['data_root']) for node in nodes}, root)
+            file = FilePath(metric['ann_file'])
+            for old in old_roots & set(file.parents):
+                metric['ann_file'] = str(root / file.relative_to(old))
     for node in nodes:
         node['data_root'] = root
 
@@ -42,18 +45,46 @@ def check_data_roots(cfg: Config) -> None:
     """
     for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         root = node['data_root']
-        problem = folder_problem(FilePath(root)) if root and '://' not in str(root) else None
-        if problem:
+        if not root or '://' in str(root):
+            continue
+        problem = 'is empty' if FilePath(root).is_dir() else 'does not exist'
+        if problem == 'does not exist' or not any(FilePath(root).iterdir()):
             place = f'{readable(path)}.data_root'
             raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass --data-root DIR")
 
 
-def _moved(file: str, old_roots: set[str], root: str) -> str:
-    """The same file below another root, if it lies below one of the old ones."""
-    for old in old_roots:
-        if old and FilePath(file).is_relative_to(old):
-            return str(FilePath(root) / FilePath(file).relative_to(old))
-    return file
+def check_files(cfg: Config) -> None:
+    """Check that the weights which a config names exist; remote addresses are left to their readers.
+
+    Raises:
+        UserError: names the first file that is missing, and its place in the config.
+    """
+    for path, node in walk(dict(runner_sections(cfg))):
+        if isinstance(node, Mapping) and node.get('type') == 'Pretrained' and node.get('checkpoint'):
+            _check_file(node['checkpoint'], f'{readable(path)}.checkpoint', 'checkpoint file', 'correct the path')
+    if cfg.get('load_from'):
+        _check_file(cfg.load_from, 'load_from', 'checkpoint file', 'correct the path')
+
+
+def check_metric_files(cfg: Config, section: str) -> None:
+    """Check that the annotation files which metrics read exist; the Runner would open them only after the images.
+
+    Args:
+        cfg: the whole config.
+        section: whose metrics, ``'val_evaluator'`` or ``'test_evaluator'``.
+
+    Raises:
+        UserError: names the first file that is missing, and its place in the config.
+    """
+    for path, node in walk(cfg.get(section), (section,)):
+        if isinstance(node, Mapping) and node.get('ann_file'):
+            place = f'{readable(path)}.ann_file'
+            _check_file(node['ann_file'], place, 'annotation file', 'put it there or pass --data-root DIR')
+
+
+def _check_file(file: str | FilePath, place: str, kind: str, advice: str) -> None:
+    if '://' not in str(file) and not FilePath(file).expanduser().is_file():
+        raise UserError(f'there is no {kind} {file} ({place}); {advice}')
 
 
 def data_sets(cfg: Config) -> Iterator[tuple[str, Any]]:
@@ -65,10 +96,3 @@ def data_sets(cfg: Config) -> Iterator[tuple[str, Any]]:
 
 def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     return ((path, node) for path, node in walk(sections) if isinstance(node, Mapping) and 'data_root' in node)
-
-
-def folder_problem(folder: FilePath) -> str | None:
-    """What is wrong with a data folder, in words, or None."""
-    if not folder.is_dir():
-        return 'does not exist'
-    return None if any(folder.iterdir()) else 'is empty'

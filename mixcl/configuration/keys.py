@@ -96,10 +96,11 @@ SECTIONS: dict[Path, Acceptor] = {
 }
 """What mmengine reads from dicts that are arguments of no function."""
 
-PARAMWISE_KEYS = frozenset(
-    f'{kind}_mult' for kind in ('bias_decay', 'bias_lr', 'dcn_offset_lr', 'dwconv_decay', 'flat_decay', 'norm_decay')
-) | {'bypass_duplicate', 'custom_keys'}
-PARAMWISE = Acceptor('mmengine.DefaultOptimWrapperConstructor', PARAMWISE_KEYS)
+KINDS_OF_PARAMETERS = ('bias_decay', 'bias_lr', 'dcn_offset_lr', 'dwconv_decay', 'flat_decay', 'norm_decay')
+PARAMWISE = Acceptor(
+    'mmengine.DefaultOptimWrapperConstructor',
+    frozenset({'bypass_duplicate', 'custom_keys', *(f'{kind}_mult' for kind in KINDS_OF_PARAMETERS)}),
+)
 """What the default constructor reads from ``paramwise_cfg``; another one may read more."""
 
 PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}), open=True)
@@ -131,23 +132,19 @@ def acceptors(
         return [replace(PARAMWISE, open='constructor' in parent)]
     if path[-2:-1] == ('custom_keys',):
         return [PARAMWISE_RULE]
-    return _typeless(node, path, place)
-
-
-def _typeless(node: Mapping[str, Any], path: Path, place: str) -> list[Acceptor]:
     if path == ('train_cfg',):
         loop = EpochBasedTrainLoop if node.get('by_epoch', True) else IterBasedTrainLoop
         return [_acceptor(loop, frozenset({'by_epoch'}))]
-    if path == ('optim_wrapper',) and 'constructor' not in node:
-        return [_acceptor(OptimWrapper, frozenset())]
+    if path == ('optim_wrapper',):
+        return [] if 'constructor' in node else [_acceptor(OptimWrapper)]
     if place == 'clip_grad':
-        return [_acceptor(clip_grad_value_ if node.get('type') == 'value' else clip_grad_norm_, frozenset())]
+        return [_acceptor(clip_grad_value_ if node.get('type') == 'value' else clip_grad_norm_)]
     if place.endswith('_dataloader') and path[-1] == place:
         return [_acceptor(DataLoader, frozenset({'num_batch_per_epoch', 'disable_subprocess_warning'}))]
-    return [_acceptor(DEFAULT_FACTORIES[path], frozenset())] if path in DEFAULT_FACTORIES else []
+    return [_acceptor(DEFAULT_FACTORIES[path])] if path in DEFAULT_FACTORIES else []
 
 
-def _acceptor(factory: Factory, extra: frozenset[str]) -> Acceptor:
+def _acceptor(factory: Factory, extra: frozenset[str] = frozenset()) -> Acceptor:
     if isinstance(factory, type):
         extra = extra.union(*(keys for base, keys in EXTRA_KEYS if issubclass(factory, base)))
     names, open_ended = accepted_keywords(factory)

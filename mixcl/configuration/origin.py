@@ -1,18 +1,17 @@
-"""Where the values of a config come from, and a config as a file that says so."""
+"""Where the values of a config come from, what they change, and a config as a file that says so."""
 
 import keyword
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
+from pprint import pformat
 from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import RUNNER_KEYS, Path
+from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
 
 COMMAND_LINE = 'command line'
-LINE = 100
-"""Characters that a line of a printed config may have before its comment."""
 
 
 def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
@@ -29,15 +28,14 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
         Where each value comes from, by its place: a path relative to the folder of the config's file, or
         :data:`COMMAND_LINE`.
     """
-    path = FilePath(path)
+    path = FilePath(path).resolve()
     stated = _stated(path)
-    missing = object()
-    found = {}
-    for place, value in _values(cfg).items():
-        old, file = stated.get(place, (missing, path))
-        same = old is not missing and old == value
-        found[place] = os.path.relpath(file, path.resolve().parent) if same else COMMAND_LINE
-    return found
+    return {
+        place: os.path.relpath(stated[place][1], path.parent)
+        if place in stated and stated[place][0] == value
+        else COMMAND_LINE
+        for place, value in _values(cfg).items()
+    }
 
 
 def as_file(cfg: Config, origin: Mapping[Path, str] | None = None) -> str:
@@ -45,24 +43,45 @@ def as_file(cfg: Config, origin: Mapping[Path, str] | None = None) -> str:
 
     Args:
         cfg: the config.
-        origin: of :func:`origins`; written behind each value, or behind a dict whose values all come from one file.
+        origin: of :func:`origins`; written behind each value.
     """
     content = cfg.to_dict()
-    read = [name for name in content if name in RUNNER_KEYS]
-    own = [name for name in content if name not in RUNNER_KEYS]
-    lines = [line for name in read for line in _written(content[name], (name,), f'{name} = ', '', '', origin or {})]
-    lines.append('# Variables of the config files.')
-    lines += [line for name in own for line in _written(content[name], (name,), f'{name} = ', '', '', origin or {})]
-    return '\n'.join(lines) + '\n'
+    names = sorted(content, key=lambda name: name not in RUNNER_KEYS)
+    lines = [line for name in names for line in _written(f'{name} = ', content[name], '', (name,), origin or {})]
+    return '\n'.join([*lines, ''])
+
+
+def base_of(path: str) -> dict[str, Any]:
+    """The files that a config names as ``_base_``, merged; empty where it has none."""
+    merged: dict[str, Any] = {}
+    for base in Config._get_base_files(path):
+        merged |= Config.fromfile(FilePath(path).parent / base).to_dict()
+    return merged
+
+
+def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]:
+    """List, sorted by place, what was added (+), removed (-) and changed (old -> new)."""
+    before, after = (
+        {readable(path): repr(value) for path, value in walk(config) if path and not any(True for _ in children(value))}
+        for config in (base, changed)
+    )
+    lines = []
+    for place in sorted({*before, *after}):
+        if place not in before:
+            lines.append(f'+ {place} = {after[place]}')
+        elif place not in after:
+            lines.append(f'- {place} = {before[place]}')
+        elif before[place] != after[place]:
+            lines.append(f'  {place}: {before[place]} -> {after[place]}')
+    return lines
 
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
-    path = path.resolve()
     stated = {place: (value, path) for place, value in _values(Config.fromfile(path).to_dict()).items()}
     for base in Config._get_base_files(str(path)):
         if '::' not in base:  # of another package, read from where that is installed
-            inherited = _stated(path.parent / base)
+            inherited = _stated((path.parent / base).resolve())
             stated |= {place: found for place, found in inherited.items() if stated.get(place, ())[:1] == found[:1]}
     return stated
 
@@ -73,48 +92,18 @@ def _values(node: Any, place: Path = ()) -> dict[Path, Any]:
     return {leaf: value for key, child in node.items() for leaf, value in _values(child, (*place, key)).items()}
 
 
-def _written(node: Any, place: Path, start: str, end: str, indent: str, origin: Mapping[Path, str]) -> list[str]:
-    """The lines of one value, the first of them begun by ``start``."""
-    files = {origin[at] for at in _values(node, place) if at in origin}
-    comment = f'  # {files.pop()}' if len(files) == 1 else ''
-    line = f'{indent}{start}{_inline(node)}{end}'
-    if (not files and len(line) <= LINE) or not isinstance(node, (Mapping, list, tuple)):
-        return [line + comment]
-    if comment:
-        origin = {}  # said once for all that is inside
-    opening, closing = _brackets(node)
-    children = zip(_starts(node), node, node.values() if isinstance(node, Mapping) else node, strict=True)
-    inner = f'{indent}    '
-    below = [
-        line
-        for index, (begun, key, child) in enumerate(children)
-        for line in _written(child, (*place, key if isinstance(node, Mapping) else index), begun, ',', inner, origin)
-    ]
-    return [f'{indent}{start}{opening}{comment}', *below, f'{indent}{closing}{end}']
+def _written(start: str, node: Any, end: str, place: Path, origin: Mapping[Path, str]) -> Iterator[str]:
+    """The lines of one value: its name, itself, what ends it, and its files as a comment."""
+    if isinstance(node, Mapping) and node and all(map(_is_argument, node)):
+        yield f'{start}dict('
+        for key, child in node.items():
+            yield from (f'    {line}' for line in _written(f'{key}=', child, ',', (*place, key), origin))
+        yield f'){end}'
+    else:
+        files = ', '.join(sorted({origin[leaf] for leaf in _values(node, place) if leaf in origin}))
+        text = start + pformat(node, width=100, sort_dicts=False).replace('\n', '\n' + ' ' * len(start)) + end
+        yield from (f'{text}  # {files}' if files else text).splitlines()
 
 
-def _inline(node: Any) -> str:
-    if not isinstance(node, (Mapping, list, tuple)):
-        return repr(node)
-    opening, closing = _brackets(node)
-    values = node.values() if isinstance(node, Mapping) else node
-    items = [start + _inline(value) for start, value in zip(_starts(node), values, strict=True)]
-    return opening + ', '.join(items) + (',' if isinstance(node, tuple) and len(node) == 1 else '') + closing
-
-
-def _brackets(node: Any) -> tuple[str, str]:
-    if isinstance(node, Mapping):
-        return ('dict(', ')') if all(_is_keyword(key) for key in node) else ('{', '}')
-    return ('[', ']') if isinstance(node, list) else ('(', ')')
-
-
-def _starts(node: Any) -> list[str]:
-    """What is written before each child of a dict, list or tuple."""
-    if not isinstance(node, Mapping):
-        return [''] * len(node)
-    plain = all(_is_keyword(key) for key in node)
-    return [f'{key}=' if plain else f'{key!r}: ' for key in node]
-
-
-def _is_keyword(key: Any) -> bool:
+def _is_argument(key: Any) -> bool:
     return isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key)

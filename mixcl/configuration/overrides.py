@@ -1,5 +1,6 @@
-"""Refuse ``--cfg-options`` that would change nothing, or that name a place that does not exist."""
+"""Refuse ``--cfg-options`` that would change nothing, or that cannot be merged."""
 
+import copy
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
@@ -33,71 +34,41 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
     they are merged.
 
     Args:
-        cfg: the config as read from its file.
+        cfg: the config as read from its file; it is not changed.
         overrides: values by dotted path, as ``--cfg-options`` gives them; list indices are parts of the path.
 
     Raises:
         UserError: for the first override that cannot do what was meant.
     """
     for key, value in overrides.items():
-        path = tuple(key.split('.'))
-        if path[0] in RUNNER_KEYS:
-            _check_place(cfg, path, overrides)
-        elif path[0] in cfg:
-            raise UserError(f'--cfg-options {key}={value} has no effect: {_used_variable(cfg, path)}')
-        else:
-            hint = '; pass --data-root DIR' if key == 'data_root' else suggest(path[0], {*RUNNER_KEYS, *cfg})
-            raise UserError(f'--cfg-options {key}={value}: the config has no {path[0]!r}{hint}')
-
-
-def _check_place(cfg: Config, path: tuple[str, ...], overrides: Mapping[str, Any]) -> None:
-    """Follow a path as far as it exists; mmengine can merge into dicts, and into dicts that are elements of lists."""
-    node: Any = cfg
-    option, value = f'--cfg-options {dotted(path)}', overrides[dotted(path)]
-    for depth, part in enumerate(path):
-        here = dotted(path[:depth])
-        if isinstance(node, list):
-            if not part.isdecimal() or int(part) >= len(node):
-                known = f'use an index from 0 to {len(node) - 1}' if node else 'it is empty'
-                raise UserError(f'{option}: {here} is a list of {len(node)} and has no {part!r}; {known}')
-            node = node[int(part)]
-            if depth == len(path) - 1 and not (isinstance(value, dict) and isinstance(node, dict)):
-                raise UserError(f'{option}: an element of a list cannot be set alone; give the whole list {here}')
-        elif isinstance(node, (Mapping, Config)):
-            if part not in node:
-                return
-            node = node[part]
-        elif not overrides.get(f'{here}._delete_'):
+        name = key.partition('.')[0]
+        if name in cfg and name not in RUNNER_KEYS:
             raise UserError(
-                f'{option}: {here} is {node!r}, which has no parts; set it as a whole, or add {here}._delete_=True to '
-                'replace it by a dict'
+                f'--cfg-options {key}={value} has no effect: {name!r} is a variable that the config has already used; '
+                f'override the place that uses it{_places(cfg, name)}'
             )
-        else:
-            return
+        if name not in RUNNER_KEYS:
+            hint = '; pass --data-root DIR' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
+            raise UserError(f'--cfg-options {key}={value}: the config has no {name!r}{hint}')
+    try:
+        copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        options = ' '.join(f'{key}={value}' for key, value in overrides.items())
+        raise UserError(
+            f'--cfg-options {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
+            'is no dict becomes one with NAME._delete_=True'
+        ) from error
 
 
-def _used_variable(cfg: Config, path: tuple[str, ...]) -> str:
-    """Say which places have the value of a variable, or of the part of it that a path names; the same name first."""
-    value = _value_at(cfg, path)
+def _places(cfg: Config, name: str) -> str:
+    """Name the places that have the value of a variable; those of the same name first."""
+    value = cfg[name]
     places = [
         place
-        for name, section in runner_sections(cfg)
-        for place, found in walk(section, (name,))
+        for section_name, section in runner_sections(cfg)
+        for place, found in walk(section, (section_name,))
         if value not in (None, '', True, False) and type(found) is type(value) and found == value
     ]
-    same_name = [place for place in places if place[-1] == path[-1]]
-    text = f'{path[0]!r} is a variable that the config has already used; override the place that uses it'
-    if places:
-        text += f', for example {" or ".join(dotted(place) for place in (same_name or places)[:3])}'
-        text += '' if isinstance(value, (dict, list, tuple)) else f' (now {value!r})'
-    return text + (', or pass --data-root' if path[-1] == 'data_root' else '')
-
-
-def _value_at(cfg: Config, path: tuple[str, ...]) -> Any:
-    node: Any = cfg
-    try:
-        for part in path:
-            node = node[int(part) if isinstance(node, (list, tuple)) else part]
-    except (LookupError, TypeError, ValueError):
-        return None
-    return node
+    places.sort(key=lambda place: place[-1] != name)
+    text = f', for example {" or ".join(map(dotted, places[:3]))}' if places else ''
+    return text + (', or pass --data-root DIR' if name == 'data_root' else '')

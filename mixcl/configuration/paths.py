@@ -19,8 +19,6 @@ RUNNER_KEYS = frozenset(inspect.signature(Runner.__init__).parameters) - {'self'
     'model_wrapper_cfg',
     'runner_type',
     'sync_bn',
-    'tta_model',
-    'tta_pipeline',
 }
 """Top-level names that mmengine reads: the parameters of its Runner, and what it takes from ``cfg`` by name."""
 

@@ -28,60 +28,46 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
     method resolution order takes; the names that it takes out of ``kwargs`` itself are read from its source. The
     result is open if ``**kwargs`` are stored or handed to something else, and for what has no signature (C code).
     """
+    is_class = isinstance(factory, type)
+    owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
+    calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if is_class else [factory]
+    names: frozenset[str] = frozenset()
     try:
-        if inspect.isclass(factory):
-            return _constructor_keywords(factory)
-        names, variadic = _parameters(factory)
+        for call in calls:
+            parameters = inspect.signature(call).parameters.values()
+            names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)} - {'self'}
+            variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+            if variadic is None or not is_class:
+                return Keywords(names, open=variadic is not None)
+            taken_out, passed_on, used = _uses(call, variadic)
+            names |= taken_out
+            if not passed_on:
+                return Keywords(names, open=used)
     except (TypeError, ValueError, OSError, SyntaxError):
         return Keywords(frozenset(), open=True)
-    return Keywords(names, open=variadic is not None)
-
-
-def _constructor_keywords(cls: type) -> Keywords:
-    collected: frozenset[str] = frozenset()
-    constructors = [vars(owner)['__init__'] for owner in cls.__mro__[:-1] if '__init__' in vars(owner)]
-    if not constructors and cls.__new__ is not object.__new__:
-        return Keywords(collected, open=True)
-    for constructor in constructors:
-        names, variadic = _parameters(constructor)
-        collected |= names - {'self'}
-        if variadic is None:
-            break
-        taken_out, passed_on, used = _uses(constructor, variadic)
-        collected |= taken_out
-        if not passed_on:
-            return Keywords(collected, open=used)
-    return Keywords(collected, open=False)
-
-
-def _parameters(function: Callable[..., Any]) -> tuple[frozenset[str], str | None]:
-    """Return the parameters that can be given by name, and the name of ``**kwargs`` if there is one."""
-    parameters = inspect.signature(function).parameters.values()
-    names = frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
-    variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
-    return names, variadic
+    return Keywords(names, open=not calls and factory.__new__ is not object.__new__)
 
 
 def _uses(constructor: Callable[..., Any], variadic: str) -> tuple[frozenset[str], bool, bool]:
     """Read from the source which names are taken out of kwargs, whether it is passed on, and whether it is used."""
+
+    def is_variadic(node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id == variadic
+
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(constructor)))
     nodes = list(ast.walk(ast.parse(source)))
     calls = [(node, node.func) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     taken_out = frozenset(
         str(call.args[0].value)
         for call, method in calls
-        if method.attr in ('pop', 'get', 'setdefault') and _is_name(method.value, variadic)
+        if method.attr in ('pop', 'get', 'setdefault') and is_variadic(method.value)
         if call.args and isinstance(call.args[0], ast.Constant)
     )
     passed_on = any(
-        method.attr == '__init__' and any(k.arg is None and _is_name(k.value, variadic) for k in call.keywords)
+        method.attr == '__init__' and any(k.arg is None and is_variadic(k.value) for k in call.keywords)
         for call, method in calls
     )
-    return taken_out, passed_on, any(_is_name(node, variadic) for node in nodes)
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    return taken_out, passed_on, any(map(is_variadic, nodes))
 
 
 @functools.cache
@@ -96,9 +82,6 @@ def arch_keys_of(factory: Callable[..., Any]) -> frozenset[str] | None:
     sizes = getattr(factory, 'arch_zoo', None)
     if not (inspect.isclass(factory) and isinstance(sizes, dict) and all(isinstance(s, dict) for s in sizes.values())):
         return None
-    try:
-        source = ''.join(inspect.getsource(cls) for cls in factory.__mro__ if hasattr(cls, 'arch_zoo'))
-    except (OSError, TypeError):
-        source = ''
+    source = ''.join(inspect.getsource(cls) for cls in factory.__mro__ if hasattr(cls, 'arch_zoo'))
     words = source.replace('"', "'").split("'")
     return frozenset({key for size in sizes.values() for key in size} | {word for word in words if word.isidentifier()})

@@ -38,10 +38,10 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
     if callable(name):
         return [name]
     package, _, rest = name.partition('.')
-    if rest and _registries(package):
-        found: list[Any] = _lookup(_registries(package), rest)
-    else:
-        found = _lookup(_visible_registries(scope, owner, key), name)
+    registries: Iterable[Registry] = _registries(package) if rest else ()
+    known_as = rest if registries else name
+    registries = registries or _visible_registries(scope, owner, key)
+    found: list[Any] = [registry.module_dict[known_as] for registry in registries if known_as in registry.module_dict]
     if not found and rest and package.isidentifier():
         found = [get_object_from_string(name)]
     if not found and key in OPERATOR_PLACES:
@@ -82,19 +82,15 @@ def _visible_registries(scope: str, owner: str | None, key: str | int) -> list[R
     return [*_registries(scope), *_registries('mmengine'), *visible]
 
 
-def _lookup(registries: Iterable[Registry], name: str) -> list[Factory]:
-    return [registry.module_dict[name] for registry in registries if name in registry.module_dict]
-
-
 def _unknown(name: str, scope: str) -> str:
     package, _, rest = name.partition('.')
     if rest and package.isidentifier() and importlib.util.find_spec(package) is None:
         return f'{name!r}, but the package {package!r} is not installed'
-    packages = [package] if rest else [scope, 'mmengine', 'mmpretrain']
-    known: dict[str, str] = {}
-    for package in dict.fromkeys(packages):
-        prefix = '' if package in (scope, 'mmengine') and not rest else f'{package}.'
-        for registry in _registries(package):
-            known |= {name: prefix + name for name in registry.module_dict if name not in known}
-    similar = difflib.get_close_matches(rest or name, known, n=1)
-    return f'{name!r}, which no registry knows' + (f'; did you mean {known[similar[0]]!r}?' if similar else '')
+    full = {
+        name: name if package in (scope, 'mmengine') and not rest else f'{package}.{name}'
+        for package in ([package] if rest else ['mmpretrain', 'mmengine', scope])
+        for registry in _registries(package)
+        for name in registry.module_dict
+    }
+    similar = difflib.get_close_matches(rest or name, full, n=1)
+    return f'{name!r}, which no registry knows' + (f'; did you mean {full[similar[0]]!r}?' if similar else '')

@@ -27,7 +27,6 @@ class ImageNetC(SplitDataset):
     https://arxiv.org/abs/1903.12261.
     """
 
-    METAINFO = {'num_model_classes': 1000}  # noqa: RUF012 (mmengine's name and form)
     SPLITS = ('test',)
     LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or the folders of the archives around'
 

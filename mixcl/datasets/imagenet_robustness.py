@@ -17,7 +17,6 @@ class _ClassSubset(SplitDataset):
         UserError: if the folder does not hold exactly the 200 classes, or one is empty.
     """
 
-    METAINFO = {'num_model_classes': 1000}  # noqa: RUF012 (mmengine's name and form)
     SPLITS = ('test',)
     LAYOUT = '<wnid>/*.jpg'
     SUBSET = ''

@@ -41,10 +41,6 @@ class VOC07(VOC):
                 'folder with --data-root'
             )
 
-    def presence(self) -> torch.Tensor:
-        """Which classes all images show, (N, 20) int8 as ``present`` of the samples; no image is read."""
-        return torch.stack([self.get_data_info(number)['present'] for number in range(len(self))])
-
     def load_data_list(self) -> list[dict]:
         """One entry per image, in the order of the official list."""
         self.check_layout()

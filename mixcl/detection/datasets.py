@@ -21,21 +21,18 @@ class _CompleteCOCO(COCO):
         super().__init__(annotation_file)
 
     def get_cat_ids(self, cat_names: Sequence[str] = (), **kwargs: Any) -> list[int]:
-        present = {category['name'] for category in self.cats.values()}
-        absent = [name for name in cat_names if name not in present]
-        if absent:
-            raise UserError(
-                f'the annotation file {self.source} lacks {len(absent)} of the {len(cat_names)} classes that the '
-                f'config names, for example {absent[0]!r}; list its own under dataset.metainfo.classes and set '
-                'num_classes of the heads'
-            )
         ids = super().get_cat_ids(cat_names=cat_names, **kwargs)
         found = [self.cats[one]['name'] for one in ids]
         if cat_names and found != list(cat_names):
+            absent = [name for name in cat_names if name not in found]
+            problem = f'in the order {", ".join(found)}'
+            if absent:
+                problem = (
+                    f'but lacks {len(absent)} of the {len(cat_names)} that the config names, such as {absent[0]!r}'
+                )
             raise UserError(
-                f'the annotation file {self.source} has the classes in the order {", ".join(found)}, by which they '
-                f'are numbered, but the config names {", ".join(cat_names)}; take over its order in '
-                'dataset.metainfo.classes'
+                f'the annotation file {self.source} has classes {problem}; list its own, in its order, under '
+                'dataset.metainfo.classes, and set num_classes of the heads'
             )
         return ids
 

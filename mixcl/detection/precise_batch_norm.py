@@ -2,66 +2,28 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
-from mmengine.dist import get_rank
+import torch
+from mmengine.dist import all_reduce, get_rank
 from mmengine.hooks import Hook
-from mmengine.model import BaseModel, is_model_wrapper
+from mmengine.logging import print_log
+from mmengine.model import is_model_wrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
-from mmpretrain.engine.hooks.precise_bn_hook import update_bn_stats
-from torch import Tensor, nn
-from torch.utils.data import BatchSampler, DataLoader
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import HOOKS
 
 
-class _Batches:
-    """The first batches of a data loader's epoch, from workers of their own: those of the loader may be training.
-
-    Unlike a ``DataLoader``, it knows the batch size when a batch sampler makes the batches.
-    """
-
-    def __init__(self, loader: DataLoader) -> None:
-        self.loader = loader
-        self.batch_sampler = cast(BatchSampler, loader.batch_sampler)  # or mmdet's, with the same attributes
-        self.batch_size = loader.batch_size or self.batch_sampler.batch_size
-
-    def __len__(self) -> int:
-        return len(self.loader)
-
-    def __iter__(self) -> Iterator[dict]:
-        batches = copy.copy(self.batch_sampler)
-        batches.sampler = copy.copy(batches.sampler)
-        for part in (batches, batches.sampler):
-            if hasattr(part, 'start'):  # which a resumed run has moved
-                part.start = 0
-        names = ('num_workers', 'collate_fn', 'worker_init_fn', 'pin_memory')
-        options = {name: getattr(self.loader, name) for name in names}
-        return iter(DataLoader(self.loader.dataset, batch_sampler=batches, **options))
-
-
-class _InTraining(nn.Module):
-    """A detector whose call is that of a training step, so that its heads see the boxes that training samples.
-
-    mmdet's plain call takes the proposals of a test instead, and of those the first hundred for the mask head.
-    """
-
-    def __init__(self, detector: BaseModel) -> None:
-        super().__init__()
-        self.detector = detector
-
-    def data_preprocessor(self, data: dict, training: bool) -> dict:
-        return self.detector.data_preprocessor(data, training=True)
-
-    def forward(self, **data: Any) -> dict[str, Tensor]:
-        return self.detector(**data, mode='loss')
-
-
 @HOOKS.register_module()
 class PreciseBatchNormHook(Hook):
-    """mmpretrain's precise statistics for mmdet's detectors, before every validation and at the end of training.
+    """Precise statistics for mmdet's detectors, before every validation and at the end of training.
+
+    ``mmpretrain.PreciseBNHook`` has no batch samplers, and calls a detector as in a test.
 
     Args:
         num_samples: images to average over, of all processes together; detectron2 takes 200 batches.
@@ -79,29 +41,53 @@ class PreciseBatchNormHook(Hook):
         self.num_samples = num_samples
 
     def before_train(self, runner: Runner) -> None:
-        batch = _Batches(runner.train_dataloader).batch_size * runner.world_size
-        if self.num_samples < batch:
-            raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than a batch of {batch}')
+        if not self._count(runner):
+            raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than one batch')
 
     def after_train_iter(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
-        """Where the loop counts steps."""
-        loop = runner.train_loop
-        if isinstance(loop, IterBasedTrainLoop) and (
-            self.every_n_train_iters(runner, loop.val_interval) or self.is_last_train_iter(runner)
-        ):
-            self._update(runner)
+        if isinstance(runner.train_loop, IterBasedTrainLoop):
+            interval = runner.train_loop.val_interval
+            if self.every_n_train_iters(runner, interval) or self.is_last_train_iter(runner):
+                self._update(runner)
 
     def after_train_epoch(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
-        """Where the loop counts epochs."""
-        loop = runner.train_loop
-        if not isinstance(loop, IterBasedTrainLoop) and (
-            self.every_n_epochs(runner, loop.val_interval) or self.is_last_train_epoch(runner)
-        ):
-            self._update(runner)
+        if not isinstance(runner.train_loop, IterBasedTrainLoop):
+            interval = runner.train_loop.val_interval
+            if self.every_n_epochs(runner, interval) or self.is_last_train_epoch(runner):
+                self._update(runner)
 
+    def _count(self, runner: Runner) -> int:
+        loader = runner.train_dataloader
+        # With a batch sampler, the loader itself does not know the size.
+        return self.num_samples // ((loader.batch_size or loader.batch_sampler.batch_size) * runner.world_size)
+
+    def _batches(self, runner: Runner) -> Iterator[dict]:
+        """The first batches of an epoch, from workers of their own: those of the loader may be training."""
+        loader = runner.train_dataloader
+        batches = copy.copy(loader.batch_sampler)
+        batches.sampler = copy.copy(batches.sampler)
+        for part in (batches, batches.sampler):
+            if hasattr(part, 'start'):  # which a resumed run has moved
+                part.start = 0
+        names = ('num_workers', 'collate_fn', 'worker_init_fn', 'pin_memory')
+        options = {name: getattr(loader, name) for name in names}
+        return islice(DataLoader(loader.dataset, batch_sampler=batches, **options), self._count(runner))
+
+    @torch.no_grad()
     def _update(self, runner: Runner) -> None:
         detector = runner.model.module if is_model_wrapper(runner.model) else runner.model
-        batches = _Batches(runner.train_dataloader)
+        norms = [layer for layer in detector.modules() if isinstance(layer, _BatchNorm) and layer.training]
+        momenta = [norm.momentum for norm in norms]
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # the mean over all batches
         # Which boxes are sampled must not depend on the run's history.
         seed_global_generators(runner.seed, runner.iter, get_rank(), 'precise batch norm')
-        update_bn_stats(_InTraining(detector), batches, self.num_samples, logger=runner.logger)
+        for batch in self._batches(runner):
+            # As in training, so that heads see the boxes that it samples; mmdet's plain call takes those of a test.
+            detector(**detector.data_preprocessor(batch, training=True), mode='loss')
+        for norm, momentum in zip(norms, momenta, strict=True):
+            norm.momentum = momentum
+            all_reduce(norm.running_mean, 'mean')
+            all_reduce(norm.running_var, 'mean')
+        print_log(f'precise statistics of {len(norms)} batch norms from {self.num_samples} images', runner.logger)

@@ -1,19 +1,18 @@
 """Features of many images on the disk: a file per so many images, so that an interrupted run goes on."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mmengine.dataset import BaseDataset
 from mmengine.logging import print_log
 from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
+from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating
-from mixcl.evaluation.image_sources import ReadableImages, collate_readable, labels_of, names_of
+from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, written_whole
 
 META = 'meta.json'
@@ -30,28 +29,25 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
     Raises:
         UserError: if the folder cannot be written, or holds other files, or features of another identity.
     """
+    check_writable(folder, '--out')
     identity, meta = json.loads(json.dumps(identity)), folder / META
-    if not meta.is_file():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UserError(f'--out {folder} holds something else already; give a new or an empty folder')
-        check_writable(folder, '--out')
+    if not any(folder.iterdir()):
         with written_whole(meta) as file:
             file.write(json.dumps(identity, indent=2).encode())
-        return
     try:
         stored = dict(json.loads(meta.read_text()))
-    except (ValueError, TypeError) as error:
-        raise UserError(f'--out {folder} has a {META} that is not of features; give another folder') from error
-    for name, value in identity.items():
-        if stored.get(name) != value:
-            raise UserError(
-                f'--out {folder} holds features of another {name} ({_short(stored.get(name))}, now {_short(value)}); '
-                'give another --out, or remove it to start again'
-            )
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f'--out {folder} holds something else already; give a new or an empty folder') from error
+    changed = [name for name, value in identity.items() if stored.get(name) != value]
+    if changed:
+        raise UserError(
+            f'--out {folder} holds features of another {changed[0]} (compare {META} in it); give another --out, or '
+            'remove it to start again'
+        )
 
 
 def extract_to_files(
-    folder: Path, model: BaseModel, dataset: BaseDataset, images_per_file: int, batch_size: int, num_workers: int
+    folder: Path, model: BaseModel, dataset: KeyedDataset, images_per_file: int, batch_size: int, num_workers: int
 ) -> int:
     """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
 
@@ -73,26 +69,21 @@ def extract_to_files(
     Raises:
         UserError: if no image can be read, they are not of one size, or a file that is there is damaged.
     """
-    images, names, labels = ReadableImages(dataset), np.array(names_of(dataset)), labels_of(dataset)
-    unreadable, width = 0, 0
-    with evaluating(model):
-        for number, start in enumerate(range(0, len(images), images_per_file)):
-            path, part = folder / f'features_{number:05d}.npz', slice(start, start + images_per_file)
-            if path.exists():
-                unreadable += int((_read(path, 'unreadable')['unreadable'] != '').sum())
-                continue
-            width = width or _width(model, images)
-            rows = Subset(images, range(len(images))[part])
-            loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_readable)
-            features, reasons = (np.concatenate(parts) for parts in zip(*_encoded(model, loader, width), strict=True))
-            arrays = dict(names=names[part], unreadable=reasons) | ({} if labels is None else dict(labels=labels[part]))
+    names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
+    for number, start in enumerate(range(0, len(names), images_per_file)):
+        path, part = folder / f'features_{number:05d}.npz', slice(start, start + images_per_file)
+        if not path.exists():
+            rows = Subset(dataset, range(len(names))[part])
+            loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
+            arrays = dict(_encoded(model, loader), names=names[part])
+            arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
-                np.savez(file, features=features, **arrays)
-            for name, reason in zip(names[part], reasons, strict=True):
-                if reason:
-                    unreadable += 1
-                    print_log(f'unreadable image, its features are NaN: {name} ({reason})')
-            print_log(f'{start + len(reasons)} of {len(images)} images done')
+                np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
+        for name, reason in zip(names[part], _read(path, 'unreadable')['unreadable'], strict=True):
+            if reason:
+                unreadable += 1
+                print_log(f'unreadable image, its features are NaN: {name} ({reason})')
+        print_log(f'{min(part.stop, len(names))} of {len(names)} images done')
     return unreadable
 
 
@@ -119,24 +110,15 @@ def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
-def _encoded(model: BaseModel, loader: DataLoader, width: int) -> Iterator[tuple[np.ndarray, list[str]]]:
-    """Features (n, D) and reasons (n,) of each batch."""
-    for batch, reasons in loader:
-        rows = np.full((len(reasons), width), np.nan, dtype=np.float32)
-        if batch is not None:
-            rows[[not reason for reason in reasons]] = encode(model, batch, [ENCODER])[ENCODER].numpy()
-        yield rows, reasons
-
-
-def _width(model: BaseModel, images: ReadableImages) -> int:
-    """Length of the features; also shows, before long, that images can be read and encoded at all."""
-    for index in range(len(images)):
-        batch, (reason,) = collate_readable([images[index]])
-        if batch is not None:
-            return encode(model, batch, [ENCODER])[ENCODER].shape[1]
-    raise UserError(f'none of the {len(images)} images can be read; the last: {reason}')
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 60 else f'{text[:57]}...'
+def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
+    features: list[np.ndarray] = []
+    reasons: list[str] = []
+    with evaluating(model):
+        for batch in loader:
+            features.append(encode(model, batch, [ENCODER])[ENCODER].numpy())
+            # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
+            notes = [sample.get('unreadable') for sample in batch['data_samples']]
+            reasons += [note[0].reason if note else '' for note in notes]
+    arrays = dict(features=np.concatenate(features), unreadable=np.array(reasons))
+    arrays['features'][arrays['unreadable'] != ''] = np.nan
+    return arrays

@@ -1,22 +1,17 @@
 """The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
-from collections.abc import Sequence
-
-import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
-from mmengine.model import is_model_wrapper
+from mmengine.model import BaseModel, is_model_wrapper
 from mmengine.runner import Runner, ValLoop
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating, extract, gather
-from mixcl.evaluation.labels import known_presence, label_reader
+from mixcl.evaluation.labels import LABELS
 from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 from mixcl.registry import LOOPS
-
-LABELS = 'labels'
 
 
 @LOOPS.register_module()
@@ -32,12 +27,11 @@ class FeatureLoop(ValLoop):
         evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metric.FeatureMetric`; passed by the runner.
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
-        encoders: which encoders to evaluate; None for all that the model has.
-        labels: what the images are labelled with: 'class', 'multiple' (which classes are present), or None.
+        labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).
 
     Raises:
-        UserError: if a data set is empty or has no such labels, the evaluator holds other metrics, or the model lacks
-            an encoder. All before the first image is encoded, and before training when used for validation.
+        UserError: if a data set has no such labels, the evaluator holds other metrics, or the model has no encoders.
+            All before the first image is encoded, and before training when used for validation.
     """
 
     def __init__(
@@ -46,23 +40,29 @@ class FeatureLoop(ValLoop):
         dataloader: DataLoader | dict,
         evaluator: Evaluator | dict | list,
         bank_dataloader: DataLoader | dict,
-        encoders: Sequence[str] | None = None,
-        labels: str | None = 'class',
+        labels: str = 'class',
     ) -> None:
         super().__init__(runner, dataloader, evaluator)
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
-        self.encoders = _checked_encoders(self.model, encoders)
-        self.read_labels = label_reader(labels)
-        _check_metrics(self.evaluator)
-        if labels == 'multiple':
-            self._check_labels()
+        if not hasattr(self.model, 'encoder_names'):
+            raise UserError(
+                f'FeatureLoop cannot evaluate a {type(self.model).__name__}: the model needs encoder_names and '
+                'extract_features(images, encoder=name)'
+            )
+        if labels not in LABELS:
+            raise UserError(f"FeatureLoop: labels must be 'class' or 'multiple', not {labels!r}")
+        self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
+        for metric in self.evaluator.metrics:
+            if not isinstance(metric, FeatureMetric):
+                raise UserError(
+                    'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, but the evaluator holds a '
+                    f'{type(metric).__name__}: correct val_evaluator or test_evaluator'
+                )
         for loader in (self.bank_dataloader, self.dataloader):
-            _check_not_empty(loader)
-            if self.read_labels:
-                self.read_labels([loader.dataset[0]['data_samples']], loader)
+            self.read_labels([loader.dataset[0]['data_samples']], loader)
 
     @property
-    def model(self) -> torch.nn.Module:
+    def model(self) -> BaseModel:
         """The runner's model without its distributed wrapper."""
         model = self.runner.model
         return model.module if is_model_wrapper(model) else model
@@ -87,7 +87,7 @@ class FeatureLoop(ValLoop):
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
             self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')
             bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
-        labels = gather([batch[LABELS] for batch in batches], self.dataloader) if self.read_labels else None
+        labels = gather([batch['labels'] for batch in batches], self.dataloader)
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
             queries = gather([batch[encoder] for batch in batches], self.dataloader)
@@ -109,19 +109,12 @@ class FeatureLoop(ValLoop):
         """
         mode = self.mode
         self.runner.call_hook(f'before_{mode}_iter', batch_idx=idx, data_batch=data_batch)
-        outputs = encode(self.model, data_batch, self.encoders)
-        if self.read_labels:
-            outputs[LABELS] = self.read_labels(data_batch['data_samples'], self.dataloader)
+        labels = self.read_labels(data_batch['data_samples'], self.dataloader)
+        outputs = encode(self.model, data_batch, self.encoders) | dict(labels=labels)
         self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
         return outputs
 
-    def _check_labels(self) -> None:
-        bank_labels, labels = known_presence(self.bank_dataloader), known_presence(self.dataloader)
-        if bank_labels is not None and labels is not None:
-            for metric in self.evaluator.metrics:
-                metric.check_labels(bank_labels, labels)
-
-    def _measured(self, *sets: Tensor | None) -> dict[str, float]:
+    def _measured(self, *sets: Tensor) -> dict[str, float]:
         """What the main process computes, in every process; so is what it refuses, else the others would wait."""
         found: list[dict[str, float] | UserError] = [{}]
         if is_main_process():
@@ -134,41 +127,10 @@ class FeatureLoop(ValLoop):
             raise found[0]
         return found[0]
 
-    def _computed(
-        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
-    ) -> dict[str, float]:
+    def _computed(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         device = self.model.data_preprocessor.device
         queries = queries.to(device) if device.type == 'cuda' else queries
         values: dict[str, float] = {}
         for metric in self.evaluator.metrics:
             values |= metric.compute(bank, bank_labels, queries, labels)
         return values
-
-
-def _checked_encoders(model: torch.nn.Module, encoders: Sequence[str] | None) -> tuple[str, ...]:
-    if not hasattr(model, 'encoder_names') or not hasattr(model, 'extract_features'):
-        raise UserError(
-            f'FeatureLoop cannot evaluate a {type(model).__name__}: the model needs encoder_names and '
-            'extract_features(images, encoder=name)'
-        )
-    known = tuple(model.encoder_names)
-    unknown = [name for name in encoders or () if name not in known]
-    if unknown:
-        raise UserError(f'FeatureLoop: encoders names {unknown[0]!r}, but this model has {", ".join(known)}')
-    return known if encoders is None else tuple(encoders)
-
-
-def _check_metrics(evaluator: Evaluator) -> None:
-    kinds = [type(metric) for metric in evaluator.metrics]
-    for kind in kinds:
-        if not issubclass(kind, FeatureMetric) or kinds.count(kind) > 1:
-            raise UserError(
-                f'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, one of each, but the evaluator '
-                f'holds {kinds.count(kind)} {kind.__name__}: correct val_evaluator or test_evaluator'
-            )
-
-
-def _check_not_empty(dataloader: DataLoader) -> None:
-    if len(dataloader.dataset) == 0:
-        name = type(dataloader.dataset).__name__
-        raise UserError(f'{name} is empty, so there is nothing to evaluate: check its data_root and split')

@@ -30,8 +30,8 @@ def extract(
     model: BaseModel,
     dataloader: DataLoader,
     encoders: Sequence[str],
-    read_labels: ReadLabels | None = class_labels,
-) -> tuple[dict[str, Tensor], Tensor | None]:
+    read_labels: ReadLabels = class_labels,
+) -> tuple[dict[str, Tensor], Tensor]:
     """Encode every image of a data set once, with several encoders.
 
     Args:
@@ -40,10 +40,10 @@ def extract(
         dataloader: single-view and collated by ``default_collate``. Over several processes the sampler must
             deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
         encoders: names of encoders of the model.
-        read_labels: one of :mod:`mixcl.evaluation.labels`; None where there are no labels.
+        read_labels: one of :mod:`mixcl.evaluation.labels`.
 
     Returns:
-        per encoder the features (N, D) float32, and the labels (N, ...) or None; on the CPU, in data set order and
+        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order and
         complete in every process.
 
     Raises:
@@ -53,11 +53,10 @@ def extract(
     labels: list[Tensor] = []
     with evaluating(model):
         for batch in dataloader:
-            if read_labels:
-                labels.append(read_labels(batch['data_samples'], dataloader))
+            labels.append(read_labels(batch['data_samples'], dataloader))
             parts.append(encode(model, batch, encoders))
     features = {name: gather([part[name] for part in parts], dataloader) for name in encoders}
-    return features, gather(labels, dataloader) if read_labels else None
+    return features, gather(labels, dataloader)
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
@@ -98,7 +97,7 @@ def gather(parts: Sequence[Tensor], dataloader: DataLoader) -> Tensor:
     """
     values = torch.cat(list(parts))
     rank, world_size = get_dist_info()
-    size = len(dataloader.dataset)
+    size = len(dataloader.dataset)  # type: ignore[arg-type]  # torch does not say that data sets have a length
     share = len(range(rank, size, world_size))
     if len(values) < share:
         raise UserError(

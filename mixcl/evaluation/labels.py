@@ -42,24 +42,5 @@ def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
     return torch.stack([torch.as_tensor(sample.present) for sample in samples]).to('cpu', torch.int8)
 
 
-LABELS: dict[str | None, ReadLabels | None] = {'class': class_labels, 'multiple': presence_labels, None: None}
-"""The kinds of labels by their names in configs; None for images without."""
-
-
-def label_reader(labels: str | None) -> ReadLabels | None:
-    """The function that reads a kind of labels; None for no labels.
-
-    Raises:
-        UserError: for an unknown kind.
-    """
-    if labels not in LABELS:
-        raise UserError(f"FeatureLoop: labels must be 'class', 'multiple' or None, not {labels!r}")
-    return LABELS[labels]
-
-
-def known_presence(dataloader: DataLoader) -> Tensor | None:
-    """Which classes all images show, (N, C) int8, where the data set knows without reading them; else None."""
-    dataset = dataloader.dataset
-    while not hasattr(dataset, 'presence') and hasattr(dataset, 'dataset'):
-        dataset = dataset.dataset
-    return dataset.presence() if hasattr(dataset, 'presence') else None
+LABELS: dict[str, ReadLabels] = {'class': class_labels, 'multiple': presence_labels}
+"""The kinds of labels by their names in configs."""

@@ -1,25 +1,30 @@
 """What a call of tools/evaluate.py will do: one config per protocol, data set and encoder, all checked beforehand."""
 
+import copy
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
+from mmengine.registry import DefaultScope
 
-from mixcl.configuration import check_data_roots
+from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.configuration.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
+from mixcl.configuration.paths import walk
 from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import adapt
-from mixcl.evaluation.batches import keep_batch
-from mixcl.evaluation.classifier import choose_classifier
-from mixcl.evaluation.layouts import check_layouts
-from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
+from mixcl.evaluation.adaptation import fit, put_backbone
+from mixcl.evaluation.classifier import put_classifier
+from mixcl.evaluation.compose import compose, read_data_set
+from mixcl.evaluation.recipes import PROTOCOLS, Recipe, data_of, family_of, find_recipe, parts_of_name, recipe_names
 from mixcl.evaluation.subject import Subject
-from mixcl.evaluation.trainable import check_trainable
+from mixcl.evaluation.training import check_trainable, keep_batch
+from mixcl.registry import DATASETS
 
 SECTIONS = frozenset((*DATA_SECTIONS, *EVALUATOR_SECTIONS, 'optim_wrapper'))
 """Parts of configs that only some protocols have."""
@@ -35,7 +40,7 @@ class Request:
         data: name of the data set.
         own_configs: configs that take the place of the chosen ones, by their protocol's name.
         encoder: 'online', 'target', 'all', or None for each protocol's.
-        recipe: variant of the configs, for the protocols that have it; at least one must.
+        recipe: name of a recipe, for the protocols that have it; at least one must.
         roots: folders of data by the data set's name.
         overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
         amp: train under bfloat16 autocast.
@@ -62,10 +67,10 @@ class Evaluation:
         protocol: name of the protocol.
         data: name of the data set.
         encoder: 'online' or 'target'.
-        path: of the config file.
-        cfg: the config, with the backbone in it, but without weights and folders to write to.
+        path: of the recipe, or of the user's own config.
+        cfg: the config, without weights and folders to write to, with the batch of one process.
+        whole: the same with the batch of the recipe, as it is written.
         overrides: what the command line changed in it.
-        digest: of the config, as 64 hexadecimal digits.
     """
 
     protocol: str
@@ -73,8 +78,13 @@ class Evaluation:
     encoder: str
     path: Path
     cfg: Config
+    whole: Config
     overrides: Mapping[str, Any]
-    digest: str
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits, the same on any number of processes."""
+        return hashlib.sha256(json.dumps(self.whole.to_dict(), sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -85,11 +95,6 @@ class Evaluation:
     def trains(self) -> bool:
         """Whether it trains something, and is not a mere test."""
         return self.cfg.get('train_cfg') is not None
-
-    @property
-    def needs_classifier(self) -> bool:
-        """Whether it tests a whole classifier, which must have been trained before."""
-        return self.protocol == 'robustness'
 
 
 def configs_by_protocol(paths: Sequence[str]) -> dict[str, str]:
@@ -113,10 +118,10 @@ def configs_by_protocol(paths: Sequence[str]) -> dict[str, str]:
 
 
 def planned(request: Request, subject: Subject) -> list[Evaluation]:
-    """Read, adapt and check every config.
+    """Compose and check every config.
 
     Raises:
-        UserError: for the first thing that cannot work: no config, an unknown key, missing data, weights that do not
+        UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
             fit, or a classifier that is neither given nor trained.
     """
     if 'supervised' in request.protocols and subject.encoders:
@@ -124,98 +129,29 @@ def planned(request: Request, subject: Subject) -> list[Evaluation]:
             f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
             'or choose finetune'
         )
-    _check_used('--config', request.own_configs, request.protocols)
-    prefixes = {key.partition('.')[0] for key in request.overrides}
-    _check_used('--cfg-options', prefixes & set(PROTOCOLS), request.protocols)
     wanted = [(protocol, data) for protocol in request.protocols for data in data_of(protocol, request.data)]
-    _check_used('--data-root', request.roots, [data for _, data in wanted])
-    _check_recipe(request, subject, wanted)
-    evaluations: list[Evaluation] = []
-    for protocol, data in wanted:
-        evaluations += _of_one_config(request, subject, protocol, data, evaluations)
-    return evaluations
-
-
-def _check_used(option: str, given: Iterable[str], used: Sequence[str]) -> None:
-    unused = [name for name in given if name not in used]
-    if unused:
-        raise UserError(
-            f'{option} is given for {unused[0]}, but this call evaluates {", ".join(used)}; correct one of the two'
-        )
-
-
-def _of_one_config(
-    request: Request, subject: Subject, protocol: str, data: str, before: Sequence[Evaluation]
-) -> Iterator[Evaluation]:
-    path = _config_path(request, subject, protocol, data)
-    overrides = overrides_for(request.overrides, protocol)
-    finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
-    own = read_config(path)
-    _check_sections(path, own, overrides)
-    of_protocol = (own.get('protocol') or {}).get('encoder', 'online')
-    encoders = subject.encoders_for(request.encoder, of_protocol)
-    if protocol == 'robustness' and not subject.is_classifier:
-        encoders = list(finetuned) or encoders  # those that there are classifiers of
-    for encoder in encoders:
-        cfg = read_config(path, overrides, request.roots.get(data))
-        check_data_roots(cfg)
-        if request.amp and cfg.get('optim_wrapper'):
-            use_mixed_precision(cfg)
-        if protocol == 'robustness':
-            trained = finetuned.get(encoder)
-            choose_classifier(cfg, subject, trained and trained.cfg)
-            if trained and not subject.is_classifier:
-                # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-                of_classifier = dict(classifier=trained.name, recipe=trained.cfg.protocol.get('recipe'))
-                cfg.merge_from_dict(dict(protocol=of_classifier))
-        elif subject.backbone is not None:
-            adapt(cfg, subject.backbone, subject.config, subject.encoders.get(encoder))
-        if cfg.get('train_cfg'):
-            check_trainable(cfg)
-        check_layouts(cfg)
-        digest = hashlib.sha256(cfg.pretty_text.encode()).hexdigest()
-        if cfg.get('train_cfg'):
-            keep_batch(cfg, request.processes)  # how many processes there are does not make it another evaluation
-        yield Evaluation(protocol, data, encoder, path, cfg, overrides, digest)
-
-
-def _check_sections(path: Path, cfg: Config, overrides: Iterable[str]) -> None:
-    """A protocol that does not train has no ``train_cfg`` that an override could change."""
-    for name in overrides:
-        section, dot, _ = name.partition('.')
-        if dot and section in SECTIONS and section not in cfg:
+    prefixed = [name for name in (key.partition('.')[0] for key in request.overrides) if name in PROTOCOLS]
+    for option, given, used in (
+        ('--config', request.own_configs, request.protocols),
+        ('--cfg-options', prefixed, request.protocols),
+        ('--data-root', request.roots, [data for _, data in wanted]),
+    ):
+        unused = [name for name in given if name not in used]
+        if unused:
             raise UserError(
-                f'--cfg-options {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
-                f'linear.train_cfg.max_epochs'
+                f'{option} is given for {unused[0]}, but this call evaluates {", ".join(used)}; correct one of the two'
             )
-
-
-def _config_path(request: Request, subject: Subject, protocol: str, data: str) -> Path:
-    if protocol in request.own_configs:
-        return Path(request.own_configs[protocol])
-    recipe = request.recipe if _has_recipe(request, subject, protocol, data) else None
-    return find_config(request.configs, protocol, data, subject.config_name, recipe, families_of(subject.backbone))
-
-
-def _has_recipe(request: Request, subject: Subject, protocol: str, data: str) -> bool:
-    """Whether a protocol has a config of the recipe that is asked for; others are evaluated without it."""
-    families = families_of(subject.backbone)
-    asked = request.recipe is not None
-    return asked and has_recipe(request.configs, protocol, data, subject.config_name, request.recipe, families)
-
-
-def _check_recipe(request: Request, subject: Subject, wanted: Sequence[tuple[str, str]]) -> None:
-    """A recipe that nothing in this call has is a mistake."""
-    chosen = [pair for pair in wanted if pair[0] not in request.own_configs]
-    if request.recipe is None or any(_has_recipe(request, subject, *pair) for pair in chosen):
-        return
-    if not chosen:
+    starts = [_start(request, subject, *pair) for pair in wanted]
+    if request.recipe and not any(start.is_asked for start in starts):
+        names = sorted({name for protocol in request.protocols for name in recipe_names(protocol)})
         raise UserError(
-            f'--recipe {request.recipe} chooses among configs, but --config gives that of every protocol: leave out '
-            'one of the two'
+            f'--recipe {request.recipe}: {", ".join(request.protocols)} on {request.data} has no such recipe for this '
+            f'backbone; there are {", ".join(names) or "none"}; choose another, or pass your own config by --config'
         )
-    families = families_of(subject.backbone)
-    find_config(request.configs, *chosen[0], subject.config_name, request.recipe, families)  # says what there is
+    evaluations: list[Evaluation] = []
+    for (protocol, data), start in zip(wanted, starts, strict=True):
+        evaluations += _evaluations(request, subject, protocol, data, start, evaluations)
+    return evaluations
 
 
 def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:
@@ -223,3 +159,88 @@ def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]
     chosen = {key: value for key, value in overrides.items() if key.partition('.')[0] not in PROTOCOLS}
     prefix = f'{protocol}.'
     return chosen | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A config with the data set in it, and the backbone to put in; whether ``--recipe`` asked for it."""
+
+    path: Path
+    cfg: Config
+    backbone: Mapping | None
+    is_asked: bool = False
+
+
+def _start(request: Request, subject: Subject, protocol: str, data: str) -> _Start:
+    own = request.own_configs.get(protocol)
+    cfg = read_config(own) if own else None
+    if cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
+        return _Start(Path(own), cfg, subject.backbone)
+    images = read_data_set(request.configs, data, protocol)
+    backbone = subject.backbone or images.backbone.to_dict()
+    family = family_of(backbone)
+    place = (protocol, {data, images.get('like')}, subject.config_name, family)
+    asked = find_recipe(*place, request.recipe) if request.recipe and not own else None
+    row = Recipe(own) if own else asked or find_recipe(*place)
+    path = Path(own or request.configs / f'evaluation/recipes/{row.config}.py')
+    cfg = compose(cfg or read_config(path), row, images, protocol, family)
+    cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
+    return _Start(path, cfg, backbone, asked is not None)
+
+
+def _evaluations(
+    request: Request, subject: Subject, protocol: str, data: str, start: _Start, before: Sequence[Evaluation]
+) -> Iterator[Evaluation]:
+    overrides = overrides_for(request.overrides, protocol)
+    finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
+    encoders = subject.encoders_for(request.encoder, (start.cfg.get('protocol') or {}).get('encoder', 'online'))
+    if protocol == 'robustness' and not subject.is_classifier:
+        encoders = list(finetuned) or encoders  # those that there are classifiers of
+    for encoder in encoders:
+        cfg = copy.deepcopy(start.cfg)
+        if protocol != 'robustness' and start.backbone is not None:
+            put_backbone(cfg, start.backbone, subject.config)
+        _apply_options(cfg, overrides, request.roots.get(data), start.path)
+        if request.amp and cfg.get('optim_wrapper'):
+            use_mixed_precision(cfg)
+        if protocol == 'robustness':
+            trained = finetuned.get(encoder)
+            put_classifier(cfg, subject, trained and trained.cfg)
+            if trained and not subject.is_classifier:
+                # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
+                cfg.protocol.update(classifier=trained.name, recipe=trained.cfg.protocol.get('recipe'))
+        elif start.backbone is not None:
+            fit(cfg, subject.encoders.get(encoder))
+        if cfg.get('train_cfg'):
+            check_trainable(cfg)
+        _check_layouts(cfg)
+        whole = copy.deepcopy(cfg)
+        if cfg.get('train_cfg'):
+            keep_batch(cfg, request.processes)  # how many processes there are does not make it another evaluation
+        yield Evaluation(protocol, data, encoder, start.path, cfg, whole, overrides)
+
+
+def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
+    for name in overrides:
+        section, dot, _ = name.partition('.')
+        if dot and section in SECTIONS and section not in cfg:
+            raise UserError(
+                f'--cfg-options {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
+                f'linear.train_cfg.max_epochs'
+            )
+    check_overrides(cfg, overrides)
+    cfg.merge_from_dict(dict(overrides))
+    if root is not None:
+        set_data_root(cfg, root)
+    check_config(cfg)
+    check_data_roots(cfg)
+
+
+def _check_layouts(cfg: Config) -> None:
+    """Ask every data set that can tell whether its folders hold what it expects: a look at lists, but not at images."""
+    for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
+        kind = DATASETS.get(node['type']) if isinstance(node, Mapping) and isinstance(node.get('type'), str) else None
+        if hasattr(kind, 'check_layout'):
+            with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'the data set {node["type"]}'):
+                images = DATASETS.build({**copy.deepcopy(dict(node)), 'lazy_init': True})
+            images.check_layout()

@@ -6,7 +6,7 @@ SVMs, robustness and detection. (Their memory and time are in configs/README.md.
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class Published:
     Attributes:
         method: as the paper calls it, with its host: 'BSIM on MoCo v2'; 'supervised' for training from scratch.
         backbone: as in names of configs: 'vit-s16', 'r50'.
-        protocol: as ``protocol.name`` in configs under configs/evaluation/; 'detection' for COCO.
+        protocol: as ``protocol.name`` in recipes; 'detection' for COCO.
         data: what it was evaluated on, as in names of configs.
         metric: the name of the value: 'top1', 'svm_map', 'lowshot4_map', 'feat3_top1', 'box_AP'.
         value: in percent.
@@ -38,8 +38,8 @@ class Published:
         epochs: of pretraining, or of training from scratch; None where the paper does not say.
         config: the config of ours that pretrains so, as ``config_name`` in checkpoints; None where there is none.
         settings: overrides of that config which make it the row's recipe, as ``--cfg-options`` takes them.
-        condition: settings of the protocol that the number belongs to, as ``protocol`` in our configs has them: the
-            recipe, ``{'recipe': 'deit'}``, wherever a protocol trains by several, or the subset of labels.
+        condition: settings of the protocol that the number belongs to, as ``protocol`` in recipes has them: the recipe,
+            ``{'recipe': 'deit'}``, wherever a protocol trains by several, or the subset of labels.
     """
 
     method: str
@@ -62,19 +62,24 @@ def all_published() -> tuple[Published, ...]:
     return tuple(Published(**row) for row in json.loads(FILE.read_text(encoding='utf-8')))
 
 
-def published_of_config(config: str | None, epochs: int | None, protocol: str, data: str) -> list[Published]:
+def published_of_config(
+    config: str | None, epochs: int | None, data: str, settings: Mapping[str, Any]
+) -> list[Published]:
     """Numbers of models that a config of ours pretrains.
 
     Args:
         config: for example ``'patchmix/vit-s16_in1k'``.
         epochs: of pretraining.
-        protocol: for example ``'linear'``.
         data: what was evaluated on, for example ``'in1k'``.
+        settings: of the protocol, ``protocol`` in the evaluation's config; a row's condition must hold for them.
     """
+    wanted = (config, epochs, settings['name'], data)
     return [
         row
         for row in all_published()
-        if config is not None and (row.config, row.epochs, row.protocol, row.data) == (config, epochs, protocol, data)
+        if config is not None
+        and (row.config, row.epochs, row.protocol, row.data) == wanted
+        and all(settings.get(key) == value for key, value in row.condition.items())
     ]
 
 
@@ -107,11 +112,6 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
     overridden = {key for other in all_published() if other.config == row.config for key in other.settings}
     places = {*RECIPE, *(key for key in overridden if not key.startswith(RECIPE))}
     return all(_comparable(expected, place) == _comparable(trained, place) for place in places)
-
-
-def matching(rows: Iterable[Published], protocol: Mapping[str, Any]) -> list[Published]:
-    """The rows whose condition the settings of a protocol meet."""
-    return [row for row in rows if all(protocol.get(key) == value for key, value in row.condition.items())]
 
 
 def _comparable(cfg: Config, place: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mixcl.errors import UserError
-from mixcl.files import check_writable, written_whole
+from mixcl.files import written_whole
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
@@ -36,14 +36,6 @@ class Results:
                 f'results cannot lie in {self.folder}, which is a file; give a folder by --out or --work-dir'
             )
         self.rows: list[Row] = self._read()
-
-    def check_writable(self) -> None:
-        """Make the folder and see that files can be written there, before results are worth something.
-
-        Raises:
-            UserError: if they cannot.
-        """
-        check_writable(self.folder, '--out or --work-dir')
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
         """The stored result of the same evaluation, if there is one."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mmengine.dist import is_main_process
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
@@ -11,7 +12,9 @@ from mixcl.engine.runners.command_options import use_pretrained
 from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation
+from mixcl.evaluation.results import Row
 from mixcl.evaluation.subject import Subject
+from mixcl.files import written_whole
 
 ENCODER_PREFIX = 'online_'
 """FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric."""
@@ -47,16 +50,29 @@ class Outcome:
     trained: str | None = None
 
 
+def write_config(evaluation: Evaluation, folder: Path) -> Path:
+    """Write the config of an evaluation for ``tools/train.py`` and ``tools/test.py``, ``FOLDER/<name>.py``.
+
+    Weights are not named in it: they come from ``--pretrained``, or are the checkpoint that is tested.
+    """
+    path = folder / f'{evaluation.name}.py'
+    if is_main_process():
+        folder.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as file:
+            file.write(evaluation.whole.pretty_text.encode())
+    return path
+
+
 def run_evaluation(
-    evaluation: Evaluation, subject: Subject, folder: Path, classifier: str | None, resume: bool
+    evaluation: Evaluation, subject: Subject, folder: Path, done: Sequence[Row] = (), resume: bool = True
 ) -> Outcome:
     """Run an evaluation, in this process or together with those that a launcher started.
 
     Args:
         evaluation: its config is changed.
         subject: what is evaluated.
-        folder: gets a folder of the evaluation, with log and checkpoints.
-        classifier: for protocols that need one, its checkpoint.
+        folder: gets a folder of the evaluation with log and checkpoints.
+        done: results of this call, among them that of the fine-tuning whose classifier robustness tests.
         resume: whether a training that was interrupted goes on where it stopped.
 
     Raises:
@@ -66,8 +82,8 @@ def run_evaluation(
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name
     cfg.work_dir = str(folder / _folder_name(evaluation, subject))
-    if evaluation.needs_classifier:
-        cfg.load_from = classifier
+    if evaluation.protocol == 'robustness':
+        cfg.load_from = classifier_for(evaluation, subject, done)
     else:
         use_pretrained(cfg, subject.checkpoint, evaluation.encoder)
     if not evaluation.trains:
@@ -86,22 +102,18 @@ def precision_of(evaluation: Evaluation) -> str:
     return PRECISIONS.get(str(wrapper.get('type')).rpartition('.')[2], 'fp32') if evaluation.trains else 'fp32'
 
 
-def classifier_for(evaluation: Evaluation, subject: Subject, trained: Sequence[tuple[str, str, str | None]]) -> str:
-    """The checkpoint of the classifier that a protocol tests.
-
-    Args:
-        evaluation: of that protocol.
-        subject: what is evaluated.
-        trained: (protocol, encoder, checkpoint) of what is done already.
+def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]) -> str:
+    """The checkpoint of the classifier that robustness tests: the one that is given, or that was trained before.
 
     Raises:
         UserError: if it should have been trained by now, and was not or is gone.
     """
     if subject.is_classifier:
         return subject.checkpoint
-    for protocol, encoder, checkpoint in trained:
-        if (protocol, encoder) == ('finetune', evaluation.encoder) and checkpoint and Path(checkpoint).is_file():
-            return checkpoint
+    for row in done:
+        same = (row['protocol']['name'], row['encoder']) == ('finetune', evaluation.encoder)
+        if same and Path(row['trained']).is_file():
+            return row['trained']
     raise UserError(
         f'{evaluation.protocol} on {evaluation.data} needs the classifier that finetune trains, but there is none: '
         'finetune failed, or its checkpoint is gone and --rerun must make it again'

@@ -1,11 +1,13 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mmengine.config import Config
 
+from mixcl.configuration.paths import readable, walk
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
@@ -14,6 +16,8 @@ from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 HEAD = 'head.fc.weight'
 """Of mmpretrain's linear heads, (classes, channels)."""
+
+PLAIN = (Mapping, list, tuple, str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,9 @@ class Subject:
         checkpoint: path, or 'random'.
         sha256: of the file; None for 'random'.
         encoders: by name, 'online' and perhaps 'target'; none for 'random'.
-        backbone: config of the backbone; None where the evaluation's own is to be taken.
+        backbone: config of the backbone; None where that of the data set is to be taken.
         config: that the backbone comes from; None where unknown.
+        classifier: the config of the classifier that it is the checkpoint of, where it carries one or one is given.
         head_classes: how many classes a linear head in the file tells apart; None where it has none.
     """
 
@@ -34,6 +39,7 @@ class Subject:
     encoders: dict[str, PretrainedBackbone]
     backbone: dict | None
     config: Config | None
+    classifier: Config | None = None
     head_classes: int | None = None
 
     @property
@@ -45,13 +51,6 @@ class Subject:
     def epochs(self) -> int | None:
         """How long it was pretrained."""
         return next((encoder.epochs for encoder in self.encoders.values()), None)
-
-    @property
-    def classifier(self) -> Config | None:
-        """The config of the classifier that it is the checkpoint of: the one stored in it, else the one given."""
-        stored = [encoder.config for encoder in self.encoders.values()]
-        candidates = [*stored, self.config] if stored else []
-        return next((config for config in candidates if is_classifier(config)), None)
 
     @property
     def is_classifier(self) -> bool:
@@ -90,7 +89,8 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
         backbone_config: a config whose ``model.backbone`` the weights belong to.
 
     Raises:
-        UserError: if the file or the config cannot be read, or nothing says which backbone the weights belong to.
+        UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
+            config in the file has parts that it must not have.
     """
     given = read_config(backbone_config) if backbone_config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
@@ -100,24 +100,43 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
     encoders = dict(online=read_pretrained(checkpoint))
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
-    config = given or encoders['online'].config
+    stored = encoders['online'].config
     backbone = pretrained.backbone_config(given) or encoders['online'].backbone
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    check_known(backbone, checkpoint)
-    digest = sha256_of(local_file(checkpoint))
-    return Subject(checkpoint, digest, encoders, backbone, config, _head_classes(checkpoint))
+    check_stored(backbone, checkpoint)
+    classifier = next((config for config in (stored, given) if _is_classifier(config)), None)
+    if classifier is not None:
+        check_stored(classifier.model, checkpoint)
+    digest, head = sha256_of(local_file(checkpoint)), weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
+    classes = None if head is None else len(head)
+    return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)
 
 
-def is_classifier(config: Config | None) -> bool:
-    """Whether a config trains a classifier, of mmpretrain's kind."""
+def check_stored(part: Mapping, checkpoint: str) -> None:
+    """Check what a checkpoint of unknown origin brings into configs that are built and written: here, and only here.
+
+    Args:
+        part: the model or the backbone in its config.
+        checkpoint: where it comes from, for messages.
+
+    Raises:
+        UserError: if there is more than plain values in it, or the backbone is of an unknown type.
+    """
+    for path, value in walk(part):
+        if not isinstance(value, PLAIN):
+            raise UserError(
+                f'the config in {checkpoint} has {readable(path)}={value!r}, which is no plain value; give the '
+                'backbone by --backbone-config'
+            )
+    while 'backbone' in part:
+        part = part['backbone']
+    check_known(part, checkpoint)
+
+
+def _is_classifier(config: Config | None) -> bool:
     model: Any = {} if config is None else config.get('model') or {}
     return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'
-
-
-def _head_classes(checkpoint: str) -> int | None:
-    head = weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
-    return None if head is None else len(head)

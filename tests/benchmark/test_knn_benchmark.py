@@ -6,8 +6,7 @@ import sys
 import pytest
 import torch
 
-from mixcl.evaluation.functional.knn import nearest_neighbours
-from tools.benchmark.knn import by_scikit_learn, clustered_features, main, same_neighbours
+from tools.benchmark.knn import main, same_neighbours
 
 
 def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
@@ -22,15 +21,6 @@ def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert float(shares['mixcl']) > 99.9
 
 
-def test_features_are_unit_vectors_around_common_centres() -> None:
-    bank, queries = clustered_features(20_000, 8, 'bank'), clustered_features(300, 8, 'queries')
-    torch.testing.assert_close(bank.norm(dim=1), torch.ones(20_000))
-    assert torch.equal(bank, clustered_features(20_000, 8, 'bank'))
-    assert nearest_neighbours(queries, bank, 5)[0].mean() > 0.95
-
-
 def test_the_comparison_counts_what_searches_have_in_common() -> None:
     found = torch.tensor([[1, 2, 3], [4, 5, 6]])
     assert same_neighbours(found, torch.tensor([[3, 2, 1], [4, 5, 9]])) == pytest.approx(100 * 5 / 6)
-    bank = torch.eye(4)
-    assert by_scikit_learn(bank[2:], bank, 1).tolist() == [[2], [3]]

@@ -35,6 +35,17 @@ def build(cfg: Config) -> nn.Module:
         return MODELS.build(dict(cfg.model))
 
 
+_built: dict[str, nn.Module] = {}
+
+
+def built(name: str) -> nn.Module:
+    """The model of a config on the device 'meta', the same one for all configs with the same model."""
+    key = str(read(name).model)
+    if key not in _built:
+        _built[key] = build(read(name))
+    return _built[key]
+
+
 def twins() -> Iterator[tuple[str, str]]:
     """The names of configs that differ in CIFAR-10 and CIFAR-100."""
     return ((name.replace('_cifar100', '_cifar10'), name) for name in CONFIGS if '_cifar100' in name)

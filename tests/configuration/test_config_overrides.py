@@ -85,18 +85,17 @@ def test_what_nothing_reads_is_found_after_merging(key, message):
     [
         ('modle.backbone.arch', "the config has no 'modle'; did you mean 'model'"),
         ('epoch', "the config has no 'epoch'; did you mean 'epochs'"),
-        ('model.backbone.arch.depth', "model.backbone.arch is 'deit-tiny', which has no parts"),
-        ('model.backbone.out_indices.0', r'model.backbone.out_indices is \(3, 11\), which has no parts'),
-        ('optim_wrapper.clip_grad.max_norm', r'clip_grad is None.*add optim_wrapper.clip_grad._delete_=True'),
-        ('model.head.num_classes', 'model.head is None'),
-        ('param_scheduler.2.end', "param_scheduler is a list of 2 and has no '2'; use an index from 0 to 1"),
-        ('param_scheduler.-1.end', "has no '-1'"),
-        ('param_scheduler.end', "has no 'end'"),
-        ('param_scheduler.0', 'give the whole list param_scheduler'),
-        ('param_scheduler.1.milestones.0', 'give the whole list param_scheduler.1.milestones'),
+        ('data_roots', "the config has no 'data_roots'; did you mean 'data_root'"),
+        ('model.backbone.arch.depth', 'arch is a dict in the child config but is of type .*str'),
+        ('model.backbone.out_indices.0', 'out_indices is a dict .* of type .*tuple.* set as a whole'),
+        ('optim_wrapper.clip_grad.max_norm', r'clip_grad is a dict .* with NAME\._delete_=True'),
+        ('param_scheduler.2.end', 'Index 2 exceeds the length of list'),
+        ('param_scheduler.-1.end', 'a list of values is set as a whole'),
+        ('param_scheduler.0', 'a list of values is set as a whole'),
+        ('param_scheduler.1.milestones.0', 'a list of values is set as a whole'),
     ],
 )
-def test_a_place_that_does_not_exist_is_refused(key, message):
+def test_what_cannot_be_merged_is_refused(key, message):
     cfg = _config()
     before = copy.deepcopy(cfg.to_dict())
     with pytest.raises(UserError, match=f'--cfg-options {key}.*{message}'):
@@ -104,29 +103,18 @@ def test_a_place_that_does_not_exist_is_refused(key, message):
     assert cfg.to_dict() == before
 
 
-def test_a_used_variable_is_refused_with_the_places_that_use_it():
-    with pytest.raises(UserError) as error:
-        check_overrides(_config(), {'data_root': '/x'})
-    assert str(error.value) == (
-        "--cfg-options data_root=/x has no effect: 'data_root' is a variable that the config has already used; "
-        'override the place that uses it, for example train_dataloader.dataset.dataset.data_root or '
-        "val_dataloader.dataset.data_root (now 'data/cifar10'), or pass --data-root"
-    )
-
-
 @pytest.mark.parametrize(
     ('key', 'hint'),
     [
-        ('epochs', r'train_cfg\.max_epochs \(now 77\)$'),
-        ('images.data_root', r'for example train_dataloader\.dataset\.dataset\.data_root or .*, or pass --data-root$'),
-        ('pipeline', r'for example val_dataloader\.dataset\.pipeline$'),
-        ('pipeline.0.scale', r'for example val_dataloader\.dataset\.pipeline\.0\.scale \(now 36\)$'),
+        ('data_root', r'train_dataloader\.dataset\.dataset\.data_root or val_d.*data_root, or pass --data-root DIR$'),
+        ('epochs', r'for example train_cfg\.max_epochs$'),
+        ('pipeline.0.scale', r'for example val_dataloader\.dataset\.pipeline$'),
         ('lost', r'override the place that uses it$'),
         ('flag', r'override the place that uses it$'),
     ],
 )
-def test_the_hint_for_a_used_variable(key, hint):
-    with pytest.raises(UserError, match=f'--cfg-options {key}=5 has no effect.*{hint}'):
+def test_a_used_variable_is_refused_with_the_places_that_use_it(key, hint):
+    with pytest.raises(UserError, match=f'--cfg-options {key}=5 has no effect.* has already used; .*{hint}'):
         check_overrides(_config(), {key: 5})
 
 

@@ -8,18 +8,19 @@ from pathlib import Path
 import mmpretrain
 import pytest
 from configuration.all_configs import build
+from evaluation.composed import recipe_of
 from mmengine.config import Config, DictAction
 
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.engine.runners.launch import read_config
-from mixcl.evaluation.selection import PROTOCOLS, data_of, families_of, find_config, has_recipe
-from mixcl.weights import backbone_config
+from mixcl.evaluation.recipes import PROTOCOLS, data_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()
 COMMANDS = sorted(set(re.findall(r'`((?:python tools/train\.py|tools/dist_train\.sh) configs/[^`]+)`', PAGE)))
-EVALUATIONS = sorted(set(re.findall(r'`(python tools/evaluate\.py CHECKPOINT [^`]+)`', PAGE)))
+EVALUATIONS = sorted(set(re.findall(r'`(python tools/evaluate\.py (?:CHECKPOINT|random) [^`]+)`', PAGE)))
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
+EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')
 LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size'}
 
 
@@ -45,11 +46,11 @@ ABLATIONS = [command for command in OVERRIDING if is_ablation(command) and 'cifa
 def test_every_path_exists_and_every_config_is_listed() -> None:
     listed = set(re.findall(r'configs/[\w./-]+\.py', PAGE))
     assert not [path for path in listed if not (ROOT / path).is_file()]
-    folders = re.findall(r'`(configs/[\w/]+)/\*\.py`', PAGE)
-    protocols = sorted(str(path.relative_to(ROOT)) for path in (ROOT / 'configs/evaluation').iterdir())
-    assert sorted(folders) == protocols
+    folders = {path.replace('<protocol>', '*') for path in re.findall(r'`(configs/[\w/<>]+)/\*\.py`', PAGE)}
+    together = {path.relative_to(ROOT) for folder in folders for path in ROOT.glob(f'{folder}/*.py')}
     configs = {path.relative_to(ROOT) for path in (ROOT / 'configs').rglob('*.py') if '_base_' not in path.parts}
-    missing = {str(path) for path in configs if str(path.parent) not in folders} - listed
+    assert folders == {*(f'configs/evaluation/{name}' for name in EVALUATION_FOLDERS)}
+    missing = {str(path) for path in configs - together} - listed
     assert not missing
 
 
@@ -107,11 +108,11 @@ def test_every_table_of_the_papers_has_its_place(paper: str, tables: range) -> N
 
 def parse_evaluation(command: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument('checkpoint', choices=['CHECKPOINT'])
+    parser.add_argument('checkpoint')
     parser.add_argument('--data', required=True)
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True)
+    parser.add_argument('--backbone-config')
     parser.add_argument('--recipe')
-    parser.add_argument('--config')
     parser.add_argument('--amp', action='store_true')
     return parser.parse_args(shlex.split(command)[2:])
 
@@ -135,53 +136,13 @@ def test_every_table_with_accuracies_says_how_to_evaluate_it() -> None:
 @pytest.mark.parametrize('command', EVALUATIONS)
 def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables(command: str) -> None:
     arguments = parse_evaluation(command)
-    own = read_config(ROOT / arguments.config).protocol.name if arguments.config else None
-    tables = [section for section in sections() if f'`{command}`' in section]
-    names = {name for section in tables for name in pretrained_in(section)}
-    names = names or {'mocov3/vit-s16_in1k'}  # the table is of the models of SDMP's Table 1
-    pairs = [(name, data) for name in set(arguments.protocols) - {own} for data in data_of(name, arguments.data)]
-    recipe = arguments.recipe
-    for name in names:
-        have = [pair for pair in pairs if recipe and has_recipe(ROOT / 'configs', *pair, name, recipe, ())]
-        assert have or not recipe
-        for pair in pairs:
-            assert find_config(ROOT / 'configs', *pair, name, recipe if pair in have else None).is_file()
-
-
-@pytest.mark.parametrize(
-    ('protocol', 'data', 'checkpoint', 'recipe', 'config'),
-    [
-        ('linear', 'in1k', 'patchmix/vit-b16_in1k', None, 'vit-b16_in1k_patchmix'),
-        ('linear', 'in1k', 'patchmix/vit-s16_in1k_800e', None, 'vit-s16_in1k_patchmix'),
-        ('linear', 'cifar100', 'patchmix/vit-t2_cifar100', None, 'vit-t2_cifar100'),
-        ('linear', 'cifar10', 'mocov3/vit-b2_cifar10', None, 'vit-b2_cifar10'),
-        ('linear', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'vit-s16_in1k_mocov3'),
-        ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', None, 'vit-s16_in1k_dino'),
-        ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'r50_in1k_mocov3'),
-        ('linear', 'in1k', 'mocov1/r50_in1k', None, 'r50_in1k'),
-        ('linear', 'in1k', 'bsim/r50_in1k_byol', 'bsim', 'r50_in1k_bsim'),
-        ('linear', 'in1k', 'bsim/r50_in1k_simsiam', None, 'r50_in1k_bsim_simsiam'),
-        ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', None, 'r50_in1k_wbsim_simsiam'),
-        ('linear', 'in1k', 'wbsim/r50_in1k_byol_300e', None, 'r50_in1k_wbsim'),
-        ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', 'simsiam', 'r50_in1k_simsiam'),
-        ('linear', 'tinyimagenet', 'simclr/r18_tinyimagenet', None, 'r18_tinyimagenet'),
-        ('linear', 'cifar10', 'mixco/r34_tinyimagenet_mocov2', None, 'r34_cifar10'),
-        ('linear', 'cifar100', 'sdmp/r101_cifar100_mocov3', None, 'r101_cifar100_mocov3'),
-        ('linear', 'in100', 'sdmp/vit-s16_in100_dino', None, 'vit-s16_in100_dino'),
-        ('finetune', 'in1k', 'mocov3/vit-b16_in1k', None, 'vit-b16_in1k_mocov3'),
-        ('finetune', 'in1k', 'sdmp/vit-s16_in1k_dino', 'sdmp', 'vit-s16_in1k_sdmp'),
-        ('finetune', 'cifar10', 'aps/vit-t2_cifar10_clip', None, 'vit-t2_cifar10_aps'),
-        ('finetune', 'cifar100', 'mocov3/vit-s2_cifar100', 'aps', 'vit-s2_cifar100_aps'),
-        ('finetune', 'in1k', 'aps/vit-b16_in1k', None, 'vit-b16_in1k_aps'),
-        ('semi', 'in1k', 'sdmp/vit-s16_in1k_mocov3', None, 'any_in1k'),
-        ('semi', 'in1k', 'mocov3/vit-s16_in1k', '1percent', 'vit-s16_in1k_1percent'),
-        ('semi', 'in1k', 'mocov2/r50_in1k', None, 'resnet_in1k'),
-        ('semi', 'tinyimagenet', 'mixco/r18_tinyimagenet_mocov2', '1percent', 'resnet_tinyimagenet_1percent'),
-        ('finetune', 'cifar10', 'sdmp/r101_cifar10_mocov3', None, 'resnet-cifar_cifar10'),
-        ('finetune', 'cifar10', 'mixco/r50_tinyimagenet_mocov2', None, 'resnet_cifar10'),
-        ('svm', 'voc07', 'bsim/r50_in1k_mocov2', None, 'resnet_voc07'),
-    ],
-)
-def test_recipes_of_the_rows(protocol: str, data: str, checkpoint: str, recipe: str | None, config: str) -> None:
-    families = families_of(backbone_config(read_config(ROOT / f'configs/{checkpoint}.py')))
-    assert find_config(ROOT / 'configs', protocol, data, checkpoint, recipe, families).stem == config
+    assert (arguments.checkpoint == 'random') == (arguments.protocols == ['supervised'])
+    if arguments.backbone_config:
+        names = {arguments.backbone_config.removeprefix('configs/').removesuffix('.py')}
+    else:
+        tables = [section for section in sections() if f'`{command}`' in section]
+        names = {name for section in tables for name in pretrained_in(section)}
+    pairs = [(name, data) for name in arguments.protocols for data in data_of(name, arguments.data)]
+    for name in names or {'mocov3/vit-s16_in1k'}:  # the table is of the models of SDMP's Table 1
+        assert all(recipe_of(*pair, name) for pair in pairs)
+        assert not arguments.recipe or any(recipe_of(*pair, name, recipe=arguments.recipe) for pair in pairs)

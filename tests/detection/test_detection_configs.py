@@ -32,10 +32,6 @@ def built(cfg):
         return MODELS.build(cfg.model)
 
 
-def test_they_are_all_there():
-    assert len(RESNETS) == 5 and len(TRANSFORMERS) == 4
-
-
 def test_nothing_is_loaded_from_elsewhere():
     for name in CONFIGS:
         content = read(name).to_dict()

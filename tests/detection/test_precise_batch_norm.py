@@ -101,5 +101,5 @@ def test_they_are_taken_before_each_validation_and_at_the_end():
 def test_fewer_samples_than_a_batch_are_refused():
     runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=3))
     hook(num_samples=4).before_train(runner)
-    with pytest.raises(UserError, match='num_samples=3 is less than a batch of 4'):
+    with pytest.raises(UserError, match='num_samples=3 is less than one batch'):
         hook(num_samples=3).before_train(runner)

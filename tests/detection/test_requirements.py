@@ -36,15 +36,14 @@ def test_operators_that_cannot_be_loaded(monkeypatch):
         check_requirements()
 
 
-def test_operators_of_another_torch(monkeypatch):
-    monkeypatch.setattr(mmcv.ops, 'nms', broken)
-    with pytest.raises(
-        UserError, match=rf'do not run on cpu with torch {torch.__version__[:4]}.*_ZN2at4_ops.*another one'
-    ):
-        check_requirements()
-
-
-def test_operators_that_run_and_are_wrong(monkeypatch):
-    monkeypatch.setattr(mmcv.ops, 'roi_align', lambda *arguments: torch.zeros(1, 1, 2, 2))
-    with pytest.raises(UserError, match='wrong results on cpu'):
+@pytest.mark.parametrize(
+    ('operator', 'substitute', 'message'),
+    [
+        ('nms', broken, rf'do not run on cpu with torch {torch.__version__[:4]}.*_ZN2at4_ops.*another one'),
+        ('roi_align', lambda *_: torch.zeros(1, 1, 2, 2), 'wrong results on cpu'),
+    ],
+)
+def test_operators_that_fail_or_are_wrong_when_called(monkeypatch, operator, substitute, message):
+    monkeypatch.setattr(mmcv.ops, operator, substitute)
+    with pytest.raises(UserError, match=message):
         check_requirements()

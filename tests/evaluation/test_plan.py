@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.archive_layouts import class_folders, imagenet_c
+from evaluation.composed import composed
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, overrides_for, planned
 from mixcl.evaluation.running import classifier_for, precision_of
@@ -91,37 +91,42 @@ def residual_network(folder: Path) -> Subject:
 def test_a_residual_network_trains_by_recipes_of_its_own(tmp_path: Path) -> None:
     subject = residual_network(tmp_path)
     evaluations = plan('linear', 'finetune', 'semi', subject=subject)
-    assert {evaluation.path.stem for evaluation in evaluations} == {'resnet_digits'}
+    assert [evaluation.path.stem for evaluation in evaluations] == ['moco', 'resnet', 'resnet']
     assert all(evaluation.cfg.model.head.in_channels == 512 for evaluation in evaluations)
     assert evaluations[1].cfg.model.backbone.depth == 18
     (few,) = plan('semi', subject=subject, recipe='1percent')
-    assert few.path.stem == 'resnet_digits_1percent'
+    assert few.path.stem == 'resnet' and few.cfg.protocol.share == 0.01
 
 
 def test_a_recipe_is_for_the_protocols_that_have_it() -> None:
     asked = Request(CONFIGS, ('knn', 'semi'), 'digits', recipe='1percent')
-    assert [each.path.stem for each in planned(asked, RANDOM)] == ['any_digits', 'any_digits_1percent']
-    with pytest.raises(UserError, match='no config for the protocol knn on digits with --recipe 2percent'):
+    knn, semi = planned(asked, RANDOM)
+    assert knn.path.stem == 'backbone' and semi.cfg.protocol.share == 0.01
+    with pytest.raises(UserError, match=r'--recipe 2percent: knn, semi .* there are 10percent, 1percent'):
         planned(replace(asked, recipe='2percent'), RANDOM)
-    of_my_own = dict(semi=str(CONFIGS / 'evaluation/semi/any_digits.py'))
-    with pytest.raises(UserError, match='no config for the protocol knn on digits with --recipe 1percent'):
+    of_my_own = dict(semi=str(CONFIGS / 'evaluation/recipes/semi/resnet.py'))
+    with pytest.raises(UserError, match='--recipe 1percent: knn, semi on digits has no'):
         planned(replace(asked, own_configs=of_my_own), RANDOM)
 
 
 def test_a_backbone_that_the_recipe_cannot_train_is_refused_by_the_plan(tmp_path: Path) -> None:
-    of_vision_transformers = dict(finetune=str(CONFIGS / 'evaluation/finetune/any_digits.py'))
-    with pytest.raises(UserError, match=r'any_digits cannot train this backbone: .* needs a backbone that tells the'):
+    of_vision_transformers = dict(finetune=str(CONFIGS / 'evaluation/recipes/finetune/small.py'))
+    with pytest.raises(UserError, match=r'needs a backbone that tells the depth .* take a recipe without layer decay'):
         plan('knn', 'finetune', subject=residual_network(tmp_path), own_configs=of_vision_transformers)
 
 
 def test_a_config_of_ones_own_takes_the_place_of_the_chosen_one(tmp_path: Path) -> None:
     own = tmp_path / 'own.py'
-    own.write_text(f"_base_ = '{CONFIGS}/evaluation/knn/any_digits.py'\nrandomness = dict(seed=11)\n")
+    own.write_text(f"_base_ = '{CONFIGS}/evaluation/recipes/knn/backbone.py'\nrandomness = dict(seed=11)\n")
     chosen = configs_by_protocol([str(own)])
     assert chosen == dict(knn=str(own))
     knn, linear = plan('knn', 'linear', own_configs=chosen)
     assert knn.path == own and knn.cfg.randomness.seed == 11
-    assert linear.path == CONFIGS / 'evaluation/linear/any_digits.py'
+    assert linear.path == CONFIGS / 'evaluation/recipes/linear/patchmix.py'
+    whole = tmp_path / 'whole.py'
+    whole.write_text(knn.whole.pretty_text)
+    (again,) = plan('knn', own_configs=configs_by_protocol([str(whole)]), data='fashionmnist')  # it brings its data
+    assert again.digest == knn.digest
     with pytest.raises(UserError, match='two configs for the protocol knn'):
         configs_by_protocol([str(own), str(own)])
     with pytest.raises(UserError, match=r'has protocol\.name=None, which is no protocol'):
@@ -131,8 +136,8 @@ def test_a_config_of_ones_own_takes_the_place_of_the_chosen_one(tmp_path: Path) 
 @pytest.mark.parametrize(
     ('protocols', 'settings', 'message'),
     [
-        (('knn',), dict(data='stl10'), 'no config for the protocol knn on stl10.*any_cifar10, any_cifar100'),
-        (('knn',), dict(recipe='x'), 'knn on digits with --recipe x'),
+        (('knn',), dict(data='stl10'), 'there is no data set stl10'),
+        (('knn',), dict(recipe='x'), '--recipe x: knn on digits has no such recipe .*; there are randomhead;'),
         (('robustness',), {}, '--data digits has none'),
         (('supervised',), dict(subject=with_encoders('online')), "give 'random' as the checkpoint"),
         (('knn',), dict(own_configs=dict(linear='x.py')), '--config is given for linear, but this call evaluates knn'),
@@ -171,8 +176,9 @@ def test_robustness_tests_what_finetune_trains(archives: dict[str, str]) -> None
     assert all(other.cfg.model == finetune.cfg.model for other in others)
     assert {other.cfg.protocol.classifier for other in others} == {finetune.name}
     assert {other.cfg.protocol.recipe for other in others} == {finetune.cfg.protocol.recipe} == {'patchmix'}
-    assert classifier_for(others[0], RANDOM, [('finetune', 'online', PRETRAINING)]) == PRETRAINING
-    for done in ([], [('finetune', 'online', 'gone.pth')], [('finetune', 'target', PRETRAINING)]):
+    row = dict(protocol=finetune.cfg.protocol, encoder='online', trained=PRETRAINING)
+    assert classifier_for(others[0], RANDOM, [row]) == PRETRAINING
+    for done in ([], [row | dict(trained='gone.pth')], [row | dict(encoder='target')]):
         with pytest.raises(UserError, match='needs the classifier that finetune trains'):
             classifier_for(others[0], RANDOM, done)
 
@@ -198,8 +204,7 @@ def test_robustness_has_no_recipes_but_that_of_the_fine_tuning(archives: dict[st
     config = Config(dict(model=dict(backbone=SMALL_BACKBONE), config_name='mocov3/vit-s16_in1k'))
     subject = replace(RANDOM, config=config)
     finetune, *others = robustness(subject, archives, 'finetune', recipe='sdmp')
-    assert finetune.path.stem == 'vit-s16_in1k_sdmp'
-    assert [other.path.stem for other in others][:2] == ['any_in1k', 'any_imagenet-a']
+    assert finetune.path.stem == 'deit' and {other.path.stem for other in others} == {'classifier'}
     assert {other.cfg.protocol.recipe for other in others} == {'deit'}
 
 
@@ -211,9 +216,8 @@ def test_another_fine_tuning_is_another_result_of_robustness(archives: dict[str,
 
 def classifier(folder: Path, heads: int = 6, classes: int = 1000, stored: bool = True) -> Path:
     """Checkpoint of an untrained classifier, as fine-tuning writes it, or its weights alone."""
-    changes = {f'model.backbone.arch.{name}': value for name, value in ARCH.items()}
-    changes |= {'model.backbone.arch.num_heads': heads, 'model.head.in_channels': 24, 'model.head.num_classes': classes}
-    cfg = read_config(CONFIGS / 'evaluation/finetune/any_in1k.py', changes)
+    backbone = SMALL_BACKBONE | dict(arch=dict(num_heads=heads, **ARCH))
+    cfg = composed('finetune', 'in1k', backbone=backbone, overrides={'model.head.num_classes': classes})
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
     meta = dict(cfg=cfg.pretty_text, epoch=1) if stored else {}
@@ -234,7 +238,7 @@ def test_robustness_of_a_classifier_without_a_config(archives: dict[str, str], t
     config = tmp_path / 'own.py'
     config.write_text(
         "default_scope = 'mixcl'\n"
-        f"model = dict(backbone=dict(type='ContrastiveViT', arch=dict(num_heads=6, **{ARCH!r}), patch_size=16))\n"
+        f"model = dict(backbone=dict(type='ContrastiveViT', arch=dict(num_heads=6, **{ARCH!r}), patch_size=56))\n"
     )
     subject = read_subject(str(path), str(config))
     for evaluation in robustness(subject, archives):
@@ -243,16 +247,20 @@ def test_robustness_of_a_classifier_without_a_config(archives: dict[str, str], t
 
 
 def test_classifiers_that_robustness_cannot_test(archives: dict[str, str], tmp_path: Path) -> None:
-    message = r'any_in1k tests classifiers of 1000 classes, but .*best\.pth tells 100 apart'
-    for stored, config in ((True, None), (False, str(CONFIGS / 'evaluation/finetune/any_in1k.py'))):
+    message = r'robustness/any_in1k_classifier tests classifiers of 1000 classes, but .*best\.pth tells 100 apart'
+    other_heads = tmp_path / 'other_heads.py'
+    backbone = SMALL_BACKBONE | dict(arch=dict(num_heads=12, **ARCH))
+    other_heads.write_text(f"default_scope = 'mixcl'\nmodel = dict(backbone={backbone!r})\n")
+    other_heads = str(other_heads)
+    for stored, config in ((True, None), (False, other_heads)):
         path = classifier(tmp_path, classes=100, stored=stored)
         with pytest.raises(UserError, match=message):
             robustness(read_subject(str(path), config), archives)
-    other_heads = str(CONFIGS / 'evaluation/finetune/any_in1k.py')
-    with pytest.raises(UserError, match='was trained with 6 attention heads, but --backbone-config has 12'):
+    with pytest.raises(UserError, match=r'6 attention heads.* 12|12 attention heads.* 6'):
         robustness(read_subject(str(classifier(tmp_path)), other_heads), archives)
+    wider = str(CONFIGS / 'mocov3/vit-s16_in1k.py')
     with pytest.raises(UserError, match='does not fit the backbone of the config'):
-        robustness(read_subject(str(classifier(tmp_path, stored=False)), other_heads), archives)
+        robustness(read_subject(str(classifier(tmp_path, stored=False)), wider), archives)
 
 
 def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[str, str], tmp_path: Path) -> None:
@@ -284,8 +292,8 @@ def test_the_number_of_processes_does_not_make_another_evaluation() -> None:
 
 
 def test_a_recipe_beside_configs_of_ones_own_is_refused() -> None:
-    own = dict(knn=str(CONFIGS / 'evaluation/knn/any_digits.py'))
-    with pytest.raises(UserError, match='--recipe x chooses among configs, but --config gives that of every protocol'):
+    own = dict(knn=str(CONFIGS / 'evaluation/recipes/knn/backbone.py'))
+    with pytest.raises(UserError, match='--recipe x: knn on digits has no such recipe'):
         plan('knn', own_configs=own, recipe='x')
 
 
@@ -299,6 +307,13 @@ def test_a_checkpoint_of_an_unknown_backbone_is_refused(tmp_path: Path) -> None:
     torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=config)), tmp_path / 'foreign.pth')
     with pytest.raises(UserError, match=r"foreign.pth names a backbone of type 'MoCoV3ViT', .* --backbone-config"):
         read_subject(str(tmp_path / 'foreign.pth'))
+
+
+def test_what_is_no_plain_value_in_a_checkpoints_config_is_refused(tmp_path: Path) -> None:
+    config = "model = dict(backbone=dict(type='mmpretrain.ResNet', depth=18, x=dict(y={1, 2})))\n"
+    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=config)), tmp_path / 'odd.pth')
+    with pytest.raises(UserError, match=r'odd\.pth has x\.y=\{1, 2\}, which is no plain value'):
+        read_subject(str(tmp_path / 'odd.pth'))
 
 
 def test_a_backbone_of_settings_that_do_not_exist_is_refused(tmp_path: Path) -> None:

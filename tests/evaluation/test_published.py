@@ -1,21 +1,25 @@
-"""The papers' numbers: spot checks, counts, and which of them belong to a checkpoint."""
+"""The papers' numbers: spot checks, counts, and which of them belong to a checkpoint and a recipe.
 
+Rates, batches and epochs are those that papers and authors' code give, row by row; no label in a config is believed.
+"""
+
+import functools
+import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from evaluation.composed import CONFIGS, composed, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import (
+    Published,
     all_published,
-    matching,
     published_from_scratch,
     published_of_config,
     same_recipe,
 )
-from mixcl.evaluation.selection import PROTOCOLS
-
-CONFIGS = Path(__file__).parents[2] / 'configs'
+from mixcl.evaluation.recipes import PROTOCOLS, recipe_names
 
 
 @pytest.mark.parametrize(
@@ -41,8 +45,9 @@ CONFIGS = Path(__file__).parents[2] / 'configs'
 def test_single_numbers(
     config: str, epochs: int, protocol: str, data: str, metric: str, value: float, source: str
 ) -> None:
-    rows = published_of_config(config, epochs, protocol, data)
-    assert (metric, value, source) in [(row.metric, row.value, row.source) for row in rows]
+    rows = [row for row in all_published() if (row.config, row.epochs, row.data) == (config, epochs, data)]
+    found = [(row.metric, row.value, row.source) for row in rows if row.protocol == protocol]
+    assert (metric, value, source) in found
 
 
 def test_how_many_numbers_each_table_has() -> None:
@@ -72,15 +77,18 @@ def test_numbers_of_training_from_scratch() -> None:
 
 
 def test_an_unknown_config_or_other_epochs_have_no_numbers() -> None:
-    assert published_of_config(None, 300, 'linear', 'in1k') == []
-    assert published_of_config('patchmix/vit-s16_in1k', 299, 'linear', 'in1k') == []
+    settings = dict(name='linear', recipe='patchmix')
+    assert [row.value for row in published_of_config('patchmix/vit-s16_in1k', 300, 'in1k', settings)] == [77.4]
+    assert published_of_config(None, 300, 'in1k', settings) == []
+    assert published_of_config('patchmix/vit-s16_in1k', 299, 'in1k', settings) == []
 
 
 def test_the_subset_of_labels_decides() -> None:
-    rows = published_of_config('sdmp/vit-s16_in1k_mocov3', 300, 'semi', 'in1k')
-    assert sorted(row.value for row in rows) == [55.5, 67.4]
-    assert [row.value for row in matching(rows, dict(name='semi', list_file='1percent.txt'))] == [55.5]
-    assert matching(rows, dict(name='semi', share=0.3)) == []
+    name = 'sdmp/vit-s16_in1k_mocov3'
+    for list_file, value in (('1percent.txt', 55.5), ('10percent.txt', 67.4)):
+        rows = published_of_config(name, 300, 'in1k', dict(name='semi', list_file=list_file))
+        assert [row.value for row in rows] == [value]
+    assert published_of_config(name, 300, 'in1k', dict(name='semi', share=0.3)) == []
 
 
 def trained_with(name: str, **changes: object) -> Config:
@@ -90,7 +98,8 @@ def trained_with(name: str, **changes: object) -> Config:
 
 
 def values(trained: Config, name: str, epochs: int, protocol: str, data: str) -> set[float]:
-    rows = published_of_config(name, epochs, protocol, data)
+    settings = composed(protocol, data, name, builds=False).protocol
+    rows = published_of_config(name, epochs, data, settings)
     return {row.value for row in rows if same_recipe(row, trained, CONFIGS)}
 
 
@@ -115,3 +124,89 @@ def test_overrides_outside_the_model_count_where_a_row_has_them() -> None:
     trained = trained_with(name)
     trained.custom_hooks[2].momentum = 0.8
     assert values(trained, name, 1600, 'finetune', 'cifar10') == {96.8}
+
+
+# The first whose expression matches '<protocol> <source> <metric> <config>': learning rate, batch, epochs.
+EXPECTED = {
+    r'linear PatchMix, Table 2 top1 patchmix/vit-s16': (0.08, 1024, 100),
+    r'linear PatchMix, Table 2 top1 patchmix/vit-b16': (0.04, 1024, 100),
+    r'linear PatchMix, Table 2 top1 dino/': (0.004, 1024, 100),
+    r'linear PatchMix, Table 2 top1 (mocov3|sdmp|simclr|byol)/': (12, 1024, 90),
+    r'linear PatchMix, Table [3567] top1 \w+/vit-t2': (0.05, 256, 100),
+    r'linear PatchMix, Table [3567] top1 \w+/vit-s2': (0.02, 256, 100),
+    r'linear PatchMix, Table [3567] top1 \w+/vit-b2': (0.01, 256, 100),
+    r'linear MixCo, Table 3 ': (30, 256, 100),
+    r'linear MixCo, Table [124] ': (3, 256, 100),
+    r'linear SDMP, .* top1 (dino/vit|sdmp/vit-\w+_dino)': (0.004, 1024, 100),
+    r'linear SDMP, .* top1 \w+/vit': (12, 1024, 90),
+    r'linear SDMP, .* top1 (mocov1|mocov2|simclr|byol)/r50': (30, 256, 100),
+    r'linear SDMP, .* top1 \w+/r50_in1k': (0.4, 1024, 90),
+    r'linear SDMP, Table 5 top1 \w+/r': (0.1, 256, 90),
+    r'linear BSIM, Table 2 feat\d': (0.01, 256, 90),
+    r'linear BSIM, Table 2 top1 .*simsiam': (1.6, 4096, 90),
+    r'linear BSIM, Table 2 top1 ': (30, 256, 100),
+    r'finetune PatchMix, Table 2 top1 patchmix/': (2e-3, 1024, 100),
+    r'finetune PatchMix, Table 2 top1 sdmp/': (1e-3, 1024, 100),
+    r'finetune (PatchMix, Table 2|APS, Table 1) top1 mocov3/': (1e-3, 1024, 150),
+    r'finetune PatchMix, Table 3 top1 \w+/vit-t2': (1e-3, 256, 100),
+    r'finetune PatchMix, Table 3 top1 \w+/vit-[sb]2': (5e-4, 256, 100),
+    r'(finetune|robustness) SDMP, ': (1e-3, 1024, 100),
+    r'finetune APS, .* top1 \w+/vit-t2': (5e-4, 128, 100),
+    r'finetune APS, .* top1 \w+/vit-s2': (2.5e-4, 128, 100),
+    r'finetune APS, .* top1 \w+/vit-b2': (1.25e-4, 128, 100),
+    r'finetune APS, .* top1 aps/vit-[sb]16': (2e-3, 1024, 100),  # not published: those of PatchMix and MAE
+}
+BEST_OF_TWO = 'best_of_all_top1'
+"""The best of BSIM's five depths and the pooled output: no recipe's own, and no metric of ours."""
+
+
+@functools.cache
+def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Config | None:
+    """What trains; robustness is that of the classifier that is fine-tuned in the same call, and takes its recipe."""
+    protocol, data = ('finetune', 'in1k') if protocol == 'robustness' else (protocol, data)
+    exists = recipe_of(protocol, data, config, recipe=recipe) is not None
+    return composed(protocol, data, config, recipe=recipe, builds=False) if exists else None
+
+
+def facts(cfg: Config) -> tuple[float, int, int]:
+    return cfg.optim_wrapper.optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs
+
+
+def rows_of_configs() -> list[Published]:
+    protocols = ('linear', 'finetune', 'robustness')
+    return [row for row in all_published() if row.config and row.protocol in protocols and row.metric != BEST_OF_TWO]
+
+
+def shown() -> Iterator[tuple[Published, Config]]:
+    """Every number that can stand beside a result, by default and by whatever ``--recipe``, and what was trained."""
+    for config, epochs, protocol, data in {(r.config, r.epochs, r.protocol, r.data) for r in rows_of_configs()}:
+        for recipe in (None, *recipe_names('finetune' if protocol == 'robustness' else protocol)):
+            cfg = evaluated(protocol, data, config, recipe)
+            if cfg is not None:
+                settings = {**cfg.protocol, 'name': protocol}
+                for row in published_of_config(config, epochs, data, settings):
+                    if row.metric != BEST_OF_TWO:
+                        yield row, cfg
+
+
+def test_no_number_of_another_recipe_stands_beside_a_result_and_every_one_beside_some() -> None:
+    seen = set()
+    for row, cfg in shown():
+        text = f'{row.protocol} {row.source} {row.metric} {row.config}'
+        expected = next(fact for pattern, fact in EXPECTED.items() if re.match(pattern, text))
+        assert facts(cfg) == pytest.approx(expected), (text, row.value)
+        seen.add(id(row))  # all come from one list that is read once
+    assert not [row for row in rows_of_configs() if id(row) not in seen]
+
+
+def test_numbers_by_recipe() -> None:
+    """MoCo v3 has the number of its own fine-tuning and that of SDMP's; BSIM on SimSiam has its number by default."""
+    for config, epochs, protocol, recipe, expected in (
+        ('mocov3/vit-s16_in1k', 300, 'finetune', None, [81.4]),
+        ('mocov3/vit-s16_in1k', 300, 'finetune', 'sdmp', [78.7]),
+        ('mocov3/vit-s16_in1k', 300, 'finetune', 'patchmix', []),
+        ('bsim/r50_in1k_simsiam', 200, 'linear', None, [70.4]),
+        ('wbsim/r50_in1k_simsiam', 200, 'linear', None, [70.8]),
+    ):
+        settings = evaluated(protocol, 'in1k', config, recipe).protocol
+        assert sorted({row.value for row in published_of_config(config, epochs, 'in1k', settings)}) == expected

@@ -16,7 +16,7 @@ def row(**changes: object) -> dict:
             encoder='target',
             data='cifar10',
             protocol=dict(name='knn', version=1, neighbours=(10, 20)),
-            config=dict(path='configs/evaluation/knn/any_cifar10.py', sha256='cd'),
+            config=dict(path='configs/evaluation/recipes/knn/backbone.py', sha256='cd'),
             overrides={},
             paper=[
                 dict(method='PatchMix', metric='top1', value=94.6, source='PatchMix, Table 3'),
@@ -56,7 +56,7 @@ def test_a_result_is_stored_at_once_and_read_again(tmp_path: Path) -> None:
         dict(encoder='online'),
         dict(data='cifar100'),
         dict(protocol=dict(name='knn', version=2, neighbours=(10, 20))),
-        dict(config=dict(path='configs/evaluation/knn/any_cifar10.py', sha256='ce')),
+        dict(config=dict(path='configs/evaluation/recipes/knn/backbone.py', sha256='ce')),
         dict(checkpoint=dict(path='runs/epoch_800.pth', sha256='ac', config_name='x', epoch=800)),
     ],
 )
@@ -88,6 +88,9 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path, text: str)
     with pytest.raises(UserError, match='holds no results of tools'):
         Results(tmp_path)
     assert (tmp_path / 'results.json').read_text() == text
+    (tmp_path / 'folder/results.json').mkdir(parents=True)
+    with pytest.raises(UserError, match=r'holds no results'):
+        Results(tmp_path / 'folder')
 
 
 def test_the_papers_number_stands_beside_the_best_k() -> None:
@@ -95,7 +98,10 @@ def test_the_papers_number_stands_beside_the_best_k() -> None:
     assert cells(text, 'knn20_top1')[-2:] == ['94.00', '94.6 (PatchMix, Table 3; PatchMix, Table 5)']
     assert cells(text, 'knn10_top1')[-1] == cells(text, 'knn20_top5')[-1] == '-'
     assert 'patchmix/vit-s2_cifar10, 800 epochs | knn | cifar10 | target' in text
-    assert 'knn on cifar10, version 1, `configs/evaluation/knn/any_cifar10.py`; neighbours: 10 20; fp32, seed 7' in text
+    assert (
+        'knn on cifar10, version 1, `configs/evaluation/recipes/knn/backbone.py`; neighbours: 10 20; fp32, seed 7'
+        in text
+    )
     assert best_neighbours(dict(top1=1.0), 'top1') is None
 
 
@@ -129,12 +135,3 @@ def test_what_another_command_stored_meanwhile_is_kept(tmp_path: Path) -> None:
     other.add(row(data='cifar10'))
     one.add(row(data='digits'))
     assert [stored['data'] for stored in Results(tmp_path).rows] == ['cifar10', 'digits']
-
-
-def test_a_place_that_takes_no_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / 'file').touch()
-    with pytest.raises(UserError, match=r'cannot be written to .*file/below \(Not a directory\); give another folder'):
-        Results(tmp_path / 'file/below').check_writable()
-    (tmp_path / 'results.json').mkdir()
-    with pytest.raises(UserError, match=r'holds no results'):
-        Results(tmp_path)

@@ -27,7 +27,7 @@ SMALL = {
 
 def probe(folder: Path, resume: bool) -> Outcome:
     (evaluation,) = planned(Request(CONFIGS, ('linear',), 'digits', overrides=SMALL), RANDOM)
-    return run_evaluation(evaluation, RANDOM, folder, None, resume)
+    return run_evaluation(evaluation, RANDOM, folder, resume=resume)
 
 
 @pytest.fixture(scope='module')
@@ -69,5 +69,5 @@ def test_other_weights_do_not_go_on_from_what_became_of_the_first(tmp_path: Path
             weights = MODELS.build(evaluation.cfg.model.backbone.backbone).state_dict()
         torch.save(weights, tmp_path / 'epoch_1.pth')
         subject = Subject(str(tmp_path / 'epoch_1.pth'), name, {}, None, None)
-        outcomes[name] = run_evaluation(evaluation, subject, tmp_path, None, resume=True)
+        outcomes[name] = run_evaluation(evaluation, subject, tmp_path)
     assert Path(outcomes['first'].trained).parent != Path(outcomes['second'].trained).parent

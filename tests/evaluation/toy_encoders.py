@@ -108,7 +108,7 @@ def runner_of(work_dir: Path, model: torch.nn.Module, **settings: object) -> Run
 class Refusing(FeatureMetric):
     """Computes nothing."""
 
-    def compute(self, *sets: Tensor | None) -> dict[str, float]:
+    def compute(self, *sets: Tensor) -> dict[str, float]:
         raise UserError('these features will not do')
 
 

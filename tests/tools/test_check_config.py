@@ -1,8 +1,10 @@
 """tools/check_config.py."""
 
 import re
+from pathlib import Path
 
 import pytest
+from evaluation.composed import written
 from tools.command import error_lines
 from tools.in_process import run_here
 
@@ -19,9 +21,10 @@ def test_a_sound_config_and_what_it_changes(capfd: pytest.CaptureFixture) -> Non
     assert 'note: param_scheduler[0] (WarmupCosineLR) has warmup=' in output
 
 
-def test_a_config_of_another_kind(capfd: pytest.CaptureFixture) -> None:
-    assert run_here(TOOL, 'configs/byol/r50_in1k.py', '--no-data') == 0
-    assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
+def test_configs_of_other_kinds(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    for path in (written(tmp_path, 'finetune'), written(tmp_path, 'linear'), 'configs/byol/r50_in1k.py'):
+        assert run_here(TOOL, path, '--no-data') == 0
+        assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
 
 
 def test_another_base_and_several_processes(capfd: pytest.CaptureFixture) -> None:

@@ -110,8 +110,7 @@ def test_a_folder_interrupted_and_changed(tool: Tool, checkpoint: Path, images: 
     assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'online'
 
     (tmp_path / 'out/features_00001.npz').unlink()
-    output = tool.extract(*arguments, '--batch-size', 3)
-    assert '10 of 13 images done' in output and '5 of 13 images done' not in output
+    tool.extract(*arguments, '--batch-size', 3)
     np.testing.assert_allclose(read_features(tmp_path / 'out')['features'], features, atol=1e-5)
 
     added = images / 'added.png'
@@ -124,38 +123,32 @@ def test_a_folder_interrupted_and_changed(tool: Tool, checkpoint: Path, images: 
 
 def test_another_feature_of_a_data_set_with_labels(tool: Tool, checkpoint: Path, tmp_path: Path) -> None:
     arguments = (checkpoint, '--config', DIGITS, '--encoder', 'target', '--workers', 0, '--out', tmp_path / 'out')
-    options = ('--feature', 'LastClassTokens', '--feature-options', 'blocks=2')
-    tool.extract(*arguments, *options)
+    tool.extract(*arguments, '--feature', 'ClassTokenAndAverage')
     found = read_features(tmp_path / 'out')
     assert found['features'].shape == (360, 192) and set(found['labels']) == set(range(10))
-    assert 'holds features of another feature' in tool.refused(*arguments)
+    assert 'holds features of another model' in tool.refused(*arguments)
 
 
 def test_a_backbone_without_its_config(tool: Tool, checkpoint: Path, images: Path, tmp_path: Path) -> None:
     torch.save(backbone_weights(checkpoint), tmp_path / 'bare.pth')
     arguments = (tmp_path / 'bare.pth', '--images', images, '--out', tmp_path / 'out', *SIZE)
-    assert 'says nothing about a backbone; name the config it belongs to by' in tool.refused(*arguments)
+    assert 'says nothing about a backbone and its data_preprocessor; name' in tool.refused(*arguments)
     tool.extract(*arguments, '--backbone-config', DIGITS)
     tool.extract(checkpoint, '--images', images, '--out', tmp_path / 'whole', *SIZE)
     bare, whole = (read_features(tmp_path / name)['features'] for name in ('out', 'whole'))
     np.testing.assert_array_equal(bare, whole)
     other = tmp_path / 'other_heads.py'
     other.write_text(f"_base_ = '{Path(DIGITS).resolve()}'\nmodel = dict(backbone=dict(arch=dict(num_heads=1)))\n")
-    assert 'holds features of another backbone' in tool.refused(*arguments, '--backbone-config', other)
+    assert 'holds features of another model' in tool.refused(*arguments, '--backbone-config', other)
 
 
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
         (['--images', '/nowhere'], 'the image folder /nowhere does not exist'),
-        (['--images', 'IMAGES'], r'not of one size after preprocessing .* give --image-size PIXELS'),
-        (['--images', 'IMAGES', '--image-size', '16', '--batch-size', '0'], '--batch-size must be at least 1, not 0'),
-        (['--images', 'BROKEN'], 'none of the 1 images can be read; the last: not an image'),
+        (['--images', 'IMAGES'], r'not of one size after preprocessing; give --image-size PIXELS'),
+        (['--images', 'BROKEN'], r'none of 1 images tried in .*broken could be read; the first: .* \(not an image\)'),
         (['--images', 'IMAGES', '--image-size', '16', '--feature', 'PooledGrid'], 'PooledGrid pools a map'),
-        (['--config', DIGITS, '--image-size', '16'], '--image-size is for --images'),
-        (['--config', DIGITS, '--device', 'abacus'], '--device abacus cannot be used on this machine'),
-        (['--config', DIGITS, '--feature-options', 'blocks=3'], r'this feature cannot be built: .*Output\(\) takes no'),
-        (['--config', DIGITS, '--feature', 'LastClassTokens', '--feature-options', 'blocks=x'], "'<=' not supported"),
         (['--config', 'configs/patchmix/vit-s16_folder.py'], 'the config has no test_dataloader'),
     ],
 )

@@ -1,93 +1,47 @@
-"""The protocols that train, through the command line, on a checkpoint and on folders as they are distributed."""
+"""Configs of protocols that train, by tools/train.py and tools/test.py, on folders as they are distributed."""
 
+import json
 import re
-import subprocess
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 import torch
-from tools.command import error_lines, run
+from evaluation.checkpoints import of_pretraining
+from evaluation.composed import backbone_of, written
+from tools.command import run
+from tools.in_process import refusal, run_here
 
 NO_WORKERS = ('train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'test_dataloader.num_workers=0')
 ONE_EPOCH = (*NO_WORKERS, 'train_cfg.max_epochs=1', 'train_cfg.val_interval=1', 'default_hooks.logger.interval=1')
-ONE_BLOCK = 'arch.num_layers=1'
-SMALL_RESNET = ('model.backbone.depth=18', 'model.head.in_channels=512')
+RESNET = dict(type='mmpretrain.ResNet', depth=18)
 
 
-def succeeded(result: subprocess.CompletedProcess) -> str:
-    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
-    return result.stdout
-
-
-@pytest.fixture(scope='module')
-def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A PatchMix checkpoint after a few steps on digits, one block deep."""
-    folder = tmp_path_factory.mktemp('pretrained')
-    options = (*ONE_EPOCH, 'train_dataloader.dataset.dataset.indices=256', f'model.backbone.{ONE_BLOCK}')
-    command = ('tools/train.py', 'configs/patchmix/vit-xs4_digits.py', '--no-validate', '--work-dir', folder)
-    succeeded(run(*command, '--cfg-options', *options))
-    return folder / 'epoch_1.pth'
+def lines(folder: Path) -> list[dict]:
+    """What a run has logged."""
+    (path,) = folder.glob('*/vis_data/scalars.json')
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:
     return torch.load(path, weights_only=True)['state_dict']
 
 
-def test_a_linear_probe_of_the_target_encoder(pretrained: Path, tmp_path: Path) -> None:
-    output = succeeded(
-        run(
-            *('tools/train.py', 'configs/evaluation/linear/any_digits.py', '--pretrained', pretrained, '--amp'),
-            *('--work-dir', tmp_path, '--cfg-options', *ONE_EPOCH, f'model.backbone.backbone.{ONE_BLOCK}'),
-        )
-    )
-    assert 'global batch 128' in output and 'learning rate 0.1' in output
-    assert re.search(r'Epoch\(val\) \[1\]\[2/2\].*accuracy/top1: \d', output)
-    source, probe = weights(pretrained), weights(tmp_path / 'epoch_1.pth')
-    for name, value in probe.items():
-        if name.startswith('backbone.backbone.'):
-            assert torch.equal(value, source[f'target.{name.removeprefix("backbone.")}'])
-    assert probe['head.fc.weight'].shape == (10, 96)
-
-
-def test_fine_tuning_and_its_test(pretrained: Path, tmp_path: Path) -> None:
-    config, options = 'configs/evaluation/finetune/any_digits.py', (*ONE_EPOCH, f'model.backbone.{ONE_BLOCK}')
-    output = succeeded(
-        run(
-            *('tools/train.py', config, '--pretrained', pretrained, '--encoder', 'online', '--work-dir', tmp_path),
-            *('--cfg-options', *options),
-        )
-    )
-    accuracy = re.search(r'Epoch\(val\) \[1\].*accuracy/top1: ([\d.]+)', output)[1]
-    source, tuned = weights(pretrained), weights(tmp_path / 'epoch_1.pth')
+def test_fine_tuning_and_its_test(tmp_path: Path) -> None:
+    pretrained, run_dir = of_pretraining(tmp_path / 'pretrained.pth'), tmp_path / 'run'
+    config = written(tmp_path, 'finetune', name='patchmix/vit-xs4_digits')
+    arguments = ('--pretrained', pretrained, '--encoder', 'online', '--work-dir', run_dir)
+    assert run_here('tools/train.py', config, *arguments, options=ONE_EPOCH) == 0
+    source, tuned = weights(pretrained), weights(run_dir / 'epoch_1.pth')
     assert not torch.equal(tuned['backbone.layers.0.attn.qkv.weight'], source['backbone.layers.0.attn.qkv.weight'])
     # One epoch at a rate of 1e-6, the start of the warm-up: the weights have hardly moved.
     assert torch.allclose(tuned['backbone.pos_embed'], source['backbone.pos_embed'], atol=1e-4)
-    tested = succeeded(
-        run(
-            'tools/test.py',
-            config,
-            tmp_path / 'epoch_1.pth',
-            '--work-dir',
-            tmp_path / 'test',
-            '--cfg-options',
-            *options,
-        )
-    )
-    assert f'accuracy/top1: {accuracy}' in tested
-
-
-@pytest.mark.parametrize(('name', 'steps'), [('any_digits', 4), ('any_digits_1percent', 1)])
-def test_few_labels(pretrained: Path, tmp_path: Path, name: str, steps: int) -> None:
-    output = succeeded(
-        run(
-            *('tools/train.py', f'configs/evaluation/semi/{name}.py', '--pretrained', pretrained),
-            *('--work-dir', tmp_path, '--cfg-options', *ONE_EPOCH, f'model.backbone.{ONE_BLOCK}'),
-        )
-    )
-    assert f'Epoch(train) [1][{steps}/{steps}]' in output
-    assert 'accuracy/top5' in output
+    out = tmp_path / 'metrics.json'
+    arguments = (run_dir / 'epoch_1.pth', '--work-dir', tmp_path / 'test', '--out', out)
+    assert run_here('tools/test.py', config, *arguments, options=ONE_EPOCH) == 0
+    accuracy = json.loads(out.read_text())['accuracy/top1']
+    assert lines(run_dir)[-1]['accuracy/top1'] == pytest.approx(accuracy, abs=1e-4)
 
 
 def picture(path: Path) -> None:
@@ -102,69 +56,62 @@ def test_from_scratch_on_the_layout_of_tiny_imagenet(tmp_path: Path) -> None:
             picture(tmp_path / f'data/train/{wnid}/images/{wnid}_{number}.JPEG')
     picture(tmp_path / 'data/val/images/val_0.JPEG')
     (tmp_path / 'data/val/val_annotations.txt').write_text('val_0.JPEG\tn02\t0\t0\t7\t7\n')
-    output = succeeded(
-        run(
-            *('tools/train.py', 'configs/evaluation/supervised/r18_tinyimagenet.py', '--auto-scale-lr'),
-            *('--data-root', tmp_path / 'data', '--work-dir', tmp_path / 'run'),
-            *('--cfg-options', *ONE_EPOCH, 'train_dataloader.batch_size=4'),
-            'train_dataloader.dataset.dataset.pipeline.1.scale=32',
-        )
-    )
-    assert 'learning rate 0.001563: the 0.1 of batch 256, scaled linearly to 4' in output
-    assert 'Epoch(train) [1][2/2]' in output
-    assert re.search(r'Epoch\(val\) \[1\]\[1/1\].*accuracy/top1: (0|100)\.0', output)
+    config = written(tmp_path, 'supervised', 'tinyimagenet', backbone=RESNET)
+    arguments = ('--auto-scale-lr', '--data-root', tmp_path / 'data', '--work-dir', tmp_path / 'run')
+    options = (*ONE_EPOCH, 'train_dataloader.batch_size=4', 'train_dataloader.dataset.dataset.pipeline.1.scale=32')
+    assert run_here('tools/train.py', config, *arguments, options=options) == 0
+    *steps, validation = lines(tmp_path / 'run')
+    assert len(steps) == 2 and steps[0]['lr'] == pytest.approx(0.1 * 4 / 256)
+    assert validation['accuracy/top1'] in (0, 100)
 
 
-@pytest.fixture(scope='module')
-def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A thousand classes of one training image, one validation image each."""
-    folder = tmp_path_factory.mktemp('imagenet')
-    for label in range(1000):
-        picture(folder / f'train/n{label:04d}/n{label:04d}_7.JPEG')
-        picture(folder / f'val/n{label:04d}/val_{label}.JPEG')
-    return folder
+def test_the_lists_of_simclr(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    root = tmp_path / 'imagenet'
+    for label in range(1000):  # one training image and one validation image each
+        picture(root / f'train/n{label:04d}/n{label:04d}_7.JPEG')
+        picture(root / f'val/n{label:04d}/val_{label}.JPEG')
+    (root / 'few.txt').write_text(''.join(f'n{label:04d}_7.JPEG\n' for label in range(5, 13)))
+    (root / 'other.txt').write_text('n0005_7.JPEG\nn0005_8.JPEG\n')
+    config = written(tmp_path, 'semi', 'in1k', backbone=RESNET)
+    command = ('tools/train.py', config, '--data-root', root, '--work-dir')
+
+    def options(list_file: str) -> tuple[str, ...]:
+        return (
+            *ONE_EPOCH, 'train_dataloader.batch_size=4', f'train_dataloader.dataset.dataset.list_file={list_file}',
+            'train_dataloader.dataset.dataset.dataset.pipeline.1.scale=32', 'val_dataloader.dataset.dataset.indices=4',
+        )  # fmt: skip
+
+    assert run_here(*command, tmp_path / 'run', options=options('few.txt')) == 0
+    *steps, validation = lines(tmp_path / 'run')
+    assert len(steps) == 2 and 'accuracy/top1' in validation
+    for name, message in (
+        ('other.txt', '1 of 2 names in the list of labelled images are not in .*, for example n0005_8.JPEG'),
+        ('absent.txt', r'absent\.txt cannot be read.*share=0\.1'),
+    ):
+        line = refusal(capfd, *command, tmp_path / name, '--cfg-options', *options(name))
+        assert re.search(message, line), line
 
 
-def few_labels_of(imagenet: Path, work_dir: Path, list_file: str) -> subprocess.CompletedProcess:
-    return run(
-        *('tools/train.py', 'configs/evaluation/semi/resnet_in1k_1percent.py', '--data-root', imagenet),
-        *('--work-dir', work_dir, '--cfg-options', *ONE_EPOCH, *SMALL_RESNET, 'train_dataloader.batch_size=4'),
-        f'train_dataloader.dataset.dataset.list_file={list_file}',
-        'train_dataloader.dataset.dataset.dataset.pipeline.1.scale=32',
-        'val_dataloader.dataset.dataset.indices=4',
-    )
-
-
-def test_the_lists_of_simclr(imagenet: Path, tmp_path: Path) -> None:
-    (imagenet / 'few.txt').write_text(''.join(f'n{label:04d}_7.JPEG\n' for label in range(5, 13)))
-    output = succeeded(few_labels_of(imagenet, tmp_path, 'few.txt'))
-    assert 'Epoch(train) [1][2/2]' in output and 'accuracy/top1' in output
-
-
-def test_a_list_of_other_images(imagenet: Path, tmp_path: Path) -> None:
-    (imagenet / 'other.txt').write_text('n0005_7.JPEG\nn0005_8.JPEG\n')
-    (line,) = error_lines(few_labels_of(imagenet, tmp_path, 'other.txt').stderr)
-    assert '1 of 2 names in the list of labelled images are not in the data set, for example n0005_8.JPEG' in line
-    (line,) = error_lines(few_labels_of(imagenet, tmp_path, 'absent.txt').stderr)
-    assert 'absent.txt cannot be read' in line and 'share=0.1' in line
-
-
-def test_two_processes_train_together_and_test_alike(pretrained: Path, tmp_path: Path) -> None:
-    config = 'configs/evaluation/linear/any_digits.py'
-    options = (*ONE_EPOCH, f'model.backbone.backbone.{ONE_BLOCK}', 'train_dataloader.batch_size=64')
+@pytest.mark.long
+def test_two_processes_train_together_and_test_alike(tmp_path: Path) -> None:
+    pretrained = of_pretraining(tmp_path / 'pretrained.pth', num_layers=1)
+    backbone = backbone_of('patchmix/vit-xs4_digits')
+    config = written(tmp_path, 'linear', backbone=backbone | dict(arch=backbone['arch'] | dict(num_layers=1)))
     two = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
-    output = succeeded(
-        run(
-            *(*two, 'tools/train.py', config, '--pretrained', pretrained, '--launcher', 'pytorch'),
-            *('--work-dir', tmp_path, '--cfg-options', *options),
-        )
+    result = run(
+        *(*two, 'tools/train.py', config, '--pretrained', pretrained, '--launcher', 'pytorch'),
+        *('--work-dir', tmp_path / 'run', '--cfg-options', *ONE_EPOCH, 'train_dataloader.batch_size=64'),
     )
-    assert 'global batch 128: 64 images on each of 2 process(es)' in output
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert 'global batch 128: 64 images on each of 2 process(es)' in result.stdout
     # 360 images: the last of 52 batches of 7 is short, and two processes share them unevenly.
-    found = {re.search(r'Epoch\(val\) \[1\].*(accuracy/top1: [\d.]+  accuracy/top5: [\d.]+)', output)[1]}
-    test = ('tools/test.py', config, tmp_path / 'epoch_1.pth', '--work-dir', tmp_path / 'test')
-    for launch, launcher, batch_size in (((), 'none', 7), (two, 'pytorch', 7), ((), 'none', 256)):
-        changed = (*options, f'test_dataloader.batch_size={batch_size}')
-        output = succeeded(run(*launch, *test, '--launcher', launcher, '--cfg-options', *changed))
-        found.add(re.search(r'accuracy/top1: [\d.]+  accuracy/top5: [\d.]+', output)[0])
-    assert len(found) == 1
+    out = tmp_path / 'metrics.json'
+    test = ('tools/test.py', config, tmp_path / 'run/epoch_1.pth', '--work-dir', tmp_path / 'test', '--out', out)
+    sevens = (*ONE_EPOCH, 'test_dataloader.batch_size=7')
+    assert run(*two, *test, '--launcher', 'pytorch', '--cfg-options', *sevens).returncode == 0
+    found = [json.loads(out.read_text())]
+    for options in (sevens, ONE_EPOCH):
+        assert run_here(*test, options=options) == 0
+        found.append(json.loads(out.read_text()))
+    assert found[0] == found[1] == found[2]
+    assert lines(tmp_path / 'run')[-1]['accuracy/top1'] == pytest.approx(found[0]['accuracy/top1'], abs=1e-4)

@@ -2,19 +2,22 @@
 
 import json
 import re
+import runpy
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 from evaluation.archive_layouts import voc07
+from evaluation.composed import written
 from tools.command import run
-from tools.in_process import refusal
+from tools.in_process import refusal, run_here
 
-SVM, LOW_SHOT = (f'configs/evaluation/{protocol}/resnet_voc07.py' for protocol in ('svm', 'lowshot'))
+RESNET = dict(type='mmpretrain.ResNet', depth=18)
 OPTIONS = (
-    '--cfg-options', 'model.backbone.depth=18', 'test_dataloader.num_workers=0',
-    'test_cfg.bank_dataloader.num_workers=0', 'test_dataloader.batch_size=16', 'test_evaluator.0.jobs=1',
-    'test_evaluator.0.costs=[1.0,0.01]',
+    'test_dataloader.num_workers=0', 'test_cfg.bank_dataloader.num_workers=0', 'test_dataloader.batch_size=16',
+    'test_evaluator.0.jobs=1', 'test_evaluator.0.costs=[1.0,0.01]',
 )  # fmt: skip
 
 
@@ -23,72 +26,76 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return voc07(tmp_path_factory.mktemp('voc'), 40)
 
 
-def command(config: str, folder: Path, work_dir: Path, *options: str) -> list[object]:
+def command(protocol: str, folder: Path, work_dir: Path) -> list[object]:
+    work_dir.mkdir(exist_ok=True)
+    config = written(work_dir, protocol, 'voc07', backbone=RESNET)
     return [
         *('tools/test.py', config, '--pretrained', 'random', '--data-root', folder, '--work-dir', work_dir),
-        *('--out', work_dir / 'metrics.json', *OPTIONS, *options),
+        *('--out', work_dir / 'metrics.json'),
     ]
 
 
-def metrics(work_dir: Path, *arguments: object) -> dict[str, float]:
-    result = run(*arguments)
-    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
-    return json.loads((work_dir / 'metrics.json').read_text())
-
-
+@pytest.mark.long
 def test_svm_on_one_and_on_two_processes(folder: Path, tmp_path: Path) -> None:
-    alone = metrics(tmp_path / 'alone', *command(SVM, folder, tmp_path / 'alone'))
+    assert run_here(*command('svm', folder, tmp_path / 'alone'), options=OPTIONS) == 0
+    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
+    arguments = command('svm', folder, tmp_path / 'both')
+    options = (*OPTIONS, 'test_dataloader.batch_size=7')
+    result = run(*launch, *arguments, '--launcher', 'pytorch', '--cfg-options', *options)
+    assert result.returncode == 0, result.stderr[-3000:]
+    alone, both = (json.loads((tmp_path / name / 'metrics.json').read_text()) for name in ('alone', 'both'))
     assert set(alone) == {'online_svm_map', 'online_svm_map_11_point'}
-    # A class is in 16 of the 36 images that count, which is what a blind ranking reaches.
-    assert all(35 < value < 100 for value in alone.values())
-    both = tmp_path / 'both'
-    launched = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
-    arguments = command(SVM, folder, both, 'test_dataloader.batch_size=7')
-    together = metrics(both, *launched, *arguments[:2], '--launcher', 'pytorch', *arguments[2:])
-    assert together == pytest.approx(alone, abs=1e-6)
+    assert both == pytest.approx(alone, abs=1e-6)
 
 
-def evaluated(folder: Path, work_dir: Path, *protocols: str) -> dict[str, dict]:
+def evaluated(monkeypatch: pytest.MonkeyPatch, folder: Path, work_dir: Path, *protocols: str) -> dict[str, dict]:
     """Metrics by protocol of an untrained ResNet-18, from one command."""
     config = work_dir / 'r18.py'
     work_dir.mkdir()
-    config.write_text("default_scope = 'mixcl'\nmodel = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
-    options = [option for option in OPTIONS if not option.startswith(('--', 'model.'))]
-    result = run(
-        *('tools/evaluate.py', 'random', '--backbone-config', config, '--data', 'voc07', '--data-root', folder),
-        *('--protocols', *protocols, '--work-dir', work_dir, '--cfg-options', 'randomness.seed=1'),
-        *(f'{protocol}.{option}' for protocol in protocols for option in options),
+    config.write_text(f"default_scope = 'mixcl'\nmodel = dict(backbone={RESNET!r})\n")
+    words = [
+        *('', 'random', '--backbone-config', config, '--data', 'voc07', '--data-root', folder, '--protocols'),
+        *(*protocols, '--work-dir', work_dir, '--cfg-options', 'randomness.seed=1'),
+        *(f'{protocol}.{option}' for protocol in protocols for option in OPTIONS),
         *(['lowshot.test_evaluator.0.shots=[1]'] if 'lowshot' in protocols else []),
-    )
-    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    ]
+    monkeypatch.setattr(sys, 'argv', list(map(str, words)))
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: False)
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_path('tools/evaluate.py', run_name='__main__')
+    assert exit_.value.code == 0
     rows = json.loads((work_dir / 'results.json').read_text())
     assert all(row['data'] == 'voc07' and '2x2' in row['protocol']['feature'] for row in rows)
     return {row['protocol']['name']: row['metrics'] for row in rows}
 
 
-def test_one_command_for_both_and_difficult_objects_count_for_nothing(folder: Path, tmp_path: Path) -> None:
-    found = evaluated(folder, tmp_path / 'as_flagged', 'svm', 'lowshot')
+@pytest.mark.long
+def test_one_command_for_both_and_difficult_objects_count_for_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = evaluated(monkeypatch, folder, tmp_path / 'as_flagged', 'svm', 'lowshot')
     assert set(found['svm']) == {'svm_map', 'svm_map_11_point'}
+    # A class is in 16 of the 36 images that count, which is what a blind ranking reaches.
+    assert all(35 < value < 100 for value in found['svm'].values())
     assert set(found['lowshot']) == {'lowshot1_map', 'lowshot1_map_std'}
     assert 35 < found['lowshot']['lowshot1_map'] < 100
     easy = shutil.copytree(folder, tmp_path / 'VOC2007')
     for path in (easy / 'Annotations').iterdir():
         path.write_text(path.read_text().replace('<difficult>1<', '<difficult>0<'))
     # A class is now in 20 of 40 images, where it was in 16 of the 36 that counted.
-    assert evaluated(easy, tmp_path / 'all_easy', 'svm')['svm'] != found['svm']
+    assert evaluated(monkeypatch, easy, tmp_path / 'all_easy', 'svm')['svm'] != found['svm']
 
 
 def test_what_does_not_fit(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     without_test = shutil.copytree(folder, tmp_path / 'VOC2007')
     (without_test / 'ImageSets/Main/test.txt').unlink()
-    few = r'class number 0 has 16 positive training image\(s\), but low-shot with 96 positives needs 96'
-    # Labels are known before any image is encoded, or even there.
+    few = r'class number 0 has 16 positive training image\(s\), but needs 96'
     without_images = shutil.copytree(folder, tmp_path / 'labels', ignore=shutil.ignore_patterns('*.jpg'))
-    for config, root, message in (
-        (LOW_SHOT, without_images, few),
-        (SVM, without_images, 'none of 20 images tried in .* could be read'),
-        (SVM, without_test, r'no ImageSets/Main/test\.txt in '),
-        (SVM, tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
+    for protocol, root, message in (
+        ('lowshot', folder, few),
+        ('svm', without_images, 'none of 20 images tried in .* could be read'),
+        ('svm', without_test, r'no ImageSets/Main/test\.txt in '),
+        ('svm', tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
     ):
-        line = refusal(capfd, *command(config, root, tmp_path))
+        line = refusal(capfd, *command(protocol, root, tmp_path), '--cfg-options', *OPTIONS)
         assert re.search(message, line), line

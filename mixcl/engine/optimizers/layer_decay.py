@@ -53,8 +53,8 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
             backbone = type(getattr(model, 'backbone', model)).__name__
             raise UserError(
                 f'optim_wrapper.constructor={type(self).__name__!r} needs a backbone that tells the depth of its '
-                f'layers, which this {backbone} does not; take a recipe without layer decay, such as those of '
-                'configs/evaluation/finetune/ for ResNets'
+                f'layers, which this {backbone} does not; take a recipe without layer decay, such as '
+                'configs/evaluation/recipes/finetune/resnet.py for ResNets'
             ) from None
         return model.get_layer_depth
 

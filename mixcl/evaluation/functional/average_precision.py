@@ -6,8 +6,6 @@ Images with equal scores are retrieved together, so that the order in which they
 import numpy as np
 from sklearn.metrics import precision_recall_curve
 
-from mixcl.errors import UserError
-
 ROUNDING = 1e-9
 """Less than the distance of any recall below ten million positives to a tenth that it does not reach."""
 
@@ -25,9 +23,6 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
 
     Returns:
         in (0, 1].
-
-    Raises:
-        UserError: if no image is positive.
     """
     recall, precision = _interpolated_curve(scores, positive)
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
@@ -38,15 +33,7 @@ def eleven_point_average_precision(scores: np.ndarray, positive: np.ndarray) -> 
 
     Source: Everingham et al., The PASCAL Visual Object Classes (VOC) challenge, 2010, section 4.2; used until VOC 2009.
 
-    Args:
-        scores: (N,) finite; larger ones are retrieved first.
-        positive: (N,) bool, at least one.
-
-    Returns:
-        in (0, 1].
-
-    Raises:
-        UserError: if no image is positive.
+    Arguments and result as of :func:`average_precision`.
     """
     recall, precision = _interpolated_curve(scores, positive)
     reached = np.searchsorted(recall, np.arange(11) / 10 - ROUNDING)
@@ -55,10 +42,6 @@ def eleven_point_average_precision(scores: np.ndarray, positive: np.ndarray) -> 
 
 def _interpolated_curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Recalls in ascending order, the last one 1, and the interpolated precision at each; one per distinct score."""
-    if not positive.any():
-        raise UserError(
-            f'average precision is undefined: none of the {len(positive)} images is positive; check the labels'
-        )
     precision, recall, _ = precision_recall_curve(positive, scores)
     # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
     return recall[-2::-1], np.maximum.accumulate(precision[:-1])[::-1]

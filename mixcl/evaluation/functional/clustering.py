@@ -1,6 +1,5 @@
 """How well classes form clusters in features, and in their map to two dimensions."""
 
-import numpy as np
 import torch
 from sklearn.manifold import TSNE
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
@@ -44,22 +43,16 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
     Source: van der Maaten and Hinton, Visualizing data using t-SNE, JMLR 2008.
 
     Args:
-        features: (N, D), four rows or more, any floating dtype and device. Fewer than 92 rows get a perplexity of a
-            third of the other rows.
+        features: (N, D), two dimensions or more, any floating dtype and device. Fewer than 92 rows get a perplexity of
+            a third of the other rows.
         seed: of the map.
 
     Returns:
-        (N, 2) float64 on the CPU, a function of the features and the seed.
-
-    Raises:
-        UserError: if there are fewer than four rows.
+        (N, 2) float32 on the CPU, a function of the features and the seed.
     """
-    if len(features) < 4:
-        raise UserError(f'a t-SNE map needs four images or more, not {len(features)}: check the size of the data set')
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
-    start = 'pca' if features.shape[1] >= 2 else 'random'
-    tsne = TSNE(perplexity=perplexity, init=start, random_state=seed_of('t-SNE', seed) % 2**32)
-    return torch.from_numpy(tsne.fit_transform(features.float().cpu().numpy()).astype(np.float64))
+    tsne = TSNE(perplexity=perplexity, init='pca', random_state=seed_of('t-SNE', seed) % 2**32)
+    return torch.from_numpy(tsne.fit_transform(features.float().cpu().numpy()))
 
 
 def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, seed: int = 0) -> Tensor:

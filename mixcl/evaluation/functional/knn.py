@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_classes
+from mixcl.evaluation.functional.feature_checks import check_labelled
 
 NEIGHBOURS = (10, 20, 100, 200)
 TEMPERATURE = 0.07
@@ -71,22 +70,6 @@ def vote(cosines: Tensor, labels: Tensor, num_classes: int, temperature: float =
     return weights.new_zeros(len(weights), num_classes).scatter_add_(1, labels, weights)
 
 
-def check_vote(neighbours: Sequence[int], temperature: float) -> None:
-    """Refuse settings of the vote that mean nothing.
-
-    Raises:
-        UserError: if there is no k, a k is below 1 or no integer, or the temperature is not above 0.
-    """
-    if (
-        not isinstance(neighbours, Sequence)
-        or not neighbours
-        or any(not isinstance(k, int) or k < 1 for k in neighbours)
-    ):
-        raise UserError(f'kNN: neighbours must be one or more integers from 1, not {neighbours!r}')
-    if not isinstance(temperature, (int, float)) or not temperature > 0:
-        raise UserError(f'kNN: temperature must be above 0, not {temperature!r}')
-
-
 def knn_accuracy(
     queries: Tensor,
     query_labels: Tensor,
@@ -105,16 +88,15 @@ def knn_accuracy(
         bank: (Nb, D) features.
         bank_labels: (Nb,) int64 classes.
         neighbours: values of k; one larger than the bank uses the whole bank.
-        temperature: of the vote.
+        temperature: of the vote, above 0.
 
     Returns:
         ``knn{k}_top1`` and ``knn{k}_top5`` for each k, in percent.
 
     Raises:
-        UserError: if a set is empty, not finite or not labelled, dimensions differ, or the settings mean nothing.
+        UserError: if a set is not finite, or not labelled by one class per image.
     """
-    check_vote(neighbours, temperature)
-    check_classes(query=(queries, query_labels), bank=(bank, bank_labels))
+    check_labelled('class', query=(queries, query_labels), bank=(bank, bank_labels))
     # On the CPU the vote sums in one fixed order, and deterministic algorithms allow it.
     cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))
     votes, labels = bank_labels.cpu()[indices], query_labels.cpu()

@@ -6,7 +6,7 @@ so that it is a function of features, settings and seed. Rate and weight decay a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import threshold
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_classes
+from mixcl.evaluation.functional.feature_checks import check_labelled
 from mixcl.randomness import generator
 
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -88,42 +88,29 @@ def probe_sweep(
     test_features: Tensor,
     test_labels: Tensor,
     settings: ProbeSettings | None = None,
-    device: torch.device | str = 'cpu',
 ) -> SweepResult:
     """Choose rate and weight decay on held-out training features, then train on all of them and test.
 
     The chosen probe has the best accuracy on the held-out features, and the lowest cross-entropy where several tie.
 
     Args:
-        train_features: (N, D), any floating dtype and device; moved to ``device`` batch by batch.
-        train_labels: (N,) int64 classes, at least two different ones.
-        test_features: (M, D).
+        train_features: (N, D), two or more, any floating dtype and device.
+        train_labels: (N,) int64 classes, on the device of the training features.
+        test_features: (M, D), on the device where to compute; the training features are moved there batch by batch.
         test_labels: (M,) int64 classes.
         settings: of the probes; None for the defaults.
-        device: where to compute.
 
     Returns:
         The accuracies of all probes in the order of ``settings.grid``, and which one was chosen.
 
     Raises:
-        UserError: if a set is empty, not finite or not labelled, dimensions differ, there is one class only, or the
-            held-out part or the rest would be empty.
+        UserError: if a set is not finite, or not labelled by one class per image.
     """
-    settings = settings or ProbeSettings()
-    check_classes(training=(train_features, train_labels), test=(test_features, test_labels))
-    if len(train_labels.unique()) < 2:
-        raise UserError(
-            f'a linear probe needs two classes or more, but all {len(train_labels)} training labels are '
-            f'{train_labels[0].item()}: check the labels of the training set'
-        )
-    count = round(settings.held_out * len(train_labels))
-    if not 0 < count < len(train_labels):
-        raise UserError(
-            f'linear probe: held_out={settings.held_out!r} of {len(train_labels)} training images leaves a part empty; '
-            'give more images or another share'
-        )
+    settings, device = settings or ProbeSettings(), test_features.device
+    check_labelled('class', training=(train_features, train_labels), test=(test_features, test_labels))
     num_classes = int(max(train_labels.max(), test_labels.max())) + 1
     order = torch.randperm(len(train_labels), generator=generator('held out', settings.seed))
+    count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
     unseen, kept = order[:count].sort().values, order[count:].sort().values
     chooser = train_probes(train_features, train_labels, kept, num_classes, settings, device)
     held_out, losses = chooser.scores(train_features[unseen], train_labels[unseen])
@@ -188,15 +175,15 @@ def train_probes(
     Returns:
         The probes in the order of ``settings.grid``.
     """
-    mean, deviation = (statistic.float().to(device) for statistic in _mean_and_deviation(features, rows))
+    deviation, mean = torch.std_mean(features[rows].float(), dim=0, correction=0)
+    # What varies by rounding only is a constant, which division would turn into noise.
+    deviation[deviation <= 1e-6 * mean.abs()] = 1
     rates, decays = (torch.tensor(values, device=device)[:, None] for values in zip(*settings.grid, strict=True))
     weights, velocity = torch.zeros(2, features.shape[1], len(rates), num_classes, device=device)
     bias, bias_velocity = torch.zeros(2, len(rates), num_classes, device=device)
-    probes = Probes(mean, deviation, weights, bias)
+    probes = Probes(mean.to(device), deviation.to(device), weights, bias)
     steps = settings.epochs * math.ceil(len(rows) / settings.batch_size)
-    for step, batch in enumerate(
-        batch for epoch in range(settings.epochs) for batch in _batches(rows, epoch, settings)
-    ):
+    for step, batch in enumerate(_batches(rows, settings)):
         inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
         # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
         errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)
@@ -209,17 +196,8 @@ def train_probes(
     return probes
 
 
-def _batches(rows: Tensor, epoch: int, settings: ProbeSettings) -> tuple[Tensor, ...]:
-    order = torch.randperm(len(rows), generator=generator('probe batches', settings.seed, epoch))
-    return rows[order].split(settings.batch_size)
-
-
-def _mean_and_deviation(features: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """(D,) each, of some rows, in float64 and in parts: the rows of a large data set are not copied."""
-    parts = rows.split(ROWS_AT_ONCE)
-    mean = sum(features[part].double().sum(dim=0) for part in parts) / len(rows)
-    variance = sum((features[part].double() - mean).square().sum(dim=0) for part in parts) / len(rows)
-    deviation = variance.sqrt()
-    # What varies by rounding only is a constant, which division would turn into noise.
-    deviation[deviation <= 1e-6 * mean.abs()] = 1
-    return mean, deviation
+def _batches(rows: Tensor, settings: ProbeSettings) -> Iterator[Tensor]:
+    """The rows of each step, all epochs after one another."""
+    for epoch in range(settings.epochs):
+        order = torch.randperm(len(rows), generator=generator('probe batches', settings.seed, epoch))
+        yield from rows[order].split(settings.batch_size)

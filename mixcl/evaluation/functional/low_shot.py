@@ -12,31 +12,12 @@ from joblib import Parallel, delayed
 from torch import Tensor
 
 from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.feature_checks import check_several_classes
-from mixcl.evaluation.functional.svm import COSTS, check_enough, normalise, scores_of
+from mixcl.evaluation.functional.svm import COSTS, check_examples, normalise, scores_of
 from mixcl.randomness import generator
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 96)
 SAMPLES = 5
 NEGATIVES_PER_POSITIVE = 19
-
-
-def check_examples(bank_present: Tensor, present: Tensor, shots: Sequence[int]) -> None:
-    """Refuse labels of which a class has too few to draw from, or none to test on.
-
-    Args:
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        present: (M, C), the same of the test images.
-        shots: values of k.
-
-    Raises:
-        UserError: names the class with the fewest.
-    """
-    most = max(shots)
-    negatives = NEGATIVES_PER_POSITIVE * most
-    check_enough('training', bank_present, 1, most, f'low-shot with {most} positives')
-    check_enough('training', bank_present, -1, negatives, f'low-shot with {most} positives and {negatives} negatives')
-    check_enough('test', present, 1, 1, 'average precision')
 
 
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
@@ -92,15 +73,12 @@ def low_shot_mean_average_precisions(
     Raises:
         UserError: if features or labels are unusable, or a class has too few positives or negatives.
     """
-    check_several_classes(training=(bank, bank_present), test=(queries, present))
-    check_examples(bank_present, present, shots)
+    check_examples(bank, bank_present, queries, present, max(shots), NEGATIVES_PER_POSITIVE * max(shots))
     train, labels = normalise(bank), bank_present.cpu().numpy().T
     test, test_labels = normalise(queries), present.cpu().numpy().T
+    tasks = [(shot, sample, number) for shot in shots for sample in range(samples) for number in range(len(labels))]
     precisions = Parallel(n_jobs=jobs)(
-        delayed(_tested)(train, labels[number], test, test_labels[number], costs, seed, shot, sample, number)
-        for shot in shots
-        for sample in range(samples)
-        for number in range(len(labels))
+        delayed(_tested)(train, labels[task[-1]], test, test_labels[task[-1]], costs, seed, task) for task in tasks
     )
     by_cost = np.reshape(precisions, (len(shots), samples, len(labels), len(costs))).mean(axis=2)
     return {shot: tested[:, tested.mean(axis=0).argmax()] for shot, tested in zip(shots, by_cost, strict=True)}
@@ -113,12 +91,10 @@ def _tested(
     test_label: np.ndarray,
     costs: Sequence[float],
     seed: int,
-    shot: int,
-    sample: int,
-    number: int,
+    task: tuple[int, int, int],
 ) -> list[float]:
-    """Average precision of one class after training on one sample, for each cost."""
-    chosen = draw(label, shot, seed, 'low-shot', shot, sample, number)
+    """Average precision of one class after training on one sample, for each cost; ``task`` is (k, sample, class)."""
+    chosen = draw(label, task[0], seed, 'low-shot', *task)
     kept = test_label != 0
     scores = scores_of(train[chosen], label[chosen], costs, test, seed)
     return [average_precision(score[kept], test_label[kept] == 1) for score in scores]

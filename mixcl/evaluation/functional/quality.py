@@ -11,16 +11,15 @@ ROWS_AT_ONCE = 2048
 
 
 @torch.no_grad()
-def uniformity(features: Tensor, scale: float = 2.0) -> Tensor:
-    """Log of the mean Gaussian potential of all pairs, ``log E exp(-scale |f(x) - f(y)|^2)``; lower is better.
+def uniformity(features: Tensor) -> Tensor:
+    """Log of the mean Gaussian potential of all pairs, ``log E exp(-2 |f(x) - f(y)|^2)``; lower is better.
 
-    0 if all features point the same way, and about ``-2 * scale`` if they are spread over a sphere of many dimensions.
+    0 if all features point the same way, and about -4 if they are spread over a sphere of many dimensions.
     Source: Wang and Isola, Understanding contrastive representation learning through alignment and uniformity on the
     hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
 
     Args:
         features: (N, D), two rows or more; any length, compared as unit vectors. Pairs are visited block by block.
-        scale: t of the paper, above 0.
 
     Returns:
         A scalar, 0 or less.
@@ -28,9 +27,9 @@ def uniformity(features: Tensor, scale: float = 2.0) -> Tensor:
     blocks = _directions(features).split(ROWS_AT_ONCE)
     total = features.new_zeros((), dtype=torch.float64)
     for number, rows in enumerate(blocks):
-        total += _potential(rows, rows, scale).triu(1).sum(dtype=torch.float64)
+        total += _potential(rows, rows).triu(1).sum(dtype=torch.float64)
         for others in blocks[number + 1 :]:
-            total += _potential(rows, others, scale).sum(dtype=torch.float64)
+            total += _potential(rows, others).sum(dtype=torch.float64)
     return (total / (len(features) * (len(features) - 1) / 2)).log()
 
 
@@ -74,21 +73,18 @@ def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
     Returns:
         A scalar in [0, 4]; NaN where no class has two images.
     """
-    classes, members = labels.unique(return_inverse=True)
-    counts = members.bincount().double()
-    sums = features.new_zeros(len(classes), features.shape[1], dtype=torch.float64)
-    for part, member in zip(features.split(ROWS_AT_ONCE), members.split(ROWS_AT_ONCE), strict=True):
-        sums.index_add_(0, member, _directions(part).double())
-    distances = (counts.square() - sums.square().sum(dim=1)).sum() * 2
+    counts = labels.bincount().double()
+    sums = features.new_zeros(len(counts), features.shape[1], dtype=torch.float64)
+    sums.index_add_(0, labels, _directions(features).double())
     pairs = (counts * (counts - 1)).sum()
-    return (distances / pairs).where(pairs > 0, torch.nan)
+    return (2 * (counts.square() - sums.square().sum(dim=1)).sum() / pairs).where(pairs > 0, torch.nan)
 
 
 def _directions(features: Tensor) -> Tensor:
     return F.normalize(features if features.dtype == torch.float64 else features.float(), dim=1)
 
 
-def _potential(rows: Tensor, others: Tensor, scale: float) -> Tensor:
-    """(R, S) ``exp(-scale |x - y|^2)`` of unit vectors, whose squared distance is 2 - 2 cos."""
+def _potential(rows: Tensor, others: Tensor) -> Tensor:
+    """(R, S) ``exp(-2 |x - y|^2)`` of unit vectors, whose squared distance is 2 - 2 cos."""
     with torch.autocast(rows.device.type, enabled=False):
-        return (rows @ others.T).sub_(1).mul_(2 * scale).exp_()
+        return (rows @ others.T).sub_(1).mul_(4).exp_()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from mixcl.evaluation.functional.knn import NEIGHBOURS, TEMPERATURE, check_vote, knn_accuracy
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.knn import NEIGHBOURS, TEMPERATURE, knn_accuracy
 from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 from mixcl.registry import METRICS
 
@@ -16,7 +17,7 @@ class KNNAccuracy(FeatureMetric):
     """Top-1 and top-5 accuracy of weighted nearest neighbours, in percent, under ``knn{k}_top1`` and ``knn{k}_top5``.
 
     Args:
-        neighbours: values of k; one larger than the bank uses the whole bank.
+        neighbours: values of k, each 1 or more; one larger than the bank uses the whole bank.
         temperature: of the vote, above 0.
 
     Raises:
@@ -27,10 +28,11 @@ class KNNAccuracy(FeatureMetric):
     temperature: float = TEMPERATURE
 
     def __post_init__(self) -> None:
-        check_vote(self.neighbours, self.temperature)
+        if not self.neighbours or min(self.neighbours) < 1 or not self.temperature > 0:
+            raise UserError(
+                'KNNAccuracy: neighbours must be one or more integers from 1 and temperature above 0, not '
+                f'{self.neighbours!r} and {self.temperature!r}'
+            )
 
-    def compute(
-        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
-    ) -> dict[str, float]:
-        bank_labels, labels = self.needed(bank_labels, labels)
+    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         return knn_accuracy(queries, labels, bank, bank_labels, self.neighbours, self.temperature)

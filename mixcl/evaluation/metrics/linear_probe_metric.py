@@ -22,11 +22,8 @@ class LinearProbeSweep(ProbeSettings, FeatureMetric):
     Its arguments are those of :class:`~mixcl.evaluation.functional.linear_probe.ProbeSettings`.
     """
 
-    def compute(
-        self, bank: Tensor, bank_labels: Tensor | None, queries: Tensor, labels: Tensor | None
-    ) -> dict[str, float]:
-        bank_labels, labels = self.needed(bank_labels, labels)
-        result = probe_sweep(bank, bank_labels, queries, labels, self, queries.device)
+    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
+        result = probe_sweep(bank, bank_labels, queries, labels, self)
         rate, weight_decay = self.grid[result.chosen]
         chosen = dict(
             probe_top1=result.test[result.chosen],

@@ -6,7 +6,6 @@ import torch
 from mmengine.model import BaseModel, BaseModule
 from torch import Tensor
 
-from mixcl.errors import UserError
 from mixcl.evaluation.models.output_features import Feature, Output
 from mixcl.registry import MODELS
 
@@ -84,17 +83,8 @@ class FrozenEncoder(BaseModel):
         self.backbone.requires_grad_(True)
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
-        """(B, D) features of images (B, 3, H, W), normalised.
-
-        Raises:
-            UserError: if the feature gives several vectors per image.
-        """
-        features = self.backbone(images)
-        if len(features) != 1:
-            raise UserError(
-                f'{type(self.backbone.feature).__name__} gives {len(features)} vectors per image, but this protocol '
-                "compares one; use feature=dict(type='Output')"
-            )
-        return features[0]
+        """(B, D) features of images (B, 3, H, W), normalised."""
+        (features,) = self.backbone(images)
+        return features
 
     forward = extract_features

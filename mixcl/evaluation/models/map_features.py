@@ -1,6 +1,5 @@
 """Features of the maps of convolutional networks."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmpretrain.models import ResNet
@@ -11,31 +10,26 @@ from mixcl.errors import UserError
 from mixcl.evaluation.models.output_features import Feature, last_output, outputs_of
 from mixcl.registry import MODELS
 
+WINDOWS = ((10, 10, 4), (16, 8, 0), (13, 5, 0), (8, 3, 0), (6, 1, 0))
+"""Kernel, stride and padding of the pooling of the stem and each of the stages of a ResNet."""
+
 
 @MODELS.register_module()
-@dataclass(frozen=True)
 class PooledStages(Feature):
     """The stem and the four stages of a ResNet, average-pooled to about 9000 values each ("feat1" to "feat5").
 
     OpenSelfSup's multi-stage linear probe, which BSIM's tables use. On ResNet-50 and images of 224 pixels the
     features have 9216, 9216, 8192, 9216 and 8192 values.
-
-    Args:
-        kernels, strides, paddings: of the five poolings.
     """
 
-    kernels: Sequence[int] = (10, 16, 13, 8, 6)
-    strides: Sequence[int] = (10, 8, 5, 3, 1)
-    paddings: Sequence[int] = (4, 0, 0, 0, 0)
-
     def check(self, backbone: nn.Module) -> None:
-        if not isinstance(backbone, ResNet) or backbone.num_stages + 1 != len(self.kernels):
+        if not isinstance(backbone, ResNet) or backbone.num_stages + 1 != len(WINDOWS):
             raise UserError(
-                f'PooledStages pools the stem and {len(self.kernels) - 1} stages of a ResNet, which a '
-                f"{type(backbone).__name__} does not have; use feature=dict(type='Output') with other backbones"
+                f'PooledStages pools the stem and 4 stages of a ResNet, which a {type(backbone).__name__} does not '
+                "have; use feature=dict(type='Output') with other backbones"
             )
 
-    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor, ...]:
+    def __call__(self, backbone: ResNet, images: Tensor) -> tuple[Tensor, ...]:
         """Five of (B, D_i).
 
         Raises:
@@ -44,8 +38,7 @@ class PooledStages(Feature):
         stem = backbone.stem if backbone.deep_stem else backbone.relu
         stages = [getattr(backbone, name) for name in backbone.res_layers]
         maps = outputs_of([stem, *stages], lambda: backbone(images))
-        windows = zip(maps, self.kernels, self.strides, self.paddings, strict=True)
-        return tuple(_grid(values, *window) for values, *window in windows)
+        return tuple(_grid(values, *window) for values, window in zip(maps, WINDOWS, strict=True))
 
 
 @MODELS.register_module()
@@ -82,6 +75,6 @@ def _grid(values: Tensor, kernel: int, stride: int, padding: int = 0) -> Tensor:
     if min(values.shape[2:]) + 2 * padding < kernel:
         raise UserError(
             f'a map of {values.shape[2]}x{values.shape[3]} cannot be pooled by windows of {kernel}: '
-            'use larger images (the protocol is made for 224 pixels) or set the windows in model.feature'
+            'use larger images (the protocol is made for 224 pixels)'
         )
     return functional.avg_pool2d(values, kernel, stride, padding).flatten(1)

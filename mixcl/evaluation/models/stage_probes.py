@@ -8,7 +8,6 @@ from mmpretrain.structures import DataSample
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -47,9 +46,6 @@ class StageProbes(BaseModule):
         map_channels: their channels.
         init_cfg: of mmengine's ``BaseModule``.
 
-    Raises:
-        UserError: if the lists are of different lengths, or a number of channels does not divide its length.
-
     Source: Goyal et al., Scaling and Benchmarking Self-Supervised Visual Representation Learning, 2019, section 6.1.
     """
 
@@ -61,13 +57,6 @@ class StageProbes(BaseModule):
         init_cfg: dict | None = dict(type='Normal', layer='Linear', std=0.01),  # noqa: B006 (mmengine copies it)
     ) -> None:
         super().__init__(init_cfg)
-        if len(in_channels) != len(map_channels) or any(
-            length % channels for length, channels in zip(in_channels, map_channels, strict=False)
-        ):
-            raise UserError(
-                f'StageProbes: in_channels={tuple(in_channels)} must be as many as map_channels={tuple(map_channels)}, '
-                'and multiples of them'
-            )
         self.num_classes = num_classes
         self.probes = nn.ModuleList(
             StageProbe(length, channels, num_classes)

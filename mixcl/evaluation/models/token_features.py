@@ -1,6 +1,7 @@
 """Features of the tokens of vision transformers."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from mmpretrain.models import TIMMBackbone, VisionTransformer
@@ -25,17 +26,29 @@ class LastClassTokens(Feature):
     blocks: int = 4
 
     def check(self, backbone: nn.Module) -> None:
-        _check_blocks(self, backbone)
+        name, transformer = type(self).__name__, _transformer(backbone)
+        if transformer is None:
+            raise UserError(
+                f'{name} needs a vision transformer with a class token, not a {type(backbone).__name__}; '
+                "use feature=dict(type='Output')"
+            )
+        if not 1 <= self.blocks <= len(transformer.blocks):
+            raise UserError(f'{name}: blocks must lie between 1 and {len(transformer.blocks)}, not {self.blocks}')
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
         """((B, blocks * C),)."""
-        tokens = _normalised_tokens(backbone, images, self.blocks)
-        return (torch.cat([block[:, 0] for block in tokens], dim=1),)
+        return (torch.cat([tokens[:, 0] for tokens in self.tokens(backbone, images)], dim=1),)
+
+    def tokens(self, backbone: nn.Module, images: Tensor) -> list[Tensor]:
+        """(B, L, C) of each of the blocks, through the final norm, which the backbone applies to the last alone."""
+        transformer = _transformer(backbone)
+        outputs = outputs_of(list(transformer.blocks)[-self.blocks :], lambda: backbone(images))
+        return [transformer.norm(tokens) for tokens in outputs]
 
 
 @MODELS.register_module()
 @dataclass(frozen=True)
-class ClassTokenAndAverage(Feature):
+class ClassTokenAndAverage(LastClassTokens):
     """The class tokens of the last blocks and the average of the last block's patches, all through the final norm.
 
     DINO's linear probe of ViT-B, with one block (same place as :class:`LastClassTokens`).
@@ -46,18 +59,14 @@ class ClassTokenAndAverage(Feature):
 
     blocks: int = 1
 
-    def check(self, backbone: nn.Module) -> None:
-        _check_blocks(self, backbone)
-
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
         """((B, (blocks + 1) * C),)."""
-        tokens = _normalised_tokens(backbone, images, self.blocks)
+        tokens = self.tokens(backbone, images)
         average = tokens[-1][:, _transformer(backbone).prefix_tokens :].mean(dim=1)
         return (torch.cat([*(block[:, 0] for block in tokens), average], dim=1),)
 
 
-@dataclass(frozen=True)
-class _Transformer:
+class _Transformer(NamedTuple):
     blocks: nn.ModuleList
     norm: nn.Module
     prefix_tokens: int
@@ -72,21 +81,3 @@ def _transformer(backbone: nn.Module) -> _Transformer | None:
     if getattr(model, 'has_class_token', False):
         return _Transformer(model.blocks, model.norm, model.num_prefix_tokens)
     return None
-
-
-def _check_blocks(feature: LastClassTokens | ClassTokenAndAverage, backbone: nn.Module) -> None:
-    name, transformer = type(feature).__name__, _transformer(backbone)
-    if transformer is None:
-        raise UserError(
-            f'{name} needs a vision transformer with a class token, not a {type(backbone).__name__}; '
-            "use feature=dict(type='Output')"
-        )
-    if not 1 <= feature.blocks <= len(transformer.blocks):
-        raise UserError(f'{name}: blocks must lie between 1 and {len(transformer.blocks)}, not {feature.blocks}')
-
-
-def _normalised_tokens(backbone: nn.Module, images: Tensor, blocks: int) -> list[Tensor]:
-    """(B, L, C) of each of the last blocks, through the final norm, which the backbone applies to the last alone."""
-    transformer = _transformer(backbone)
-    outputs = outputs_of(list(transformer.blocks)[-blocks:], lambda: backbone(images))
-    return [transformer.norm(tokens) for tokens in outputs]

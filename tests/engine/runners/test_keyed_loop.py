@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 from engine.tiny_runs import trained
+from evaluation.composed import composed
 from mmengine.config import Config
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor
 
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import RunStopped, UserError
 
 RESNET = dict(
@@ -20,7 +21,7 @@ RESNET = dict(
 
 def digits(name: str, work_dir: Path, **overrides: object) -> Config:
     """A protocol on 40 digits in batches of 8, without workers."""
-    cfg = read_config(f'configs/evaluation/{name}/any_digits.py')
+    cfg = composed(name)
     small = {
         'train_dataloader.num_workers': 0, 'val_dataloader.num_workers': 0, 'test_dataloader.num_workers': 0,
         'train_dataloader.batch_size': 8, 'train_dataloader.dataset.dataset.indices': 40,
@@ -33,10 +34,10 @@ def digits(name: str, work_dir: Path, **overrides: object) -> Config:
 
 def random_everywhere(cfg: Config) -> Config:
     """RandAugment, erasing, mixup, drop path and an average of the weights, as fine-tuning on large data has them."""
-    large = Config.fromfile('configs/evaluation/finetune/any_cifar10.py')
+    large = composed('finetune', 'cifar10', builds=False)
     cfg.model.train_cfg = large.model.train_cfg
     cfg.model.backbone.drop_path_rate = 0.3
-    cfg.train_dataloader.dataset.dataset.pipeline[2:2] = [large.randaugment, large.erasing]
+    cfg.train_dataloader.dataset.dataset.pipeline[2:2] = large.train_dataloader.dataset.dataset.pipeline[-3:-1]
     cfg.custom_hooks = large.custom_hooks
     return cfg
 

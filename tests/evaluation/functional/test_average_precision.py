@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from mixcl.errors import UserError
 from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
 
 
@@ -38,7 +37,7 @@ def eleven_points(scores: np.ndarray, positive: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize('different_scores', [2, 5, 10**6])
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(10))
 def test_brute_force_on_random_and_tied_scores(seed: int, different_scores: int) -> None:
     random = np.random.default_rng(seed)
     size = int(random.integers(1, 60))
@@ -58,22 +57,3 @@ def test_recalls_on_the_tenths_count() -> None:
         positive = np.array([True] * first + [False] + [True] * (10 - first))
         scores = -np.arange(11.0)
         assert eleven_point_average_precision(scores, positive) == pytest.approx(eleven_points(scores, positive))
-
-
-def test_by_hand() -> None:
-    # Precision 1, 1/2, 2/3, 2/4, 3/5 at recall 1/3, 1/3, 2/3, 2/3, 1: interpolated 1, 2/3, 3/5.
-    scores, positive = np.array([5.0, 4, 3, 2, 1]), np.array([True, False, True, False, True])
-    assert average_precision(scores, positive) == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
-    assert eleven_point_average_precision(scores, positive) == pytest.approx((4 * 1 + 3 * 2 / 3 + 4 * 3 / 5) / 11)
-
-
-def test_equals_scikit_learn_where_precision_never_rises() -> None:
-    for positive in ([True, True, False, False], [True, False, False, False], [False, True, False, True]):
-        scores = np.zeros(4) if positive == [False, True, False, True] else -np.arange(4.0)
-        expected = average_precision_score(positive, scores)
-        assert average_precision(scores, np.array(positive)) == pytest.approx(expected)
-
-
-def test_no_positive_image_is_refused() -> None:
-    with pytest.raises(UserError, match='none of the 3 images is positive'):
-        average_precision(np.arange(3.0), np.zeros(3, bool))

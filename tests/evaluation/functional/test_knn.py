@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import top_k_accuracy_score
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -21,7 +20,7 @@ def random_features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
 
 
 @pytest.mark.parametrize('k', [1, 20, 200])
-@pytest.mark.parametrize('blocks', [(10, 64), (7, 7), (1024, 32768)])
+@pytest.mark.parametrize('blocks', [(7, 7), (1024, 32768)])
 def test_neighbours_are_those_of_scikit_learn(k: int, blocks: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knn, 'QUERIES_AT_ONCE', blocks[0])
     monkeypatch.setattr(knn, 'BANK_AT_ONCE', blocks[1])
@@ -69,19 +68,6 @@ def test_vote_survives_a_tiny_temperature() -> None:
     assert scores.tolist() == [[0.0, 1.0]]
 
 
-@pytest.mark.parametrize('k', [1, 10, 100])
-def test_accuracy_is_that_of_scikit_learn(k: int) -> None:
-    (queries, labels), (bank, bank_labels) = blobs(90, seed=1), blobs(400)
-    weights = lambda distances: np.exp((1 - distances) / TEMPERATURE)  # noqa: E731
-    classifier = KNeighborsClassifier(k, weights=weights, algorithm='brute', metric='cosine')
-    scores = classifier.fit(bank.double().numpy(), bank_labels).predict_proba(queries.double().numpy())
-    result = knn_accuracy(queries, labels, bank, bank_labels, (k,), TEMPERATURE)
-    assert result[f'knn{k}_top1'] == pytest.approx(100 * top_k_accuracy_score(labels, scores, k=1))
-    assert 20 < result[f'knn{k}_top1'] < 95
-    if k == 100:  # with fewer classes in the vote than five, scikit-learn counts classes without votes; ours never does
-        assert result['knn100_top5'] == pytest.approx(100 * top_k_accuracy_score(labels, scores, k=5))
-
-
 def brute_force(queries: np.ndarray, labels: np.ndarray, bank: np.ndarray, bank_labels: np.ndarray, k: int) -> list:
     hits = []
     for query, label in zip(queries, labels, strict=True):
@@ -116,17 +102,9 @@ def test_tied_scores_go_to_the_lower_class_and_no_vote_is_no_hit(label: int, hit
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        (dict(query_labels=torch.tensor([0])), 'query labels must be one class per image: 2 features'),
-        (dict(bank_labels=torch.tensor([0, -1, 1])), 'bank labels must be int64 .* minimum -1'),
-        (dict(bank_labels=torch.tensor([0.0, 1.0, 1.0])), 'bank labels must be int64 .* not torch.float32'),
-        (dict(bank=torch.eye(3)[:0], bank_labels=torch.tensor([], dtype=torch.int64)), 'bank features are empty'),
-        (dict(queries=torch.eye(2)), 'query features 2 and bank features 3'),
-        (dict(queries=torch.ones(2)), r'query features must be a floating-point matrix .*\(2,\)'),
+        (dict(query_labels=torch.ones(2, 3)), r"query labels must be of the kind 'class', .* 2 features .* \(2, 3\)"),
+        (dict(bank_labels=torch.tensor([0])), '3 features came with labels of shape'),
         (dict(bank=torch.eye(3) / 0), 'bank features contain NaN'),
-        (dict(neighbours=()), 'neighbours must be one or more integers'),
-        (dict(neighbours=(10, 0)), r'neighbours must be .* not \(10, 0\)'),
-        (dict(neighbours=(2.5,)), r'neighbours must be .* not \(2.5,\)'),
-        (dict(temperature=0.0), 'temperature must be above 0, not 0.0'),
     ],
 )
 def test_refuses(change: dict, message: str) -> None:

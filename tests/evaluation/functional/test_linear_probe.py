@@ -99,16 +99,6 @@ def test_dead_dimensions_classes_that_training_lacks_and_wild_scales() -> None:
     assert set(with_unseen.test) == {0}
 
 
-def test_unusable_features_are_refused() -> None:
-    features, labels = random_data(10)
-    with pytest.raises(UserError, match='two classes or more, but all 10 training labels are 4'):
-        probe_sweep(features, labels.clone().fill_(4), features, labels)
-    with pytest.raises(UserError, match='training features 6 and test features 5'):
-        probe_sweep(features, labels, features[:, :5], labels)
-    with pytest.raises(UserError, match=r'held_out=0.01 of 10 training images leaves a part empty'):
-        probe_sweep(features, labels, features, labels, ProbeSettings(held_out=0.01))
-
-
 @pytest.mark.parametrize(
     ('name', 'value'),
     [

@@ -186,9 +186,6 @@ def test_a_frozen_encoder_gives_the_features_of_its_backbone() -> None:
     torch.testing.assert_close(model.extract_features(images(32)), model.backbone(images(32))[0])
     grid = MODELS.build(dict(type='FrozenEncoder', backbone=RESNET, feature=dict(type='PooledGrid', kernel=1)))
     assert grid.extract_features(images(64)).shape == (3, 128 * 4)
-    stages = FrozenEncoder(RESNET, dict(type='PooledStages', kernels=(1,) * 5, strides=(1,) * 5, paddings=(0,) * 5))
-    with pytest.raises(UserError, match='PooledStages gives 5 vectors per image, but this protocol compares one'):
-        stages.extract_features(images(32))
 
 
 def test_pooled_output_averages_maps_and_passes_vectors_on() -> None:

@@ -5,7 +5,6 @@ import torch
 from mmpretrain.structures import DataSample
 from torch.nn import functional
 
-from mixcl.errors import UserError
 from mixcl.evaluation.models import StageProbes
 
 LENGTHS, CHANNELS = (12, 8, 6), (3, 4, 6)
@@ -65,9 +64,3 @@ def test_predictions() -> None:
         assert sample.pred_label.item() == expected[-1].argmax().item()
         assert sample.gt_label.item() == index % 5
     assert len(head.predict(features)) == 7
-
-
-@pytest.mark.parametrize('channels', [(3, 4), (3, 5, 6)])
-def test_channels_that_do_not_fit(channels: tuple[int, ...]) -> None:
-    with pytest.raises(UserError, match=r'in_channels=\(12, 8, 6\) must be as many as map_channels'):
-        StageProbes(num_classes=5, in_channels=LENGTHS, map_channels=channels)

@@ -1,6 +1,0 @@
-# DINO's linear probe: SGD without weight decay, .001 per 256 images, batch 1024, 100 epochs, the teacher's features.
-_base_ = './linear_mocov3.py'
-
-protocol = dict(recipe='dino', encoder='target', feature='class tokens of the last 4 blocks')
-optim_wrapper = dict(optimizer=dict(lr=4e-3))
-train_cfg = dict(max_epochs=100)

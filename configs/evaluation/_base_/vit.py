@@ -1,0 +1,27 @@
+# A vision transformer as a classifier of mixed images: mixup .8 or CutMix 1, evenly, label smoothing .1, drop path .1.
+_base_ = './classifier.py'
+
+views = 'randaugment'
+model = dict(
+    type='mmpretrain.ImageClassifier',
+    backbone=dict(
+        drop_path_rate=0.1,
+        fixed_position=False,  # position and patch embedding learn, also where pretraining kept them fixed
+        frozen_patch_embed=False,
+    ),
+    neck=dict(type='PooledOutput'),
+    head=dict(
+        type='mmpretrain.LinearClsHead',
+        num_classes=1000,
+        in_channels=1,
+        loss=dict(type='mmpretrain.LabelSmoothLoss', label_smooth_val=0.1, mode='original'),
+        init_cfg=dict(type='TruncNormal', layer='Linear', std=0.02),
+    ),
+    # named from mmpretrain, which asks a registry of its own for them
+    train_cfg=dict(
+        augments=[
+            dict(type='Mixup', _scope_='mmpretrain', alpha=0.8),
+            dict(type='CutMix', _scope_='mmpretrain', alpha=1.0),
+        ]
+    ),
+)

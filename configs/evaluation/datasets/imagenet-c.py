@@ -1,0 +1,21 @@
+# ImageNet-C: mean accuracy over 15 corruptions x 5 severities, and true mCE. The images are stored at 224 pixels.
+_base_ = './imagenet-a.py'
+
+images = dict(type='ImageNetC', data_root='data/imagenet-c')
+views = dict(
+    plain=dict(
+        test=[
+            dict(type='LoadImage'),
+            dict(type='mmpretrain.CenterCrop', crop_size=224),
+            dict(type='mmpretrain.PackInputs', meta_keys=('img_path', 'corruption', 'severity')),
+        ]
+    )
+)
+robustness = dict(
+    protocol=dict(
+        classes='all 1000',
+        crops='CenterCrop 224 (the images are stored at that size)',
+        metric='top1: mean accuracy over the 75 settings; mce: errors relative to AlexNet, averaged over corruptions',
+    ),
+    test_evaluator=dict(type='CorruptionRobustness'),
+)

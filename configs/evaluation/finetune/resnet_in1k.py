@@ -1,8 +1,0 @@
-# ResNets on ImageNet-1K, fine-tuned. Not from a paper.
-_base_ = [
-    '../../_base_/evaluation/datasets/in1k_bilinear.py',
-    '../../_base_/evaluation/models/classifier_r50.py',
-    '../../_base_/evaluation/recipes/finetune_resnet.py',
-    '../../_base_/evaluation/runtime.py',
-]
-train_dataloader = dict(batch_size=32)  # per process: 256 on 8 GPUs

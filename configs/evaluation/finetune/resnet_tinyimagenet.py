@@ -1,8 +1,0 @@
-# ResNets on TinyImageNet enlarged to 224 pixels, fine-tuned. Not from a paper.
-_base_ = [
-    '../../_base_/evaluation/datasets/tinyimagenet_bilinear.py',
-    '../../_base_/evaluation/models/classifier_r50.py',
-    '../../_base_/evaluation/recipes/finetune_resnet.py',
-    '../../_base_/evaluation/runtime.py',
-]
-model = dict(head=dict(num_classes=200))

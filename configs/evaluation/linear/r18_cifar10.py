@@ -1,4 +1,0 @@
-# Transfer of MoCo v2 and MixCo, ResNet-18 from TinyImageNet to CIFAR-10: linear probe (MixCo, Table 1: 74.25).
-_base_ = './r50_cifar10.py'
-
-model = dict(backbone=dict(backbone=dict(depth=18)), head=dict(in_channels=512))

@@ -1,9 +1,0 @@
-# Transfer of MoCo v2 and MixCo, ResNet-50 from TinyImageNet to CIFAR-100: linear probe (MixCo, Table 1: 59.36).
-_base_ = [
-    '../../_base_/evaluation/datasets/cifar100_224.py',
-    '../../_base_/evaluation/models/probe_r50.py',
-    '../../_base_/evaluation/recipes/linear_moco.py',
-    '../../_base_/evaluation/runtime.py',
-]
-model = dict(head=dict(num_classes=100))
-optim_wrapper = dict(optimizer=dict(lr=3.0))  # not scaled with the batch

@@ -1,2 +1,0 @@
-# BSIM on SimSiam, ResNet-50 on ImageNet-1K: linear probe, SimSiam's recipe (BSIM, Table 2: 70.4).
-_base_ = './r50_in1k_simsiam.py'

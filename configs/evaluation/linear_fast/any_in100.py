@@ -1,4 +1,0 @@
-# Linear probes on cached features of ImageNet-100. Any backbone; by itself ViT-S/16.
-_base_ = ['../knn/any_in100.py', '../../_base_/evaluation/linear_fast.py']
-protocol = dict(_delete_=True, **_base_.linear_fast_protocol, resize=_base_.protocol.resize, crop=_base_.protocol.crop)
-test_evaluator = dict(_delete_=True, **_base_.linear_fast_evaluator)

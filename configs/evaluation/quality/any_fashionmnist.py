@@ -1,4 +1,0 @@
-# Quality of the representation on Fashion-MNIST. Any backbone; by itself a small ViT.
-_base_ = ['../knn/any_fashionmnist.py', '../../_base_/evaluation/quality.py']
-protocol = dict(_delete_=True, **_base_.quality_protocol, resize=_base_.protocol.resize, crop=_base_.protocol.crop)
-test_evaluator = dict(_delete_=True, **_base_.quality_evaluator)

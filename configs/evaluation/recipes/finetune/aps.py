@@ -1,0 +1,9 @@
+# APS' fine-tuning on CIFAR (Table 2): DeiT's recipe at batch 128, images once per epoch, 1e-3 per 512 images (ViT-S;
+# ViT-T 2e-3, ViT-B 5e-4). Images are normalised by ImageNet's statistics, though those of pretraining are CIFAR's own.
+_base_ = './deit.py'
+
+protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation")
+model = dict(backbone=dict(drop_path_rate=0.0))  # .1 in the authors' configs, where nothing reads it
+train_dataloader = dict(sampler=dict(_delete_=True, type='KeyedSampler', shuffle=True))
+optim_wrapper = dict(optimizer=dict(lr=2.5e-4))
+auto_scale_lr = dict(base_batch_size=128)

@@ -1,0 +1,23 @@
+# PatchMix's fine-tuning: AdamW, 5e-4 per 256 images (ViT-T on CIFAR: 1e-3), layer decay .75 in timm's convention,
+# 10 epochs of warm-up. An average of the weights (decay .99996) is stored, the trained weights are evaluated.
+_base_ = '../../_base_/vit.py'
+
+protocol = dict(name='finetune', version=1, recipe='patchmix', encoder='target', feature='class token')
+optim_wrapper = dict(
+    type='OptimWrapper',
+    constructor='TimmLayerDecayConstructor',
+    optimizer=dict(type='AdamW', lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.05),
+    paramwise_cfg=dict(
+        layer_decay_rate=0.75,
+        flat_decay_mult=0.0,
+        custom_keys={'.cls_token': dict(decay_mult=0.0), '.pos_embed': dict(decay_mult=0.0)},
+    ),
+)
+param_scheduler = [dict(type='TimmCosineLR', warmup=10, start=1e-6, final=1e-5, by_epoch=True)]
+auto_scale_lr = dict(base_batch_size=1024)
+train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)
+custom_hooks = [
+    dict(type='BannerHook'),
+    dict(type='UnreadableImagesHook'),
+    dict(type='StoredAverageHook', momentum=4e-5),
+]

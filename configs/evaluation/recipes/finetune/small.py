@@ -1,0 +1,15 @@
+# Fine-tuning of the small ViT on plain images: AdamW, layer decay .75, 30 epochs. Not from a paper.
+_base_ = './patchmix.py'
+
+protocol = dict(recipe='small')
+views = 'plain'
+model = dict(
+    backbone=dict(_delete_=True, fixed_position=False, frozen_patch_embed=False),
+    head=dict(loss=dict(_delete_=True, type='mmpretrain.CrossEntropyLoss')),
+    train_cfg=None,
+)
+optim_wrapper = dict(optimizer=dict(lr=1e-3))
+param_scheduler = [dict(type='TimmCosineLR', warmup=3, start=1e-6, final=1e-6, by_epoch=True)]
+auto_scale_lr = dict(base_batch_size=128)
+train_cfg = dict(max_epochs=30)
+custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]

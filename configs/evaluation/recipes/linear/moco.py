@@ -1,0 +1,16 @@
+# The linear probe of MoCo v1 and v2: SGD without weight decay, rate 30 at batch 256, x.1 after 60 and 80 epochs.
+# MixCo on TinyImageNet and CIFAR takes 3, not scaled with the batch.
+_base_ = '../../_base_/probe.py'
+
+protocol = dict(name='linear', version=1, recipe='moco', encoder='online', feature='pooled output')
+views = 'bilinear'
+model = dict(backbone=dict(backbone=dict(norm_cfg=dict(type='BN'))))
+optim_wrapper = dict(
+    type='OptimWrapper',
+    constructor='FewGroupsConstructor',
+    optimizer=dict(type='SGD', lr=30.0, momentum=0.9, weight_decay=0.0),
+    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+)
+param_scheduler = [dict(type='MultiStepLR', milestones=[60, 80], gamma=0.1, by_epoch=True)]
+auto_scale_lr = dict(base_batch_size=256)
+train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)

@@ -1,0 +1,14 @@
+# PatchMix's linear probe: Nesterov SGD without weight decay, .02 per 256 images (ViT-S), batch 1024, 100 epochs.
+# Also for all rows of its Table 3, on CIFAR at batch 256, with .05 for ViT-T and .01 for ViT-B.
+_base_ = '../../_base_/probe.py'
+
+protocol = dict(name='linear', version=1, recipe='patchmix', encoder='target', feature='class token')
+optim_wrapper = dict(
+    type='OptimWrapper',
+    constructor='FewGroupsConstructor',
+    optimizer=dict(type='SGD', lr=0.08, momentum=0.9, nesterov=True, weight_decay=0.0),
+    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+)
+param_scheduler = [dict(type='TimmCosineLR', by_epoch=True)]
+auto_scale_lr = dict(base_batch_size=1024)
+train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)

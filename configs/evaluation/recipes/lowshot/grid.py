@@ -1,0 +1,5 @@
+# Low-shot linear SVMs on 2x2 places of the last map of a ResNet (ResNet-50: BSIM, Table 1).
+_base_ = './output.py'
+
+protocol = dict(feature='last map pooled to 2x2 (average, window 6, stride 1), L2-normalised')
+model = dict(feature=dict(type='PooledGrid', kernel=6, stride=1))

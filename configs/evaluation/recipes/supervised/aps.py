@@ -1,0 +1,5 @@
+# Vision transformers on CIFAR from scratch, 300 epochs (APS, Table 2), by the recipe of APS' fine-tuning.
+_base_ = '../finetune/aps.py'
+
+protocol = dict(name='supervised')
+train_cfg = dict(max_epochs=300)

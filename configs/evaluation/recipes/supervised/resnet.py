@@ -1,0 +1,7 @@
+# ResNets from scratch: SGD, .1 at batch 256, weight decay 1e-4 on all parameters, as mmpretrain trains on ImageNet;
+# cosine per epoch, 200 epochs (MixCo, Table 1: ResNet-18 100). MixCo gives no recipe.
+_base_ = '../finetune/resnet.py'
+
+protocol = dict(name='supervised')
+optim_wrapper = dict(optimizer=dict(lr=0.1, nesterov=False), paramwise_cfg=dict(flat_decay_mult=1.0))
+train_cfg = dict(max_epochs=200)

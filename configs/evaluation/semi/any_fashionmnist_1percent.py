@@ -1,7 +1,0 @@
-# Fine-tuning on 1 % of Fashion-MNIST, evenly chosen from the classes. Not from a paper.
-_base_ = './any_fashionmnist.py'
-
-train_dataloader = dict(batch_size=64, dataset=dict(dataset=dict(share=0.01)))
-auto_scale_lr = dict(base_batch_size=64)
-train_cfg = dict(max_epochs=50, val_interval=5)
-protocol = dict(share=0.01)

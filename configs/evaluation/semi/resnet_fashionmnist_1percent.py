@@ -1,6 +1,0 @@
-# ResNets fine-tuned on 1 % of Fashion-MNIST, evenly chosen from the classes. Not from a paper.
-_base_ = './resnet_fashionmnist.py'
-
-train_dataloader = dict(batch_size=64, dataset=dict(dataset=dict(share=0.01)))
-auto_scale_lr = dict(base_batch_size=64)
-protocol = dict(share=0.01)

@@ -1,0 +1,151 @@
+"""Looks at an installation: what is there, what is missing, what it is for, and the command that helps.
+
+``python -m mixcl.doctor [--json FILE]``
+
+Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command.
+"""
+
+import argparse
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from mixcl.errors import UserError, reported_to_user
+
+# Packages may be missing or broken, so what needs them is imported within functions.
+
+OK, NOTE, FAULT = 'ok', 'note', 'FAULT'
+
+NEEDED = {
+    **dict.fromkeys(('torch', 'torchvision', 'timm', 'numpy', 'matplotlib', 'safetensors', 'tensorboard')),
+    **{name: f'onedl-{name}' for name in ('mmengine', 'mmcv', 'mmpretrain')},
+    'sklearn': 'scikit-learn',
+    'cv2': 'opencv-python-headless',
+}
+"""Modules that pretraining imports, and the distributions that bring them; None where those have the same name."""
+
+LITTLE_SHARED_MEMORY = 2**30
+
+
+class Finding(NamedTuple):
+    """One line of the report.
+
+    Attributes:
+        state: 'ok'; 'note', if something is missing that only some need; 'FAULT', if pretraining cannot work.
+        subject: what it is about.
+        sentence: what was seen, and if something is missing, what it is for and the command that helps.
+    """
+
+    state: str
+    subject: str
+    sentence: str
+
+
+def check_packages() -> list[Finding]:
+    """Import everything that pretraining needs, and let pip compare versions with those that mixcl asks for."""
+    findings = [_package(module, distribution or module) for module, distribution in NEEDED.items()]
+    pip = subprocess.run([sys.executable, '-m', 'pip', 'check'], capture_output=True, text=True)
+    advice = 'pip install -c constraints.txt -e .'
+    said = [line.removesuffix('.') for line in pip.stdout.splitlines() if line.startswith('mixcl ')]
+    return findings + [Finding(FAULT, 'mixcl', f'{line}: {advice}') for line in said]
+
+
+def _package(module: str, distribution: str) -> Finding:
+    advice = f'pip install -c constraints.txt {distribution}'
+    try:
+        imported = _used(module)
+    except Exception as error:  # packages that do not fit each other fail in any way
+        return Finding(FAULT, module, f'cannot be used ({type(error).__name__}: {_one_line(error)}): {advice}')
+    rivals = {one.metadata['Name'] for one in metadata.distributions()} & {module, distribution}
+    if len(rivals) > 1:
+        both = ' and '.join(sorted(rivals))
+        sentence = f'{both} are both installed and overwrite each other: pip uninstall -y {module} {distribution}'
+        return Finding(FAULT, module, f'{sentence} && {advice}')
+    return Finding(OK, module, str(getattr(imported, '__version__', 'installed')))
+
+
+def _used(module: str) -> ModuleType:
+    imported = importlib.import_module(module)
+    if module == 'torchvision':  # one that was built for another torch may be imported, but not called
+        import torch
+
+        imported.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([1.0]), 0.5)
+    return imported
+
+
+def check_detection() -> Finding:
+    """Call the operators that detection needs; pretraining needs none."""
+    try:
+        from mixcl.detection.requirements import check_requirements
+
+        check_requirements()
+    except Exception as error:  # packages that do not fit each other fail in any way
+        return Finding(NOTE, 'detection', f'not usable: {_one_line(error)}; pretraining works without')
+    return Finding(OK, 'detection', "mmdet is installed, and mmcv's nms and roi_align give the right results")
+
+
+def check_machine() -> list[Finding]:
+    """Compute on every GPU, and look at the memory that data workers share."""
+    import torch
+
+    findings = [_gpu(index) for index in range(torch.cuda.device_count())]
+    if not findings:
+        reason = 'torch was built for CPUs only'
+        if torch.version.cuda:
+            reason = f'torch was built for CUDA {torch.version.cuda} but sees none; check the driver with nvidia-smi'
+        findings = [Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')]
+    shared = Path('/dev/shm')
+    if shared.is_dir() and shutil.disk_usage(shared).total < LITTLE_SHARED_MEMORY:
+        advice = 'data workers pass images through it and may die with a bus error: docker run --shm-size=16g'
+        findings.append(Finding(NOTE, 'shared memory', f'less than 1 GiB; {advice}'))
+    return findings
+
+
+def _gpu(index: int) -> Finding:
+    import torch
+
+    subject, name = f'GPU {index}', torch.cuda.get_device_name(index)
+    try:
+        free, total = torch.cuda.mem_get_info(index)
+        torch.ones(64, 64, device=f'cuda:{index}').matmul(torch.ones(64, 64, device=f'cuda:{index}')).cpu()
+    except RuntimeError as error:
+        return Finding(FAULT, subject, f'{name} cannot compute: {_one_line(error)}')
+    precision = 'bfloat16' if torch.cuda.is_bf16_supported() else 'no bfloat16: use AmpOptimWrapper instead of --amp'
+    return Finding(OK, subject, f'{name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, {precision}')
+
+
+def _one_line(error: Exception) -> str:
+    return ' '.join(str(error).split())[:300]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog='python -m mixcl.doctor', description='What is installed, missing or broken.')
+    parser.add_argument('--json', metavar='FILE', help='also write findings and the environment record to a file')
+    args = parser.parse_args()
+    if args.json and not Path(args.json).absolute().parent.is_dir():
+        raise UserError(f'--json {args.json}: the folder does not exist')
+    findings, environment = check_packages(), None
+    if not any(finding.state == FAULT for finding in findings):
+        from mixcl.collect_env import collect_env
+
+        findings += [check_detection(), *check_machine()]
+        environment = collect_env()
+    for finding in findings:
+        print('{:5}  {}: {}'.format(*finding))
+    if args.json:
+        record = dict(findings=[finding._asdict() for finding in findings], environment=environment)
+        Path(args.json).write_text(json.dumps(record, indent=1), encoding='utf-8')
+    faults = ', '.join(finding.subject for finding in findings if finding.state == FAULT)
+    print(f'pretraining cannot work: {faults}' if faults else 'pretraining can work')
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main()

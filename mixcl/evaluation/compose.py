@@ -1,0 +1,129 @@
+"""A recipe and a data set become one config. The backbone comes into it in :mod:`mixcl.evaluation.adaptation`.
+
+Under ``configs/evaluation/`` a file of ``recipes/`` says how a protocol trains and measures, and names one of the
+``views`` of the images. A file of ``datasets/`` has these variables:
+
+    images          config of the data set, without split and pipeline
+    splits          what is added to it, ``dict(train=dict(...), test=dict(...))``
+    views           pipelines by name, ``dict(plain=dict(train=[...], test=[...]), ...)``; 'plain' is taken where a
+                    recipe's is missing, 'enlarged' for ResNets with the stem for large images
+    resize, size    of the images that features are taken of, to be noted beside results
+    num_classes
+    backbone        what is evaluated where neither a checkpoint nor a config gives a backbone
+    processes       on how many the recipes' batches are meant to be trained; 1 by default
+    num_workers     of each loader; the recipe's by default
+    files           whether images are files, of which single ones may be unreadable; False by default
+    normalisation   ``dict(mean=[...], std=[...])`` where it is not ImageNet's
+    label_lists     whether there are lists of labelled images, ``1percent.txt``; else ``semi`` draws them
+    like            another data set, whose recipes it has; by default those for any data set
+    protocols       those that it is for, where it is not for all
+    <protocol>      values that differ from the recipe's in that protocol
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.configuration.paths import RUNNER_KEYS
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
+from mixcl.evaluation.recipes import OWN_DATA, Recipe
+
+
+def read_data_set(configs: Path, name: str, protocol: str) -> Config:
+    """Read the config of a data set.
+
+    Args:
+        configs: the folder of all configs.
+        name: of the data set.
+        protocol: that is to be evaluated on it.
+
+    Raises:
+        UserError: if there is no such data set, or it is not for the protocol.
+    """
+    folder = configs / 'evaluation/datasets'
+    path = folder / f'{name}.py'
+    others = sorted(other.stem for other in folder.glob('*.py'))
+    if not path.is_file():
+        raise UserError(
+            f'there is no data set {name} under {folder}; there are {", ".join(others)}; choose another --data, or add '
+            'a file for it'
+        )
+    data = read_config(path)
+    allowed = data.get('protocols')
+    if name not in OWN_DATA.get(protocol, (name,)) or (allowed and protocol not in allowed):
+        raise UserError(f'the data set {name} is not for the protocol {protocol}; choose another --data')
+    return data
+
+
+def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: str) -> Config:
+    """Fill a data set into a recipe.
+
+    Args:
+        recipe: its config.
+        row: what is changed there.
+        data: config of the data set.
+        protocol: name of the protocol.
+        family: of the backbone, which decides whether small images are enlarged.
+    """
+    cfg = Config({name: value for name, value in recipe.items() if name in RUNNER_KEYS or name == 'protocol'})
+    cfg = Config(cfg.to_dict())  # shares nothing with the recipe
+    cfg.protocol.name = protocol
+    _set_training(cfg, row)
+    trains = cfg.get('train_cfg') is not None
+    view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
+    _set_images(cfg, data, data.views.get(view) or data.views.plain)
+    if trains and protocol == 'semi':
+        _set_labels(cfg, data, row.percent)
+    if not trains and protocol not in OWN_DATA:
+        cfg.protocol.update(resize=data.resize, crop=data.size)
+    if 'num_classes' in cfg.data_preprocessor:
+        cfg.data_preprocessor.num_classes = cfg.model.head.num_classes = data.num_classes
+    cfg.data_preprocessor.update(data.get('normalisation') or {})
+    if protocol in data:
+        cfg.merge_from_dict(data[protocol].to_dict())
+    return cfg
+
+
+def _set_training(cfg: Config, row: Recipe) -> None:
+    if row.rate is not None:
+        cfg.optim_wrapper.optimizer.lr = row.rate
+    if row.batch is not None:
+        cfg.auto_scale_lr.base_batch_size = row.batch
+    if row.val_interval is not None:
+        cfg.train_cfg.val_interval = row.val_interval
+    if row.epochs is not None:
+        for schedule in cfg.param_scheduler:
+            if 'milestones' in schedule:
+                schedule.milestones = [step * row.epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
+        cfg.train_cfg.max_epochs = row.epochs
+    cfg.merge_from_dict(dict(row.changes))
+
+
+def _set_images(cfg: Config, data: Config, view: Mapping) -> None:
+    """Fill the data set into all loaders."""
+
+    def fill(loader: Any, split: str, pipeline: str, keyed: bool) -> None:
+        if loader is None:
+            return
+        images = dict(**data.images, **data.splits[split], pipeline=view[pipeline])
+        loader.dataset = dict(type='KeyedDataset', dataset=images) if keyed else images
+        loader.num_workers = data.get('num_workers', loader.num_workers)
+
+    files = data.get('files', False)
+    fill(cfg.get('train_dataloader'), 'train', 'train', keyed=True)
+    fill(cfg.get('val_dataloader'), 'test', 'test', keyed=files)
+    fill(cfg.get('test_dataloader'), 'test', 'test', keyed=files)
+    fill((cfg.get('test_cfg') or {}).get('bank_dataloader'), 'train', 'test', keyed=files)
+    if cfg.get('train_dataloader'):
+        cfg.train_dataloader.batch_size = cfg.auto_scale_lr.base_batch_size // data.get('processes', 1)
+
+
+def _set_labels(cfg: Config, data: Config, percent: int) -> None:
+    """Leave a part of the labelled images."""
+    part = dict(list_file=f'{percent}percent.txt') if data.get('label_lists') else dict(share=percent / 100, seed=0)
+    keyed = cfg.train_dataloader.dataset
+    keyed.dataset = dict(type='LabelledSubset', **part, dataset=keyed.dataset)
+    cfg.protocol.update(part)

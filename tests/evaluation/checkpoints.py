@@ -1,0 +1,52 @@
+"""Checkpoints as pretraining and fine-tuning write them, of untrained models."""
+
+from pathlib import Path
+
+import torch
+from evaluation.composed import CONFIGS
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+
+from mixcl.engine.runners.launch import read_config
+from mixcl.registry import MODELS
+
+
+def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
+    """Of a config with an EMA encoder, which differs from the online one.
+
+    Args:
+        path: of the file.
+        name: of the config.
+        arch: changes of the backbone's architecture.
+    """
+    cfg = read_config(CONFIGS / f'{name}.py', {f'model.backbone.arch.{key}': value for key, value in arch.items()})
+    torch.manual_seed(0)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        model = MODELS.build(cfg.model)
+    model.init_weights()
+    state = model.state_dict()
+    for key, value in state.items():
+        if key.startswith('target.backbone.') and value.is_floating_point():
+            state[key] = value + 0.02 * torch.randn_like(value)
+    torch.save(dict(state_dict=state, meta=dict(cfg=cfg.pretty_text, epoch=1)), path)
+    return path
+
+
+def of_classifier(path: Path, cfg: Config, biases: dict[int, float] | None = None, stored: bool = True) -> Path:
+    """Of the classifier of a config.
+
+    Args:
+        path: of the file.
+        cfg: the config.
+        biases: of classes, which the classifier then answers by alone, whatever the image.
+        stored: whether the file carries the config.
+    """
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
+    if biases is not None:
+        torch.nn.init.zeros_(model.head.fc.weight)
+        torch.nn.init.zeros_(model.head.fc.bias)
+        for number, bias in biases.items():
+            model.head.fc.bias.data[number] = bias
+    torch.save(dict(state_dict=model.state_dict(), meta=dict(cfg=cfg.pretty_text, epoch=1) if stored else {}), path)
+    return path

@@ -1,0 +1,75 @@
+"""Configs of evaluations without a checkpoint, composed as tools/evaluate.py does."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.configuration import check_config, check_overrides
+from mixcl.engine.runners.launch import read_config
+from mixcl.evaluation import compose as composition
+from mixcl.evaluation.adaptation import fit, put_backbone
+from mixcl.evaluation.compose import compose
+from mixcl.evaluation.recipes import Recipe, family_of, find_recipe
+from mixcl.weights import backbone_config
+
+CONFIGS = Path(__file__).parents[2] / 'configs'
+read_once = functools.cache(read_config)
+read_data_set = functools.cache(composition.read_data_set)
+
+
+@functools.cache
+def backbone_of(pretraining: str) -> dict | None:
+    return backbone_config(read_once(CONFIGS / f'{pretraining}.py'))
+
+
+def recipe_of(
+    protocol: str, data: str, name: str | None = None, backbone: Mapping | None = None, recipe: str | None = None
+) -> Recipe | None:
+    """The recipe for a config of pretraining, by its name."""
+    images = read_data_set(CONFIGS, data, protocol)
+    backbone = backbone or (backbone_of(name) if name else images.backbone)
+    return find_recipe(protocol, {data, images.get('like')}, name, family_of(backbone), recipe)
+
+
+def composed(
+    protocol: str,
+    data: str = 'digits',
+    name: str | None = None,
+    backbone: Mapping | None = None,
+    recipe: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    builds: bool = True,
+) -> Config:
+    """The config for the backbone of a pretraining, for another one, or for that of the data set.
+
+    Args:
+        protocol, data, recipe: as on the command line.
+        name: of the config of pretraining, where there is one.
+        backbone: in its place.
+        overrides: as of ``--cfg-options``.
+        builds: whether the backbone is built, to learn how many channels the head needs.
+    """
+    images = read_data_set(CONFIGS, data, protocol)
+    backbone = backbone or (backbone_of(name) if name else images.backbone.to_dict())
+    row = recipe_of(protocol, data, name, backbone, recipe)
+    assert row is not None, f'no recipe of {protocol} on {data} for {name} and {recipe}'
+    family = family_of(backbone)
+    cfg = compose(read_once(CONFIGS / f'evaluation/recipes/{row.config}.py'), row, images, protocol, family)
+    put_backbone(cfg, backbone, read_once(CONFIGS / f'{name}.py') if name else None)
+    check_overrides(cfg, overrides or {})
+    cfg.merge_from_dict(dict(overrides or {}))
+    check_config(cfg)
+    if builds:
+        fit(cfg, None)
+    cfg.config_name = f'evaluation/{protocol}/any_{data}'
+    return cfg
+
+
+def written(folder: Path, protocol: str, data: str = 'digits', **settings: Any) -> Path:
+    """The same as a file."""
+    path = folder / f'{protocol}_{data}.py'
+    path.write_text(composed(protocol, data, **settings).pretty_text)
+    return path

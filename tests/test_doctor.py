@@ -1,0 +1,89 @@
+"""What the doctor says of sound and of broken installations, and what a run notes of its own."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tools.command import ENVIRONMENT, ROOT
+
+from mixcl.collect_env import source_state
+from mixcl.doctor import _package, check_detection
+from mixcl.engine.hooks.environment_hook import fingerprint
+
+
+@pytest.mark.filterwarnings('ignore:.*found in sys.modules')
+def test_the_report_of_this_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, 'argv', ['doctor', '--json', str(tmp_path / 'report.json')])
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_module('mixcl.doctor', run_name='__main__')
+    lines = capsys.readouterr().out.splitlines()
+    assert exit_.value.code == 0 and lines[-1] == 'pretraining can work'
+    assert f'ok     torch: {torch.__version__}' in lines
+    record = json.loads((tmp_path / 'report.json').read_text())
+    assert record['environment']['packages']['torch'].startswith(torch.__version__.split('+')[0])
+    assert record['environment']['system']['PyTorch'] == torch.__version__
+    assert {finding['subject'] for finding in record['findings']} >= {'mmengine', 'detection'}
+
+
+def test_packages_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
+    """In a process of its own: the doctor itself must not need what is missing."""
+    (tmp_path / 'mmcv').mkdir()
+    (tmp_path / 'mmcv/__init__.py').write_text('raise ModuleNotFoundError("No module named \'mmcv\'", name="mmcv")')
+    for name, more in {'mmengine-0.10.7': '', 'mixcl-0.0': 'Requires-Dist: timm>=99\n'}.items():
+        (tmp_path / f'{name}.dist-info').mkdir()
+        text = 'Metadata-Version: 2.1\nName: {}\nVersion: {}\n'.format(*name.split('-'))
+        (tmp_path / f'{name}.dist-info/METADATA').write_text(text + more)
+    environment = {**ENVIRONMENT, 'PYTHONPATH': os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, '-m', 'mixcl.doctor', '--json', str(tmp_path / 'report.json')]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 1 and 'Traceback' not in result.stderr
+    assert result.stdout.splitlines()[-1].startswith('pretraining cannot work: mmengine, mmcv, ')
+    assert 'pip install -c constraints.txt onedl-mmcv' in result.stdout
+    assert 'mmengine and onedl-mmengine are both installed' in result.stdout
+    assert 'mixcl 0.0 has requirement timm>=99' in result.stdout
+    assert json.loads((tmp_path / 'report.json').read_text())['environment'] is None
+
+
+def test_operators_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretraining needs those of torchvision, detection alone those of mmcv (tests/detection/test_requirements.py)."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError('operator nms does not exist')
+
+    monkeypatch.setattr('torchvision.ops.nms', broken)
+    state, _, sentence = _package('torchvision', 'torchvision')
+    assert state == 'FAULT' and 'operator nms does not exist' in sentence
+    monkeypatch.setattr('mmcv.ops.nms', broken, raising=False)
+    state, _, sentence = check_detection()
+    assert state == 'note' and 'make det' in sentence
+
+
+def test_the_state_of_the_source(tmp_path: Path) -> None:
+    assert source_state(tmp_path) == {}
+    git = ['git', '-C', str(tmp_path), '-c', 'user.name=a', '-c', 'user.email=a@b']
+    for arguments in (['init', '-q'], ['commit', '-q', '--allow-empty', '-m', 'first']):
+        subprocess.run([*git, *arguments], check=True)
+    (tmp_path / 'new.txt').touch()
+    state = source_state(tmp_path)
+    assert len(state['commit']) == 40
+    assert state['changed'] == ['?? new.txt']
+
+
+def test_the_fingerprint_follows_the_files(tmp_path: Path) -> None:
+    from mixcl.datasets import ImageFolder, SyntheticImages
+
+    for number in range(3):
+        (tmp_path / f'{number}.png').touch()
+    first = fingerprint(ImageFolder(str(tmp_path)))
+    (tmp_path / '2.png').rename(tmp_path / '3.png')
+    renamed = fingerprint(ImageFolder(str(tmp_path)))
+    assert first['samples'] == renamed['samples'] == 3 and first['paths'] != renamed['paths']
+    in_memory = SyntheticImages(num_images=4, image_size=8, pipeline=[])
+    assert fingerprint(in_memory) == dict(type='SyntheticImages', samples=4)
