@@ -1,4 +1,4 @@
-"""Two processes side by side, and what the tests have each of them do.
+"""Several processes side by side, and what the tests have each of two do.
 
 In a module of its own because the processes cannot import test modules.
 """
@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import host_steps
 import tiny
 import torch
 from mmengine.dataset import default_collate
 from mmengine.dist import get_world_size
-from mmengine.model import MMDistributedDataParallel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from tools.command import start, stop
@@ -22,32 +22,10 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
-from mixcl.datasets import KeyedDataset, KeyedSampler, SampleKey, SyntheticImages
+from mixcl.datasets import KeyedDataset, KeyedSampler, SyntheticImages
 from mixcl.distributed import gather_rows
 from mixcl.encoders import SyncBatchNorm
 from mixcl.registry import MODELS
-
-RANKS = (0, 1)
-BATCH, NUM_MIX = 5, 2
-SEED, STEP = 3, 11
-LEARNING_RATE = 0.1
-PROGRESS = 0.5
-
-LEARNERS = {
-    'momentum': dict(),
-    'stop gradient': dict(target=dict(type='StopGrad')),
-    'smoothing': dict(objective=dict(type='InfoNCE', smoothing=0.1)),
-    'moco v3': dict(
-        objective=dict(type='InfoNCE', temperature_scale=2),
-        terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)],
-    ),
-    'two crops per key': dict(
-        views=dict(view1=1, view2=2),
-        terms=[('view1', 'view2', 1.0), ('mix1', 'view2', 0.5), ('view2', 'view1', 0.5)],
-        streams=dict(mix1=dict(mix='view1')),
-    ),
-}
-"""What differs from PatchMix with a momentum encoder, by name."""
 
 NORM_CASES = {
     '(N, C)': dict(shape=(8, 3)),
@@ -63,7 +41,7 @@ FIRST_ROWS = 5
 
 def run_pair(function: Callable[[int], object], folder: Path) -> list:
     """What ``function(rank)`` returns in two processes that can reach each other through gloo."""
-    return run_processes(function, folder, len(RANKS))
+    return run_processes(function, folder, 2)
 
 
 def run_processes(function: Callable[[int], object], folder: Path, count: int) -> list:
@@ -91,13 +69,10 @@ def everything(rank: int) -> dict:
     return dict(
         norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
         low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
-        gathered=gather_rows(own_rows(rank)),
-        gathered_gradient=gathered_gradient(rank),
-        learners={name: learner_step(name, rank) for name in LEARNERS},
+        gathered=gathered(rank),
+        steps=host_steps.steps(tuple(host_steps.MODELS), rank),
         batches=hashed_batches(),
-        same_view=hashed_views(synthetic()[SampleKey(SEED, 2, 4)]['inputs']),
         agreed_seed=KeyedSampler(range(4)).seed,
-        mixing=mixing(rank),
         run=run(rank),
     )
 
@@ -143,43 +118,11 @@ def factors(rank: int) -> Tensor:
     return torch.randn(8, 3, generator=torch.Generator().manual_seed(rank))
 
 
-def gathered_gradient(rank: int) -> Tensor:
-    """(4, 3), what flows back to a process's rows."""
+def gathered(rank: int) -> tuple[Tensor, Tensor]:
+    """(8, 3) rows of both processes, and (4, 3) what flows back to this process's rows."""
     rows = own_rows(rank).requires_grad_()
     (gather_rows(rows) * factors(rank)).sum().backward()
-    return rows.grad
-
-
-def build_learner(name: str) -> ContrastiveLearner:
-    # Two images per mixture give shares that float32, in which targets are kept, holds exactly.
-    mixer = dict(type='PatchMix', num_mix=NUM_MIX, patch_size=2)
-    torch.manual_seed(0)
-    return tiny.build(mixer=mixer, **LEARNERS[name]).double()
-
-
-def crops(learner: ContrastiveLearner, rank: int) -> list[Tensor]:
-    """What the loader would deliver to a process."""
-    random = torch.Generator().manual_seed(rank)
-    return [
-        torch.randn(BATCH, 3, 8, 8, generator=random, dtype=torch.float64)
-        for _ in range(sum(learner.recipe.views.values()))
-    ]
-
-
-def learner_step(name: str, rank: int) -> dict:
-    """One training step as the train loop does it, with plain gradient descent."""
-    learner = build_learner(name)
-    parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
-    learner.begin_step(StepKey(SEED, STEP, rank))
-    losses = parallel(crops(learner, rank), mode='loss')
-    learner.parse_losses(losses)[0].backward()
-    torch.optim.SGD(learner.parameters(), lr=LEARNING_RATE).step()
-    learner.end_step(PROGRESS, 1)
-    return dict(
-        losses={key: value.detach() for key, value in losses.items() if 'loss' in key},
-        gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
-        state=dict(learner.state_dict()),
-    )
+    return gather_rows(own_rows(rank)), rows.grad
 
 
 def synthetic() -> KeyedDataset:
@@ -195,35 +138,19 @@ def synthetic() -> KeyedDataset:
         return KeyedDataset(SyntheticImages(num_images=21, image_size=16, pipeline=pipeline))
 
 
-def hashed_views(views: list[Tensor]) -> list[str]:
-    return [hashlib.sha256(view.numpy().tobytes()).hexdigest() for view in views]
-
-
 def hashed_batches() -> list[list[list]]:
     """The batches of this process's share of an epoch, 8 images over all processes: [index, hashes] of every image."""
     dataset = synthetic()
-    sampler = KeyedSampler(dataset, seed=SEED)
+    sampler = KeyedSampler(dataset, seed=3)
     sampler.set_epoch(1)
     loader = DataLoader(dataset, 8 // get_world_size(), sampler=sampler, drop_last=True, collate_fn=default_collate)
     return [
         [
-            [sample.sample_idx, hashed_views([view[row] for view in batch['inputs']])]
+            [sample.sample_idx, [hashlib.sha256(view[row].numpy().tobytes()).hexdigest() for view in batch['inputs']]]
             for row, sample in enumerate(batch['data_samples'])
         ]
         for batch in loader
     ]
-
-
-def mixing(rank: int) -> dict:
-    """How a step mixes the same two views on every process, and how many images it mixes in 20 steps."""
-    recipe = tiny.build(mixer=dict(type='PatchMix', num_mix=[1, 2, 3], patch_size=2)).recipe
-    views = [torch.randn(BATCH, 3, 8, 8, generator=torch.Generator().manual_seed(view)) for view in range(2)]
-    plans, images = [], []
-    for step in range(20):
-        streams = recipe.build(views, {'view1', 'mix1'}, StepKey(SEED, step, rank))
-        plans.append(streams['mix1'].composition.sources.shape[1])
-        images.append(streams['mix1'].images)
-    return dict(plans=plans, images=images, view=streams['view1'].images)
 
 
 @MODELS.register_module(force=True)

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
 from mmengine.config import Config
 from tools.command import run
@@ -21,21 +20,9 @@ def code_blocks(page: str, first_word: str) -> list[str]:
     return [block for block in blocks if block.startswith(first_word)]
 
 
-@pytest.fixture
-def stripes():
-    (example,) = code_blocks('docs/your_own_mixer.md', '# my_mixers.py')
-    exec(example, {})
-    yield
-    MIXERS._module_dict.pop('Stripes')
-
-
-def test_the_example_mixer_trains(stripes):
-    model = tiny.build(mixer=dict(type='Stripes'))
-    losses = model([torch.randn(6, 3, 8, 8), torch.randn(6, 3, 8, 8)], mode='loss')
-    assert all(torch.isfinite(value) for value in losses.values())
-
-
-def test_the_example_mixer_says_what_it_did(stripes):
+def test_the_example_mixer_says_what_it_did(monkeypatch):
+    monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
+    exec(*code_blocks('docs/your_own_mixer.md', '# my_mixers.py'), {})
     images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)
     mixed, composition = MIXERS.build(dict(type='Stripes'))(images)
     own_pixels = (mixed == images).float().mean((1, 2, 3))

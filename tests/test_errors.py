@@ -7,30 +7,29 @@ import pytest
 from mixcl.errors import UserError, reported_to_user
 
 
-def end(monkeypatch: pytest.MonkeyPatch, rank: int, of_one_process: bool = False) -> list[float]:
-    """Fail in the process of a rank; returns for how long it waited."""
-    waited = []
+@pytest.mark.parametrize(
+    ('rank', 'of_one_process', 'waits', 'says'),
+    [
+        (0, False, [], 'error: this cannot work\n'),
+        # A launcher ends all processes as soon as one has ended, and the sentence would never be said.
+        (1, False, [10], ''),
+        (1, True, [], 'error: this cannot work\n'),
+    ],
+    ids=['the first tells what all meet', 'others wait for it', 'who meets it alone tells'],
+)
+def test_one_process_tells(
+    rank: int,
+    of_one_process: bool,
+    waits: list,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    waited: list[float] = []
     monkeypatch.setenv('RANK', str(rank))
     monkeypatch.setattr(time, 'sleep', waited.append)
     error = UserError('this cannot work')
     error.of_one_process = of_one_process
     with pytest.raises(SystemExit) as exit_, reported_to_user():
         raise error
-    assert exit_.value.code == 2
-    return waited
-
-
-def test_the_first_process_tells_what_all_meet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    assert end(monkeypatch, rank=0) == []
-    assert capsys.readouterr().err == 'error: this cannot work\n'
-
-
-def test_others_wait_for_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    """A launcher ends all processes as soon as one has ended, and the sentence would never be said."""
-    assert end(monkeypatch, rank=1) == [10]
-    assert capsys.readouterr().err == ''
-
-
-def test_who_meets_it_alone_tells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    assert end(monkeypatch, rank=1, of_one_process=True) == []
-    assert capsys.readouterr().err == 'error: this cannot work\n'
+    assert exit_.value.code == 2 and waited == waits and capsys.readouterr().err == says

@@ -3,9 +3,7 @@
 import hosts
 import pytest
 import torch
-from mmengine.config import Config
 
-from mixcl.configuration import check_config
 from mixcl.errors import UserError
 
 MIXUP = dict(type='Mixup')
@@ -82,13 +80,6 @@ def test_when_the_model_is_built(config: dict, changes: dict, message: str) -> N
         hosts.build(config, **changes)
 
 
-def test_in_the_config() -> None:
-    """An objective that takes no negatives has no such argument."""
-    model = hosts.byol() | dict(objective=dict(type='NegativeCosine', negatives=['own']))
-    with pytest.raises(UserError, match=r"model.objective has an unknown key 'negatives' for mixcl.NegativeCosine"):
-        check_config(Config(dict(default_scope='mixcl', model=model)))
-
-
 @pytest.mark.parametrize(
     ('config', 'size', 'batch', 'processes', 'message'),
     [
@@ -98,7 +89,6 @@ def test_in_the_config() -> None:
         (hosts.moco_v2(), 8, 2, 1, 'of at least two; set model.target.groups'),
         (hosts.moco_v3(), 9, 8, 1, r'patches of 2x2 of model.backbone'),
         (hosts.moco_v3(), 16, 8, 1, r'img_size is \(8, 8\); make them agree'),
-        (hosts.moco_v3(PATCHMIX), 9, 8, 1, 'cannot be cut into patches'),
         (hosts.moco_v3(PATCHMIX), 8, 2, 1, 'from the 2 images'),
         (hosts.moco_v3() | dict(views=dict(view1=1, view2=2)), 8, 8, 1, 'delivers 2 views per image'),
     ],

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from mixcl.encoders import EMA, EpochwiseEMA, StopGrad
+from mixcl.encoders import EMA, EpochwiseEMA
 from mixcl.encoders.passes import Inputs
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -72,19 +72,6 @@ def test_target_has_no_drop_path_and_the_online_encoder_keeps_its_own():
     assert torch.equal(*(target.keys(Inputs(images), {}, backbone, neck)['view1'] for _ in range(2)))
     backbone.train()
     assert not torch.equal(backbone(images['view1'])[-1], backbone(images['view1'])[-1])
-
-
-def test_stop_grad_encodes_a_stream_once():
-    backbone, neck = vit(), head()
-    target = StopGrad(backbone, neck)
-    images = dict(view1=torch.randn(4, 3, 8, 8), view2=torch.randn(4, 3, 8, 8))
-    projection, rows = torch.randn(4, 4, requires_grad=True), []
-    backbone.register_forward_hook(lambda module, arguments, output: rows.append(len(arguments[0])))
-    keys = target.keys(Inputs(images), dict(view1=projection), backbone, neck)
-    assert rows == [4] and torch.equal(keys['view1'], projection) and not keys['view1'].requires_grad
-    assert not keys['view2'].requires_grad
-    assert target.passes({'view1'}, {'view1', 'view2'}) == {'view2'}
-    assert not list(target.parameters())
 
 
 @pytest.mark.parametrize('arguments', [dict(momentum=1.1), dict(momentum=-0.1), dict(final_momentum=2.0)])

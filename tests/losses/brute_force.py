@@ -25,12 +25,20 @@ def mixtures(n: int = ROWS, seed: int = 0, **mixer) -> Composition:
     return mixer(torch.zeros(n, 3, 4, 4), torch.Generator().manual_seed(seed))[1]
 
 
+def clipped() -> Composition:
+    """Mixtures of which the first two list a partner of whom they show nothing."""
+    sources = torch.tensor([[0, 1], [1, 0], [2, 3], [3, 2], [4, 5], [5, 4]])
+    own = torch.tensor([1.0, 1.0, 0.6, 0.3, 0.5, 0.8])
+    return Composition(sources, torch.stack([own, 1 - own], dim=1), reach=2)
+
+
 COMPOSITIONS = dict(
     views=lambda: Composition.identity(ROWS),
     pairs=lambda: mixtures(),
     halves=lambda: mixtures(pairing='halves'),
     patches=lambda: mixtures(type='PatchMix', num_mix=3, patch_size=1),
     crops=lambda: Composition.cat([mixtures(seed=1), mixtures(seed=2)]),
+    clipped=clipped,
 )
 """What streams may count as, by name."""
 
@@ -49,10 +57,9 @@ NEGATIVES = dict(
 
 
 def mask(rows: int, seed: int = 9) -> Tensor:
-    """Which negatives count for which row; for the first row only one does."""
+    """Which negatives count for which row; for the first row none does."""
     keep = torch.rand(rows, NUMBER_OF_NEGATIVES, generator=torch.Generator().manual_seed(seed)) < 0.6
     keep[0] = False
-    keep[0, 2] = True
     return keep
 
 
@@ -106,20 +113,14 @@ def shares(composition: Composition, row: int) -> dict[int, float]:
     return found
 
 
-def denominator(case: Case, row: int, column: int, among: str, temperature: float) -> float:
-    """What exp(s / temperature) of one column is divided by."""
-    logits = case.similarities[row] / temperature
-    against = dict(batch=logits, positives=logits[case.listed[row]], itself=logits[[column]])[among]
-    return float(np.exp(against).sum() + np.exp(np.array(case.negatives[row]) / temperature).sum())
-
-
 def probabilities(case: Case, among: str, temperature: float) -> np.ndarray:
     """(R, G)"""
-    rows, columns = case.target.shape
-    table = np.zeros((rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            table[i, j] = np.exp(case.similarities[i, j] / temperature) / denominator(case, i, j, among, temperature)
+    table = np.zeros_like(case.target)
+    for i, j in np.ndindex(*table.shape):
+        similarities = case.similarities[i]
+        against = dict(batch=similarities, positives=similarities[case.listed[i]], itself=similarities[[j]])[among]
+        columns = np.array([*against, *case.negatives[i]])
+        table[i, j] = np.exp(similarities[j] / temperature) / np.exp(columns / temperature).sum()
     return table
 
 

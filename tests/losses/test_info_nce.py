@@ -50,15 +50,6 @@ def test_moco_v3_scale_vector():
     assert total == pytest.approx(0.0507712, abs=1e-6)
 
 
-def test_hard_targets_equal_cross_entropy_of_torch():
-    queries, keys = torch.randn(7, 8), torch.randn(7, 8)
-    objective, views = InfoNCE(0.5), Composition.identity(7)
-    logits = torch.nn.functional.normalize(queries) @ torch.nn.functional.normalize(keys).T / 0.5
-    expected = torch.nn.functional.cross_entropy(logits, torch.arange(7), reduction='none')
-    rows = objective(objective.prepare_query(queries), objective.prepare_key(keys), views.target(views))
-    torch.testing.assert_close(rows, expected)
-
-
 def test_full_precision_under_autocast():
     queries, keys = torch.randn(6, 64), torch.randn(6, 64)
     objective, views = InfoNCE(0.05), Composition.identity(6)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from losses.brute_force import mixtures, vectors
+from losses.brute_force import COMPOSITIONS, mixtures, vectors
 from torch import Tensor
 
 from mixcl.composition import Composition
@@ -38,35 +38,17 @@ def context(
 # ----- rows of a stream -----
 
 
-def test_rows_leave_out_those_that_an_image_of_the_query_owns() -> None:
-    """Queries mix (0, 3), (1, 2), (2, 1), (3, 0); a mixture that only shows an image is another image's."""
-    flipped, keys = mixtures(4), vectors(4, WIDTH)
-    found = Rows('others')(context(flipped, keys, keys, others=flipped))
+@pytest.mark.parametrize('other', COMPOSITIONS)
+@pytest.mark.parametrize('query', COMPOSITIONS)
+@pytest.mark.parametrize('start', [0, 4])
+def test_rows_leave_out_those_that_an_image_of_the_query_owns(query: str, other: str, start: int) -> None:
+    """Also one listed with share 0. A mixture that only shows an image is another's; rows of other processes count."""
+    composition, others = COMPOSITIONS[query](), COMPOSITIONS[other]()
+    keys = vectors(start + len(others), WIDTH)
+    found = Rows('others')(context(composition, vectors(len(composition), WIDTH), keys, others=others, start=start))
     assert found.vectors is keys
-    owners_in_row = torch.tensor([[0, 3], [1, 2], [2, 1], [3, 0]])
-    expected = [[owner not in row for owner in range(4)] for row in owners_in_row.tolist()]
-    assert found.keep.tolist() == expected
-
-
-def test_rows_leave_out_an_image_that_is_listed_with_share_zero() -> None:
-    keys = vectors(3, WIDTH)
-    clipped = Composition(torch.tensor([[0, 1]]), torch.tensor([[1.0, 0.0]]), reach=1)
-    assert Rows('others')(context(clipped, keys[:1], keys)).keep.tolist() == [[False, False, True]]
-
-
-def test_rows_of_other_processes_all_count() -> None:
-    """Of 6 gathered rows, this process's start at 3."""
-    keys, own = vectors(6, WIDTH), Composition.identity(3, start=3)
-    case = context(own, keys[:3], keys, others=own, start=3)
-    keep = Rows('others')(case).keep
-    assert keep[:, :3].all() and keep[:, 3:].tolist() == (~torch.eye(3, dtype=torch.bool)).tolist()
-
-
-def test_rows_of_several_crops_of_an_image_are_all_left_out() -> None:
-    crops = Composition.cat([Composition.identity(3)] * 2)
-    keys = vectors(6, WIDTH)
-    keep = Rows('others')(context(Composition.identity(3), keys[:3], keys, others=crops)).keep
-    assert keep.tolist() == [[column % 3 != row for column in range(6)] for row in range(3)]
+    expected = [[owner not in listed for owner in others.sources[:, 0]] for listed in composition.sources]
+    assert found.keep.tolist() == [[True] * start + row for row in expected]
 
 
 # ----- queue -----

@@ -13,11 +13,8 @@ def chosen(choice: Choice, steps: int = 1200) -> dict[type, float]:
     return {mixer: drawn.count(mixer) / steps for mixer in set(drawn)}
 
 
-def test_all_are_as_likely_by_default():
+def test_probabilities_are_kept_and_equal_by_default():
     assert chosen(Choice(THREE)) == pytest.approx({Mixup: 1 / 3, CutMix: 1 / 3, ResizeMix: 1 / 3}, abs=0.06)
-
-
-def test_probabilities_are_kept():
     assert chosen(Choice(THREE, [0.1, 0.0, 0.9])) == pytest.approx({Mixup: 0.1, ResizeMix: 0.9}, abs=0.04)
 
 
@@ -47,14 +44,13 @@ def test_every_mixer_is_checked_although_one_acts():
 
 
 @pytest.mark.parametrize(
-    'probabilities', [[0.5, 0.5], [0.5, 0.5, 0.5], [-0.5, 0.5, 1.0], [1, 'a', 0], 0.3, [float('nan'), 0, 1]]
+    ('mixers', 'probabilities', 'message'),
+    [
+        *((THREE, p, 'probabilities must be 3 numbers') for p in ([0.5, 0.5], [0.5, 0.5, 0.5], [-0.5, 0.5, 1.0])),
+        *((THREE, p, 'probabilities must be 3 numbers') for p in ([1, 'a', 0], 0.3, [float('nan'), 0, 1])),
+        *((mixers, None, 'must list at least one mixer') for mixers in ([], None, dict(type='Mixup'))),
+    ],
 )
-def test_bad_probabilities_are_refused(probabilities):
-    with pytest.raises(UserError, match='probabilities must be 3 numbers'):
-        Choice(THREE, probabilities)
-
-
-@pytest.mark.parametrize('mixers', [[], None, dict(type='Mixup')])
-def test_bad_lists_of_mixers_are_refused(mixers):
-    with pytest.raises(UserError, match='must list at least one mixer'):
-        Choice(mixers)
+def test_bad_arguments_are_refused(mixers, probabilities, message):
+    with pytest.raises(UserError, match=message):
+        Choice(mixers, probabilities)

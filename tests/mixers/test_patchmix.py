@@ -53,26 +53,19 @@ def test_targets_of_two_mixed():
 
 
 @pytest.mark.parametrize(
-    ('batch', 'num_mix', 'expected'),
+    ('batch', 'num_mix', 'of_views', 'of_mixtures'),
     [
-        (3, 3, [1 / 3, 1 / 3, 1 / 3]),  # TV-PM-1, scatter-add
-        (4, 3, [1 / 3, 2 / 9, 2 / 9, 2 / 9]),  # TV-PM-5: a collision with B >= M
-        (3, 4, [0.4, 0.3, 0.3]),  # TV-PM-4 by the overlap of merged shares
-        (2, 3, [0.6, 0.4]),  # TV-PM-5
+        (3, 3, [1 / 3, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3]),  # TV-PM-1, scatter-add
+        (4, 3, [1 / 3, 1 / 3, 1 / 3, 0], [1 / 3, 2 / 9, 2 / 9, 2 / 9]),  # TV-PM-5: a collision with B >= M
+        (3, 4, [0.5, 0.25, 0.25], [0.4, 0.3, 0.3]),  # TV-PM-4 by the overlap of merged shares
+        (2, 3, [2 / 3, 1 / 3], [0.6, 0.4]),  # TV-PM-5
     ],
 )
-def test_small_batches_where_windows_collide(batch, num_mix, expected):
+def test_small_batches_where_windows_collide(batch, num_mix, of_views, of_mixtures):
+    """Shares of an image that is taken twice add up."""
     mix = patchmix_composition(batch, num_mix)
-    torch.testing.assert_close(dense(mix, mix)[0], torch.tensor(expected))
-
-
-def test_mix_to_origin_where_the_batch_is_smaller_than_the_mix():
-    """TV-PM-4 and TV-PM-5: shares of an image that is taken twice add up."""
-    views = Composition.identity(3)
-    torch.testing.assert_close(dense(patchmix_composition(3, 4), views)[0], torch.tensor([0.5, 0.25, 0.25]))
-    torch.testing.assert_close(
-        dense(patchmix_composition(2, 3), Composition.identity(2))[0], torch.tensor([2 / 3, 1 / 3])
-    )
+    torch.testing.assert_close(dense(mix, Composition.identity(batch))[0], torch.tensor(of_views))
+    torch.testing.assert_close(dense(mix, mix)[0], torch.tensor(of_mixtures))
 
 
 def test_rank_offset():
@@ -138,12 +131,8 @@ def test_plan_draws_the_number_and_the_decision_once():
 def test_what_cannot_be_mixed_is_refused_beforehand(arguments, batch, size, message):
     with pytest.raises(UserError, match=message):
         PatchMix(**arguments).check(batch, *size)
-
-
-@pytest.mark.parametrize('size', [(16, 15), (15, 16)])
-def test_placing_on_images_that_do_not_fit_is_refused(size):
     with pytest.raises(UserError, match='cannot be cut'):
-        PatchMix(2, 4)(torch.zeros(4, 3, *size))
+        PatchMix(2, 4)(torch.zeros(4, 3, 15, 16))
 
 
 @pytest.mark.parametrize(

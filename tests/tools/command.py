@@ -82,9 +82,6 @@ class Command:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
 
 def start(*arguments: object) -> Command:
     """Start ``python ARGUMENTS`` in the repository; its output can be read while it runs."""

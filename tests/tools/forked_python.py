@@ -6,7 +6,6 @@ Passes on the signals that commands listen to. When it is killed, the server kil
 import contextlib
 import os
 import signal
-import socket
 import sys
 
 # Started with -S -E and by its path: nothing but the standard library, 20 ms.
@@ -26,15 +25,11 @@ def main() -> int:
     for number in passed_on:
         signal.signal(number, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
-    status = read_status(connection)
+    status = int(connection.makefile().readline() or -signal.SIGKILL)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
-
-
-def read_status(connection: socket.socket) -> int:
-    return int(connection.makefile().readline() or -signal.SIGKILL)
 
 
 if __name__ == '__main__':

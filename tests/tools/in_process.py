@@ -7,7 +7,9 @@ import sys
 from collections.abc import Sequence
 from unittest.mock import patch
 
+import pytest
 import torch
+from tools.command import error_lines
 
 _numbers = itertools.count()
 
@@ -26,3 +28,13 @@ def run_here(*arguments: object, options: Sequence[str] = ()) -> int:
             # A run that was stopped ignores it from then on, and so would all processes that later tests start.
             signal.signal(signal.SIGTERM, on_sigterm)
     return 0
+
+
+def refusal(capfd: pytest.CaptureFixture, *arguments: object) -> str:
+    """The only error that a command reports, which ends with status 2 and without a traceback."""
+    capfd.readouterr()
+    status = run_here(*arguments)
+    stderr = capfd.readouterr().err
+    (line,) = error_lines(stderr)
+    assert status == 2 and 'Traceback' not in stderr
+    return line

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.composed import backbone_of, written
-from tools.in_process import run_here
-from tools.refusals import refusal
+from tools.in_process import refusal, run_here
 
 from mixcl.weights import read_pretrained
 
@@ -94,7 +93,7 @@ def test_knn_of_both_encoders_and_of_random_weights(checkpoint: Path, configs: d
 
 def test_one_sentence(
     checkpoint: Path, configs: dict[str, Path], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture,
+    capfd: pytest.CaptureFixture,
 ) -> None:  # fmt: skip
     for tool, *arguments, message in (
         (
@@ -123,6 +122,6 @@ def test_one_sentence(
             'weights from a checkpoint of its own; train it first',
         ),
     ):
-        words = (f'tools/{tool}.py', *arguments, '--work-dir', tmp_path, '--cfg-options')
-        line = refusal(monkeypatch, capfd, *words)
+        words = (f'tools/{tool}.py', *arguments, '--work-dir', tmp_path)
+        line = refusal(capfd, *words)
         assert re.search(message, line), line

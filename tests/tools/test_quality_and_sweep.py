@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 from evaluation.composed import written
-from tools.in_process import run_here
-from tools.refusals import refusal
+from tools.in_process import refusal, run_here
 
 SMALL = ['test_dataloader.dataset.indices=60', 'test_cfg.bank_dataloader.dataset.indices=120']
 SMALL += ['test_dataloader.num_workers=0', 'test_cfg.bank_dataloader.num_workers=0']
@@ -42,8 +41,8 @@ def test_the_fast_linear_probe_is_better_than_chance(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_ends_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture,
+    tmp_path: Path, capfd: pytest.CaptureFixture,
     protocol: str, option: str, message: str,
 ) -> None:  # fmt: skip
     arguments = (written(tmp_path, protocol), '--pretrained', 'random', '--work-dir', tmp_path)
-    assert message in refusal(monkeypatch, capfd, 'tools/test.py', *arguments, '--cfg-options', option)
+    assert message in refusal(capfd, 'tools/test.py', *arguments, '--cfg-options', option)

@@ -15,8 +15,7 @@ from evaluation.checkpoints import of_classifier
 from evaluation.composed import composed, written
 from mmengine.config import Config
 from tools.command import run
-from tools.in_process import run_here
-from tools.refusals import refusal
+from tools.in_process import refusal, run_here
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS
@@ -81,7 +80,7 @@ def test_imagenet_c(tmp_path: Path, processes: int) -> None:
     assert all(found[f'top1_{corruption}'] == pytest.approx(20) for corruption in ALEXNET_ERRORS)
 
 
-def test_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+def test_what_does_not_fit(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     renditions = class_folders(tmp_path / 'imagenet-r', 'imagenet_r')
     corrupted = imagenet_c(tmp_path / 'c', classes=1)
     shutil.rmtree(corrupted / 'weather/fog')
@@ -93,7 +92,7 @@ def test_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
         ('imagenet-c', checkpoint, corrupted, 'ImageNetC: folders are missing .*: fog; unpack'),
         ('imagenet-c', checkpoint, tmp_path / 'nowhere', "the data folder '.*nowhere' .* does not exist"),
     ):
-        line = refusal(monkeypatch, capfd, *command(data, weights, root, tmp_path))
+        line = refusal(capfd, *command(data, weights, root, tmp_path))
         assert re.search(message, line), line
 
 

@@ -11,8 +11,7 @@ import torch
 from evaluation.checkpoints import of_pretraining
 from evaluation.composed import backbone_of, written
 from tools.command import run
-from tools.in_process import run_here
-from tools.refusals import refusal
+from tools.in_process import refusal, run_here
 
 NO_WORKERS = ('train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'test_dataloader.num_workers=0')
 ONE_EPOCH = (*NO_WORKERS, 'train_cfg.max_epochs=1', 'train_cfg.val_interval=1', 'default_hooks.logger.interval=1')
@@ -66,7 +65,7 @@ def test_from_scratch_on_the_layout_of_tiny_imagenet(tmp_path: Path) -> None:
     assert validation['accuracy/top1'] in (0, 100)
 
 
-def test_the_lists_of_simclr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+def test_the_lists_of_simclr(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     root = tmp_path / 'imagenet'
     for label in range(1000):  # one training image and one validation image each
         picture(root / f'train/n{label:04d}/n{label:04d}_7.JPEG')
@@ -89,7 +88,7 @@ def test_the_lists_of_simclr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         ('other.txt', '1 of 2 names in the list of labelled images are not in .*, for example n0005_8.JPEG'),
         ('absent.txt', r'absent\.txt cannot be read.*share=0\.1'),
     ):
-        line = refusal(monkeypatch, capfd, *command, tmp_path / name, '--cfg-options', *options(name))
+        line = refusal(capfd, *command, tmp_path / name, '--cfg-options', *options(name))
         assert re.search(message, line), line
 
 

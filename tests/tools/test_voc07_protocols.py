@@ -12,8 +12,7 @@ import torch
 from evaluation.archive_layouts import voc07
 from evaluation.composed import written
 from tools.command import run
-from tools.in_process import run_here
-from tools.refusals import refusal
+from tools.in_process import refusal, run_here
 
 RESNET = dict(type='mmpretrain.ResNet', depth=18)
 OPTIONS = (
@@ -87,9 +86,7 @@ def test_one_command_for_both_and_difficult_objects_count_for_nothing(
     assert evaluated(monkeypatch, easy, tmp_path / 'all_easy', 'svm')['svm'] != found['svm']
 
 
-def test_what_does_not_fit(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
-) -> None:
+def test_what_does_not_fit(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     without_test = shutil.copytree(folder, tmp_path / 'VOC2007')
     (without_test / 'ImageSets/Main/test.txt').unlink()
     few = r'class number 0 has 16 positive training image\(s\), but needs 96'
@@ -100,5 +97,5 @@ def test_what_does_not_fit(
         ('svm', without_test, r'no ImageSets/Main/test\.txt in '),
         ('svm', tmp_path / 'nowhere', r"the data folder '.*nowhere' .*does not exist"),
     ):
-        line = refusal(monkeypatch, capfd, *command(protocol, root, tmp_path), '--cfg-options', *OPTIONS)
+        line = refusal(capfd, *command(protocol, root, tmp_path), '--cfg-options', *OPTIONS)
         assert re.search(message, line), line
