@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from mmengine.logging import MMLogger
 from mmengine.registry import DefaultScope
 from tools.fork_request import FOLDER
 from tools.once import once
@@ -68,6 +69,7 @@ def nothing_left_behind() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)}
     yield
     DefaultScope._instance_dict.clear()
+    MMLogger._instance_dict.clear()  # it writes to the standard error of this test
     for number, handler in handlers.items():
         signal.signal(number, handler)
     sys.path[:] = path
