@@ -18,7 +18,7 @@ from torch import nn
 
 from mixcl.algorithms import StepKey
 from mixcl.distributed import whole
-from mixcl.engine.hooks.parameter_clip import ParameterClipHook
+from mixcl.engine.hooks.gradient_clip import ParameterClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating

@@ -57,8 +57,8 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
         return
     settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
     preferred = (cfg.get('protocol') or {}).get('encoder')
-    encoder = encoder or (('target', 'online') if preferred == 'target' else 'online')
-    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': encoder}]
+    chosen = encoder or (('target', 'online') if preferred == 'target' else 'online')
+    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}]
 
 
 def limit_time(cfg: Config, duration: str) -> None:

@@ -1,6 +1,7 @@
 """Building the parts of a run for trial, so that what is wrong with them is said before data are read."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ def try_hooks(cfg: Config) -> None:
     for place, hook in named.items():
         if isinstance(hook, dict):
             settings = {name: value for name, value in hook.items() if name != 'priority'}
-            _attempt(place, lambda settings=settings: HOOKS.build(settings), cfg)
+            _attempt(place, partial(HOOKS.build, settings), cfg)
 
 
 def try_schedules(cfg: Config) -> None:
@@ -44,7 +45,7 @@ def try_schedules(cfg: Config) -> None:
     """
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
-        _attempt(f'param_scheduler[{number}]', lambda schedule=schedule: _schedule(schedule, cfg), cfg)
+        _attempt(f'param_scheduler[{number}]', partial(_schedule, schedule, cfg), cfg)
 
 
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:

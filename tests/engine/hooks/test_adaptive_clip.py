@@ -9,7 +9,7 @@ from mmengine.runner import Runner
 from torch import nn
 
 from mixcl.engine import AdaptiveClipHook
-from mixcl.engine.hooks.adaptive_clip import BlockClip
+from mixcl.engine.hooks.gradient_clip import BlockClip
 from mixcl.errors import UserError
 
 HOOK = dict(type='AdaptiveClipHook')

@@ -22,8 +22,7 @@ from mmengine.runner import Runner
 from tools.in_process import run_here
 
 from mixcl.engine import NonFiniteHook
-from mixcl.engine.hooks.health.nonfinite import total_loss
-from mixcl.engine.optimizers.skipped_steps import skips_on_device
+from mixcl.engine.hooks.health.nonfinite import skips_on_device, total_loss
 from mixcl.errors import UserError
 
 FUSED = dict(optim_wrapper__optimizer__fused=True)

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mixcl.engine import ParameterClipHook
-from mixcl.engine.hooks.parameter_clip import clip_each
+from mixcl.engine.hooks.gradient_clip import clip_each
 from mixcl.errors import UserError
 
 

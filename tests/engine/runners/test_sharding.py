@@ -9,7 +9,7 @@ import torch
 from engine.engine_pairs import MODELS, OPTIMIZERS
 from torch import nn
 
-from mixcl.engine.hooks.adaptive_clip import AdaptiveClipHook
+from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, blocks_of
 from mixcl.errors import UserError
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,12 @@ ROWS = 512
 
 
 def chance_level(
-    objective: Objective, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives], **options
+    objective: Objective,
+    queries: Tensor,
+    keys: Tensor,
+    target: SoftTarget,
+    negatives: Sequence[Negatives],
+    **options: Any,
 ) -> Tensor | None:
     """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
 
@@ -107,7 +113,7 @@ class FirstTermListener:
 
     def __init__(self, model: nn.Module) -> None:
         self.heard: FirstTerm | None = None
-        self._features: Tensor | None = None
+        self._features: list[Tensor] = []
         self._listening = False
         if isinstance(getattr(model, 'objective', None), Objective):
             model.objective.register_forward_hook(self._hear, with_kwargs=True)
@@ -115,12 +121,11 @@ class FirstTermListener:
 
     def listen(self) -> None:
         """Listen to the next step."""
-        self.heard = self._features = None
-        self._listening = True
+        self.heard, self._features, self._listening = None, [], True
 
     def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
-        if self._listening and self._features is None:
-            self._features = inputs[0].detach()
+        if self._listening and not self._features:
+            self._features = [inputs[0].detach()]
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
         if not self._listening:
@@ -129,5 +134,5 @@ class FirstTermListener:
         queries, keys, target = inputs[:3]
         negatives = [Negatives(*part) for part in (inputs[3] if len(inputs) > 3 else ())]
         self.heard = FirstTerm(
-            objective, self._features, queries.detach(), keys.detach(), target, negatives, options, rows.detach()
+            objective, self._features[0], queries.detach(), keys.detach(), target, negatives, options, rows.detach()
         )

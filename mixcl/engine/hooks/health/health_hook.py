@@ -8,9 +8,9 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
-from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
 from mixcl.engine.hooks.health.first_term import FirstTermListener
-from mixcl.engine.hooks.health.rules import RULES, SpikeRule, rule_names
+from mixcl.engine.hooks.health.rules import RULES, Rule, SpikeRule, rule_names
+from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -54,7 +54,7 @@ class HealthHook(Hook):
         self.grace = grace
         self.patience = patience
         self.abort = tuple(abort)
-        self._rules = (*RULES, SpikeRule())
+        self._rules: list[Rule | SpikeRule] = [*RULES, SpikeRule()]
         self._readings_broken = dict.fromkeys(rule_names(), 0)
 
     def before_train(self, runner: Runner) -> None:
@@ -93,7 +93,7 @@ class HealthHook(Hook):
             all_reduce(values, op='mean')
         return dict(zip(names, values.tolist(), strict=True))
 
-    def _apply(self, runner: Runner, rule: object, value: float) -> None:
+    def _apply(self, runner: Runner, rule: Rule | SpikeRule, value: float) -> None:
         if not rule.broken_by(value):
             self._readings_broken[rule.name] = 0
             return
