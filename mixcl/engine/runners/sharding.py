@@ -55,6 +55,7 @@ class MMFullyShardedDataParallel(nn.Module):
             for part in [*blocks_of(unit), unit]:
                 # Each unit is used by itself, so none is resharded by another one around it.
                 fully_shard(part, mesh=mesh, reshard_after_forward=True)
+        module.register_load_state_dict_pre_hook(_share_weights)
         self.module = module
 
     def forward(self, *args: Any, **kwargs: Any) -> dict[str, Tensor] | Tensor:
@@ -97,11 +98,7 @@ class ShardedStatesHook(Hook):
         self._whole = {}
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Keep this process's share of weights and, where the run continues, of optimiser states."""
-        weights = checkpoint['state_dict']
-        for name, parameter in runner.model.module.named_parameters():
-            if name in weights:
-                weights[name] = _share(weights[name], parameter)
+        """Keep this process's share of the optimiser states, where the run continues."""
         if runner._resume:
             parameters = [p for group in runner.optim_wrapper.optimizer.param_groups for p in group['params']]
             for number, state in checkpoint['optimizer']['state'].items():
@@ -131,6 +128,12 @@ def _collected(tensor: Tensor) -> Tensor | None:
     """The whole tensor in the main memory of the first process; all processes must ask together."""
     tensor = whole(tensor)
     return tensor.cpu() if is_main_process() else None
+
+
+def _share_weights(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+    for name, parameter in module.named_parameters(prefix.removesuffix('.')):
+        if name in state:
+            state[name] = _share(state[name], parameter)
 
 
 def _share(value: Any, like: Tensor) -> Any:

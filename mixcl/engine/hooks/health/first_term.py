@@ -37,13 +37,6 @@ def chance_level(
     return target.mean(rows)
 
 
-def similarities(queries: Tensor, keys: Tensor, target: SoftTarget) -> tuple[Tensor, Tensor]:
-    """Mean cosine of unit vectors with their positives, weighted by the target, and with all other keys."""
-    table = queries @ keys.T
-    others = ~target.support(keys.shape[0]) & target.valid[:, None]
-    return target.mean(target.pick(table)), (table * others).sum() / others.sum().clamp_min(1)
-
-
 def _constant(vectors: Tensor) -> Tensor:
     constant = torch.zeros_like(vectors)
     constant[..., 0] = 1
@@ -91,9 +84,11 @@ class FirstTerm:
         if chance is not None:
             readings |= dict(chance_level=chance, chance_ratio=self.target.mean(self.rows) / chance)
         if isinstance(objective, (InfoNCE, NegativeCosine)):
-            positive, others = similarities(*inputs)
+            cosines, target = self.queries @ self.keys.T, self.target
+            positive = target.mean(target.pick(cosines))
+            others = ~target.support(len(self.keys)) & target.valid[:, None]
             readings |= dict(
-                similarity_gap=positive - others,
+                similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
                 alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
                 query_uniformity=uniformity(self.queries[:ROWS]),
                 key_uniformity=uniformity(self.keys[:ROWS]),

@@ -20,10 +20,6 @@ POLICIES = ('raise', 'skip')
 MOST_DUMPS = 5
 
 
-class NonFiniteStep(UserError):
-    """The loss or the gradient of a step was not finite, and the policy is to stop."""
-
-
 @HOOKS.register_module()
 class NonFiniteHook(Hook):
     """Keeps steps whose loss or gradient is infinite or NaN from reaching the weights, on all processes alike.
@@ -161,7 +157,7 @@ class NonFiniteHook(Hook):
         where = self._dumped(batches) if self.failures <= MOST_DUMPS else ''
         if self.policy == 'raise' or self._failures_in_a_row >= self.max_failures:
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
-            raise NonFiniteStep(
+            raise UserError(
                 f'{what}{count}; the step was not taken and no checkpoint was written. Lower the learning rate, train '
                 f"in full precision, or skip such steps by NonFiniteHook's policy='skip'; --resume repeats them{where}"
             )
