@@ -22,11 +22,7 @@ HOT = [
     *('mixcl/heads/dino.py', 'mixcl/losses/info_nce.py', 'mixcl/losses/negatives.py', 'mixcl/losses/dino.py'),
     *('mixcl/losses/negative_cosine.py', 'mixcl/mixers/patchmix.py', 'mixcl/mixers/mixup.py'),
     *('mixcl/mixers/cutmix.py', 'mixcl/mixers/resizemix.py', 'mixcl/engine/runners/pretrain_loop.py'),
-    *(
-        'mixcl/engine/hooks/adaptive_clip.py',
-        'mixcl/engine/optimizers/lars.py',
-        'mixcl/engine/optimizers/skipped_steps.py',
-    ),
+    *('mixcl/engine/hooks/gradient_clip.py', 'mixcl/engine/optimizers/lars.py'),
 ]
 """What runs in every step, where reading a value waits for the GPU."""
 

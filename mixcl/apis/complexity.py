@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.algorithms import ContrastiveLearner
+from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
 from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -165,12 +165,12 @@ def _model(cfg: Config) -> ContrastiveLearner:
     return MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
 
 
-def _batch(cfg: Config, model: nn.Module, batch_size: int) -> dict:
+def _batch(cfg: Config, model: ContrastiveLearner, batch_size: int) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=synthetic_images(loader_cfg.dataset, batch_size))
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
-    return model.chunk(batch, 0) if hasattr(model, 'chunk') else batch
+    return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
 
 
 def _size(module: nn.Module) -> int:

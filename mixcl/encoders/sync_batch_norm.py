@@ -1,5 +1,7 @@
 """Batch normalisation over the batches of all processes."""
 
+from typing import Any, cast
+
 import torch
 from mmengine.dist import get_world_size
 from torch import Tensor, nn
@@ -21,14 +23,14 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     process_group = None
-    _check_input_dim = nn.SyncBatchNorm._check_input_dim
-    _check_non_zero_input_channels = nn.SyncBatchNorm._check_non_zero_input_channels
+    _check_input_dim: Any = nn.SyncBatchNorm._check_input_dim
+    _check_non_zero_input_channels: Any = nn.SyncBatchNorm._check_non_zero_input_channels
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         if not self.training or get_world_size() == 1:
             return super().forward(input)
-        return nn.SyncBatchNorm.forward(self, input) if input.is_cuda else self._on_cpu(input)
+        return nn.SyncBatchNorm.forward(cast(nn.SyncBatchNorm, self), input) if input.is_cuda else self._on_cpu(input)
 
     def _on_cpu(self, input: Tensor) -> Tensor:
         x = input.double() if input.dtype == torch.float64 else input.float()

@@ -5,10 +5,9 @@ import itertools
 import pytest
 import torch
 from engine.tiny_runs import run_config
-from mmengine.config import Config
 from torch import nn
 
-from mixcl.apis.complexity import Complexity, SyntheticIteration, activation_bytes, count_flops, measure
+from mixcl.apis.complexity import SyntheticIteration, activation_bytes, count_flops, measure
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
@@ -40,23 +39,12 @@ def tiny(tmp_path, batch: int = 4, **overrides: object) -> SyntheticIteration:
     return SyntheticIteration(run_config(tmp_path, **overrides), batch)
 
 
-@pytest.mark.parametrize('batch', [4, 8])
-@pytest.mark.parametrize(('target', 'without'), [('EMA', 3), ('StopGrad', 2)])
+@pytest.mark.parametrize(('batch', 'target', 'without'), [(4, 'EMA', 3), (8, 'StopGrad', 2)])
 def test_flops_of_a_tiny_vision_transformer(tmp_path, batch: int, target: str, without: int) -> None:
     iteration = tiny(tmp_path, batch, model__target=dict(_delete_=True, type=target))
     assert iteration.model.passes_per_image() == (2, without)
     flops, inside = flops_by_hand(batch, 2, without, terms=3)
     assert count_flops(iteration.run) == (flops, flops - inside)
-
-
-def test_a_frozen_patch_embedding_is_not_trained_and_saves_its_gradient(tmp_path) -> None:
-    free = tiny(tmp_path)
-    frozen = tiny(tmp_path, model__backbone__frozen_patch_embed=True)
-    costs = [measure(iteration, 1) for iteration in (free, frozen)]
-    embed = 16 * 2 * 2 * 3 * 16
-    assert costs[0].flops - costs[1].flops == 2 * 4 * 2 * embed
-    assert costs[0].trained_parameters - costs[1].trained_parameters == 2 * 2 * 3 * 16 + 16
-    assert costs[0].backbone_parameters == costs[1].backbone_parameters
 
 
 def test_parameters(tmp_path) -> None:
@@ -81,15 +69,6 @@ def test_dropped_patches_cost_their_embedding_only() -> None:
         assert count_flops(iteration.run) == (flops, flops - inside)
 
 
-def test_weights_move_and_the_target_follows(tmp_path) -> None:
-    iteration = tiny(tmp_path, optim_wrapper__optimizer__lr=1e-2)
-    before = {name: value.clone() for name, value in iteration.model.named_parameters()}
-    iteration.run()
-    iteration.run()
-    changed = {name for name, value in iteration.model.named_parameters() if not torch.equal(value, before[name])}
-    assert {'backbone.cls_token', 'target.backbone.cls_token'} <= changed
-
-
 def test_activations_of_two_layers() -> None:
     model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
     images = torch.randn(5, 8)
@@ -97,36 +76,13 @@ def test_activations_of_two_layers() -> None:
     assert activation_bytes(model, lambda: model(images).sum().backward()) == 5 * (8 + 32) * 4
 
 
-def test_activations_grow_with_the_batch_and_not_with_the_passes_without_gradient(tmp_path) -> None:
-    small, large = (measure(tiny(tmp_path, batch), 1).activation_bytes for batch in (4, 8))
-    assert 1.6 * small < large < 2.1 * small
-    two_passes = dict(model__terms=[('view1', 'view2', 1.0)])
-    one, two = (
-        measure(tiny(tmp_path, 4, **changes), 1).activation_bytes
-        for changes in (two_passes, dict(model__terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)]))
-    )
-    assert 1.6 * one < two < 2.2 * one
-
-
-def cost_of(cfg: Config, batch: int = 4, device: str = 'cpu', repeats: int = 1) -> Complexity:
-    return measure(SyntheticIteration(cfg, batch, device), repeats)
-
-
 @pytest.mark.parametrize(
-    ('changes', 'arguments', 'message'),
+    ('changes', 'batch', 'message'),
     [
-        ({}, dict(batch=1), '--batch-size 1: .* at least 2 images'),
-        ({}, dict(batch=2), 'num_mix=3 images cannot be mixed from the 2 images'),
-        ({}, dict(repeats=0), '--iterations must be at least 1, not 0'),
-        (dict(model__type='mmpretrain.ImageClassifier'), {}, 'measures pretraining configs'),
+        ({}, 1, '--batch-size 1: .* at least 2 images'),
+        (dict(model__type='mmpretrain.ImageClassifier'), 4, 'measures pretraining configs'),
     ],
 )
-def test_what_cannot_be_measured(tmp_path, changes: dict, arguments: dict, message: str) -> None:
+def test_what_cannot_be_measured(tmp_path, changes: dict, batch: int, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        cost_of(run_config(tmp_path, **changes), **arguments)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason='needs a machine without a GPU')
-def test_a_missing_gpu(tmp_path) -> None:
-    with pytest.raises(UserError, match='finds no GPU'):
-        cost_of(run_config(tmp_path), device='cuda')
+        tiny(tmp_path, batch, **changes)

@@ -18,7 +18,7 @@ from torch import nn
 
 from mixcl.algorithms import StepKey
 from mixcl.distributed import whole
-from mixcl.engine.hooks.parameter_clip import ParameterClipHook
+from mixcl.engine.hooks.gradient_clip import ParameterClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
@@ -47,14 +47,23 @@ OPTIMIZERS = {
 """SGD where nothing else is said: AdamW turns gradients that are zero but for rounding into steps."""
 
 
+RUNS = list(dict.fromkeys([(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS]))
+"""Every model, and one model with every optimiser."""
+
+SHORT = [('PatchMix', 'SGD'), ('PatchMix', 'AdamW'), ('PatchMix', 'accumulated'), ('a queue on a ResNet', 'SGD')]
+
+
 def everything(folder: Path, rank: int) -> dict:
     """What one process of the pair finds, by name."""
-    # Several steps of every model, and of one model with every optimiser, sharded and not.
-    runs = dict.fromkeys([(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS])
     return dict(
-        sharding={(*run, kind): train(*run, kind) for run in runs for kind in ('sharded', 'replicated')},
+        sharding=sharding(SHORT, rank),
         failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
     )
+
+
+def sharding(runs: list[tuple[str, str]], rank: int) -> dict:
+    """Several steps of models with optimisers, sharded and not."""
+    return {(*run, kind): train(*run, kind) for run in runs for kind in ('sharded', 'replicated')}
 
 
 def failing(work_dir: Path, name: str, rank: int) -> dict:

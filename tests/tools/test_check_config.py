@@ -49,7 +49,7 @@ def test_another_base_and_several_processes(capfd: pytest.CaptureFixture) -> Non
         ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),
         ([DIGITS], 'model.backbone.img_size=24', r'img_size is \(24, 24\)'),
         ([DIGITS], 'default_hooks.nonfinite.policy=skipp', "policy must be one of .*not 'skipp'"),
-        ([DIGITS], 'param_scheduler.0.by_epoch=False', 'leave out convert_to_iter_based'),
+        ([DIGITS], 'param_scheduler.0.by_epoch=False', 'Only epoch-based parameter scheduler'),
         ([DIGITS], "activation_checkpointing=['backbone.layer']", "names 'backbone.layer', which"),
         ([DIGITS], "custom_hooks=[dict(type='BannerHook',x=1)]", '--cfg-options .* cannot be read'),
         ([DIGITS, '--processes', 0], None, '--processes must be at least 1'),

@@ -25,11 +25,6 @@ def test_the_table_at_the_size_of_a_smoke_run(capsys: pytest.CaptureFixture) -> 
     assert 'APS' not in output, 'a reduced model is not compared with a paper'
 
 
-def test_a_batch_of_one_ends_in_one_sentence(capsys: pytest.CaptureFixture) -> None:
-    assert run_here('tools/complexity.py', 'configs/patchmix/vit-xs4_digits.py', '--batch-size', 1) == 2
-    assert capsys.readouterr().err.startswith('error: --batch-size 1')
-
-
 def test_every_value_of_a_paper_belongs_to_configs() -> None:
     for name, values in PAPERS.items():
         paths = [name.replace('cifar', f'cifar{classes}') for classes in (10, 100)] if 'cifar' in name else [name]

@@ -65,6 +65,8 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
     assert output.splitlines()[-1].startswith(f'stopped by SIGTERM after step {step} of ')
+    assert output.splitlines()[-1].endswith('and the same command with --resume continues')
+    assert 'Traceback' not in output
     options = (*SMALL, 'train_cfg.max_epochs=1')
     assert run_here('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', '--no-validate', options=options) == 0
     assert_continues(max(tmp_path.glob('*/*.log'), key=os.path.getmtime).read_text(), step, STEPS_PER_EPOCH)
@@ -121,12 +123,6 @@ def test_the_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert newest_checkpoint(tmp_path) is not None
 
 
-def test_a_time_limit_that_is_none(capsys: pytest.CaptureFixture) -> None:
-    assert run_here('tools/train.py', DIGITS, '--max-time', 'soon') == 2
-    message = "error: --max-time takes a duration such as 23h30m, 90m or 45s, not 'soon'"
-    assert error_lines(capsys.readouterr().err) == [message]
-
-
 class Cluster:
     """srun and scontrol that only note how they were called; srun exits with the status that a test sets."""
 
@@ -153,29 +149,27 @@ def cluster(tmp_path: Path) -> Cluster:
     return Cluster(tmp_path)
 
 
-def test_a_stopped_job_is_put_back_into_the_queue(cluster: Cluster) -> None:
-    assert cluster.submit(85, SLURM_JOB_ID='17') == 85
-    assert cluster.calls('scontrol') == ['requeue 17']
+REQUEUED = ['requeue 17']
+IN_A_JOB = dict(SLURM_JOB_ID='17')
+
+
+@pytest.mark.parametrize(
+    ('status', 'environment', 'requeued', 'resumed'),
+    [
+        (85, IN_A_JOB, REQUEUED, False),
+        (85, {}, [], False),
+        (0, IN_A_JOB | dict(SLURM_RESTART_COUNT='1'), [], True),
+        (2, IN_A_JOB, [], False),
+    ],
+    ids=['stopped', 'stopped by hand', 'requeued', 'failed'],
+)
+def test_slurm_jobs(cluster: Cluster, status: int, environment: dict, requeued: list, resumed: bool) -> None:
+    assert cluster.submit(status, **environment) == status
+    assert cluster.calls('scontrol') == requeued
     (call,) = cluster.calls('srun')
-    assert f'tools/train.py {DIGITS} --launcher slurm --max-time 23h30m' in call and '--resume' not in call
+    resume = ' --resume' if resumed else ''
+    assert f'tools/train.py {DIGITS} --launcher slurm{resume} --max-time 23h30m' in call
     assert '--kill-on-bad-exit=0 --wait 60' in call
-
-
-def test_a_requeued_job_resumes(cluster: Cluster) -> None:
-    assert cluster.submit(0, SLURM_JOB_ID='17', SLURM_RESTART_COUNT='1') == 0
-    assert cluster.calls('scontrol') == []
-    assert '--launcher slurm --resume --max-time 23h30m' in cluster.calls('srun')[0]
-
-
-@pytest.mark.parametrize('status', [1, 2, 137])
-def test_a_failed_job_is_not_requeued(cluster: Cluster, status: int) -> None:
-    assert cluster.submit(status, SLURM_JOB_ID='17') == status
-    assert cluster.calls('scontrol') == []
-
-
-def test_outside_of_a_batch_job_nothing_is_requeued(cluster: Cluster) -> None:
-    assert cluster.submit(85) == 85
-    assert cluster.calls('scontrol') == []
 
 
 def children(process: int) -> list[int]:

@@ -1,12 +1,11 @@
 """Hooks: checkpoints, health, what the log shows, what a run starts from."""
 
-from mixcl.engine.hooks.adaptive_clip import AdaptiveClipHook
 from mixcl.engine.hooks.banner import BannerHook
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.environment_hook import EnvironmentHook
 from mixcl.engine.hooks.frozen_prototypes import FrozenPrototypesHook
+from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook, ParameterClipHook
 from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
-from mixcl.engine.hooks.parameter_clip import ParameterClipHook
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.hooks.stored_average import StoredAverageHook
 from mixcl.engine.hooks.unreadable_images import UnreadableImagesHook

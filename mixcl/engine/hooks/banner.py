@@ -69,5 +69,5 @@ def _group_line(group: dict) -> str:
 
 def _parameter_line(model: nn.Module) -> str:
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    backbone = sum(p.numel() for p in model.backbone.parameters())
+    backbone = sum(p.numel() for p in model.get_submodule('backbone').parameters())
     return f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'

@@ -38,7 +38,11 @@ class CheckpointHook(EngineCheckpointHook):
     (``max_keep_ckpts``) let a resumed run step back from a damaged one.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    backend_args: dict | None
+    file_backend: Any
+    last_ckpt: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.backend_args is None and self.file_client_args is None:
             self.backend_args = dict(backend=WHOLE_FILES)
@@ -52,7 +56,7 @@ class CheckpointHook(EngineCheckpointHook):
             for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
                 path.unlink()
 
-    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         super().after_train_iter(runner, batch_idx, **kwargs)
         if self._postponed is not None and runner.optim_wrapper.should_update():
             self._save_checkpoint_with_step(runner, self._postponed, dict(epoch=runner.epoch, iter=runner.iter + 1))

@@ -1,6 +1,6 @@
 """LARS as MoCo v3 trains ResNets with it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -40,16 +40,11 @@ class MoCoLARS(Optimizer):
         )
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # mmengine gives no closure
         for group in self.param_groups:
             for parameter in group['params']:
                 if parameter.grad is not None:
                     self._update(parameter, group)
-        return loss
 
     def _update(self, parameter: Tensor, group: dict) -> None:
         direction = parameter.grad

@@ -1,6 +1,7 @@
 """Learning rates that fall from the head to the stem, in the two conventions of fine-tuning recipes."""
 
 from collections.abc import Callable
+from typing import Any
 
 from mmpretrain.engine.optimizers import LearningRateDecayOptimWrapperConstructor
 from torch import nn
@@ -39,13 +40,13 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
         module: nn.Module,
         prefix: str = '',
         get_layer_depth: LayerDepth | None = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         if prefix == '':
             get_layer_depth = self._checked_depth(module)
         super().add_params(params, module, prefix, get_layer_depth=get_layer_depth, **kwargs)
 
-    def _checked_depth(self, model: nn.Module) -> LayerDepth:
+    def _checked_depth(self, model: Any) -> LayerDepth:
         try:
             for name, _ in model.named_parameters():
                 model.get_layer_depth(name)
@@ -73,7 +74,7 @@ class TimmLayerDecayConstructor(LayerDecayConstructor):
     Source: timm, ``param_groups_layer_decay``.
     """
 
-    def _checked_depth(self, model: nn.Module) -> LayerDepth:
+    def _checked_depth(self, model: Any) -> LayerDepth:
         depth_of = super()._checked_depth(model)
 
         def depth_with_norm_below(name: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from mmengine.logging import MMLogger
@@ -30,7 +31,7 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
         finally:
             logger.setLevel(level)
 
-    def add_params(self, params: list[dict], module: nn.Module, prefix: str = '', **kwargs) -> None:
+    def add_params(self, params: list[dict], module: nn.Module, prefix: str = '', **kwargs: Any) -> None:
         if not any(parameter.requires_grad for parameter in module.parameters()):
             return
         super().add_params(params, module, prefix, **kwargs)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -50,7 +51,7 @@ def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
         return nullcontext(), _statistics_at_rest(module)
 
     @wraps(forward)
-    def run(*args, **kwargs) -> Tensor:
+    def run(*args: Any, **kwargs: Any) -> Tensor:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
         return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)

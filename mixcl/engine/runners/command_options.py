@@ -57,8 +57,8 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
         return
     settings = dict(own[0]) if own else dict(type='mixcl.PretrainedBackboneHook')
     preferred = (cfg.get('protocol') or {}).get('encoder')
-    encoder = encoder or (('target', 'online') if preferred == 'target' else 'online')
-    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': encoder}]
+    chosen = encoder or (('target', 'online') if preferred == 'target' else 'online')
+    cfg.custom_hooks = [*others, {**settings, 'checkpoint': str(checkpoint), 'encoder': chosen}]
 
 
 def limit_time(cfg: Config, duration: str) -> None:
@@ -70,24 +70,16 @@ def limit_time(cfg: Config, duration: str) -> None:
     kind = str(cfg.train_cfg.get('type'))
     if kind.removeprefix('mixcl.') not in KEYED_LOOPS:
         raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
-    cfg.train_cfg.max_seconds = seconds_of(duration, '--max-time')
+    cfg.train_cfg.max_seconds = seconds_of(duration)
 
 
-def seconds_of(duration: str, option: str) -> int:
-    """``'23h30m'`` as a number of seconds; days, hours, minutes and seconds in this order, each as a whole number.
-
-    Args:
-        duration: what the user wrote.
-        option: where, for the message.
-
-    Raises:
-        UserError: if it is no duration, or no time at all.
-    """
+def seconds_of(duration: str) -> int:
+    """``'23h30m'`` in seconds: whole days, hours, minutes, seconds in this order; anything else raises UserError."""
     parts = re.fullmatch(''.join(rf'(?:(\d+){unit})?' for unit in SECONDS), duration.strip())
     numbers = [int(number or 0) for number in parts.groups()] if parts else [0]
     seconds = sum(number * length for number, length in zip(numbers, SECONDS.values(), strict=False))
     if seconds == 0:
-        raise UserError(f'{option} takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
+        raise UserError(f'--max-time takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
     return seconds
 
 

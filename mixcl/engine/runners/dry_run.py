@@ -1,6 +1,7 @@
 """Building the parts of a run for trial, so that what is wrong with them is said before data are read."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.datasets import KeyedDataset
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
 
@@ -33,7 +34,7 @@ def try_hooks(cfg: Config) -> None:
     for place, hook in named.items():
         if isinstance(hook, dict):
             settings = {name: value for name, value in hook.items() if name != 'priority'}
-            _attempt(place, lambda settings=settings: HOOKS.build(settings), cfg)
+            _attempt(place, partial(HOOKS.build, settings), cfg)
 
 
 def try_schedules(cfg: Config) -> None:
@@ -44,7 +45,7 @@ def try_schedules(cfg: Config) -> None:
     """
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
-        _attempt(f'param_scheduler[{number}]', lambda schedule=schedule: _schedule(schedule, cfg), cfg)
+        _attempt(f'param_scheduler[{number}]', partial(_schedule, schedule, cfg), cfg)
 
 
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
@@ -86,15 +87,8 @@ def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
 
 def _schedule(schedule: ConfigDict, cfg: Config) -> None:
     # As the Runner does, which knows the number of steps.
-    settings = dict(schedule)
-    optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
-    by_epoch, convert = settings.setdefault('by_epoch', True), settings.pop('convert_to_iter_based', False)
     epochs = (cfg.get('train_cfg') or {}).get('max_epochs', 1)
-    settings.setdefault('end', epochs if by_epoch else epochs * STEPS_PER_EPOCH)
-    if not convert:
-        PARAM_SCHEDULERS.build(settings, default_args=dict(optimizer=optim_wrapper))
-        return
-    if not by_epoch:
-        raise UserError('a schedule with by_epoch=False counts steps already; leave out convert_to_iter_based')
-    factory = PARAM_SCHEDULERS.get(settings.pop('type'))
-    factory.build_iter_from_epoch(optimizer=optim_wrapper, **settings, epoch_length=STEPS_PER_EPOCH)
+    end = epochs if schedule.get('by_epoch', True) else epochs * STEPS_PER_EPOCH
+    optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
+    defaults = dict(optimizer=optim_wrapper, epoch_length=STEPS_PER_EPOCH, end=end)
+    PARAM_SCHEDULERS.build(schedule, default_args=defaults)

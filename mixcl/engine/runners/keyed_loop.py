@@ -4,9 +4,10 @@ the last.
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from mmengine.dist import barrier, get_rank
-from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop, Runner
+from mmengine.runner import BaseLoop, EpochBasedTrainLoop, IterBasedTrainLoop, Runner
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -14,14 +15,13 @@ from mixcl.algorithms import StepKey
 from mixcl.datasets import KeyedSampler
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
-from mixcl.engine.runners.any_process import AnyProcess
-from mixcl.engine.runners.stop_signals import StopSignals, shield_workers
+from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals, shield_workers
 from mixcl.errors import RunStopped, UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
 
 
-class KeyedSteps:
+class KeyedSteps(BaseLoop):
     """Makes one of mmengine's train loops, the other base class, resume exactly and stop when it is asked to.
 
     - The sampler and the number of images are checked when the loop is built.
@@ -39,7 +39,7 @@ class KeyedSteps:
     """
 
     def __init__(
-        self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs
+        self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs: Any
     ) -> None:
         self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
         super().__init__(runner, dataloader, **kwargs)
@@ -168,7 +168,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
     Arguments as of mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.dataloader_iterator = _Batches(self._from)
 

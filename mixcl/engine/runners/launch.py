@@ -116,18 +116,15 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
     if not torch.distributed.is_initialized():  # one command may run several configs
-        torch.distributed.init_process_group('gloo', **_patience(cfg))
+        seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
+        timeout = None if seconds is None else timedelta(seconds=seconds)
+        torch.distributed.init_process_group('gloo', timeout=timeout)
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
     if cfg.get('model_wrapper_cfg') is None:
         cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     for _, part in walk(cfg.get('model')):
         if isinstance(part, dict) and part.get('type') == 'SyncBN':
             part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
-
-
-def _patience(cfg: Config) -> dict[str, timedelta]:
-    seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
-    return {} if seconds is None else dict(timeout=timedelta(seconds=seconds))
 
 
 def _leave() -> None:
@@ -158,8 +155,6 @@ def build_runner(cfg: Config) -> Runner:
     _make_folder(cfg.work_dir)
     if cfg.get('train_cfg'):
         try_schedules(cfg)
-    path = cfg.get('load_from')
-    checkpoint = read_checkpoint(path) if path else None
     with built_from(cfg):
         runner = Runner.from_cfg(cfg)
     _add_scale_switches(runner)
@@ -168,18 +163,19 @@ def build_runner(cfg: Config) -> Runner:
         with built_from(cfg):
             runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
         try_views(cfg, unwrapped(runner.model))
+    path = cfg.get('load_from')
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
         path = _agreed_newest_checkpoint(cfg.work_dir)
-        checkpoint = read_checkpoint(path) if path else None
         runner._load_from, runner._resume = path, path is not None
-    _check_weights(runner, checkpoint, path)
+    _check_weights(runner, path)
     return runner
 
 
-def _check_weights(runner: Runner, checkpoint: dict | None, path: str | None) -> None:
+def _check_weights(runner: Runner, path: str | None) -> None:
     model = unwrapped(runner.model)
-    if checkpoint is not None:
+    if path:
+        checkpoint = read_checkpoint(path)
         check_fits(model, weights_of(checkpoint, path), path)
         check_heads(model, stored_config(checkpoint, path), path)
         if runner._resume:
@@ -187,7 +183,7 @@ def _check_weights(runner: Runner, checkpoint: dict | None, path: str | None) ->
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
-    if checkpoint is None and runner.cfg.get('train_cfg') is None:
+    if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()
 
 
@@ -244,7 +240,6 @@ def _agreed_newest_checkpoint(work_dir: str) -> str | None:
 
 
 def _loaders(cfg: Config) -> list[ConfigDict]:
-    parts = ('train', 'val', 'test')
-    loaders = [cfg.get(f'{part}_dataloader') for part in parts]
-    loaders += [(cfg.get(f'{part}_cfg') or {}).get('bank_dataloader') for part in parts]
+    loaders = [cfg.get(f'{part}_dataloader') for part in ('train', 'val', 'test')]
+    loaders += [(cfg.get(f'{part}_cfg') or {}).get('bank_dataloader') for part in ('val', 'test')]
     return [loader for loader in loaders if loader is not None]

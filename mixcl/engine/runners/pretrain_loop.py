@@ -1,14 +1,14 @@
 """The train loops of pretraining: the model learns the step, and its target encoder follows every optimiser step."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any
 
 from mmengine.runner import Runner
 from torch import Tensor, nn
+from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from mixcl.algorithms import StepKey
-from mixcl.engine.optimizers.skipped_steps import TakenStep
+from mixcl.algorithms import PatchSamplingLearner, StepKey
 from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
 from mixcl.errors import UserError
 from mixcl.registry import LOOPS
@@ -32,7 +32,7 @@ class PretrainLoop(KeyedTrainLoop):
     """
 
     def run(self) -> nn.Module:
-        self._step = TakenStep(self.runner.optim_wrapper.optimizer)
+        self._step = _TakenStep(self.runner.optim_wrapper.optimizer)
         return super().run()
 
     def _begin_step(self, key: StepKey) -> None:
@@ -51,16 +51,6 @@ class PretrainLoop(KeyedTrainLoop):
         super()._check_data()
         crops: list[Tensor] | Tensor = self._first_sample()['inputs']
         self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)
-
-
-class ChunkedModel(Protocol):
-    """A model that takes several optimiser steps on each loaded batch, on other parts of it."""
-
-    def count_chunks(self, sample: dict) -> int:
-        """How many parts a sample of the data set has; raises UserError for samples that have none."""
-
-    def chunk(self, batch: dict, number: int) -> dict:
-        """One part of a batch."""
 
 
 class ChunkedLoader:
@@ -104,19 +94,21 @@ class ChunkedPretrainLoop(PretrainLoop):
     Steps count as steps everywhere: in schedules, logs, hooks, the target encoder's updates, and the length of an
     epoch, which is as many times that of the data loader as a batch has chunks.
 
-    Arguments as of :class:`PretrainLoop`; the model is a :class:`ChunkedModel`. A run continues also within the chunks
-    of a batch.
+    Arguments as of :class:`PretrainLoop`; the model is a
+    :class:`~mixcl.algorithms.PatchSamplingLearner`. A run continues also within the chunks of a batch.
 
     Raises:
         UserError: if the model knows no chunks, or the training samples have none.
     """
 
-    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs) -> None:
+    dataloader: Any  # a ChunkedLoader
+
+    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs: Any) -> None:
         super().__init__(runner, dataloader, **kwargs)
-        model: ChunkedModel = self._model
-        if not hasattr(model, 'count_chunks'):
+        model = self._model
+        if not isinstance(model, PatchSamplingLearner):
             raise UserError(
-                f'ChunkedPretrainLoop needs a model whose batches have chunks, such as PatchSamplingLearner; a '
+                f'ChunkedPretrainLoop needs a model whose batches have chunks, a PatchSamplingLearner; a '
                 f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
             )
         self.dataloader = ChunkedLoader(self.dataloader, model.count_chunks(self._first_sample()), model.chunk)
@@ -125,3 +117,31 @@ class ChunkedPretrainLoop(PretrainLoop):
     def _skip(self, steps: int) -> None:
         batches, self.dataloader.first_chunk = divmod(steps, self.dataloader.chunks)
         super()._skip(batches)
+
+
+class _TakenStep:
+    """Watches an optimiser for steps that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses.
+
+    Such steps never reach it, or find no gradients, or the device decides by ``found_inf``, for which nobody waits.
+
+    Args:
+        optimizer: to watch.
+
+    Attributes:
+        taken: whether the last step since :meth:`forget` was; a float32 scalar of 0 or 1 where the device decides.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.taken: bool | Tensor = False
+        optimizer.register_step_post_hook(self._note)
+
+    def forget(self) -> None:
+        """Begin to wait for the next step, which may never be made."""
+        self.taken = False
+
+    def _note(self, optimizer: Optimizer, *_: object) -> None:
+        found_inf = getattr(optimizer, 'found_inf', None)
+        if found_inf is None:
+            self.taken = any(p.grad is not None for group in optimizer.param_groups for p in group['params'])
+        else:
+            self.taken = (found_inf == 0).float()

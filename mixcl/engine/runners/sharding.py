@@ -1,6 +1,7 @@
 """Weights, gradients and optimiser states that are spread over the processes (FSDP)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from mmengine.dist import broadcast, get_world_size, is_main_process
 from mmengine.hooks import Hook
@@ -10,9 +11,10 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from torch.optim import Optimizer
+from torch.utils._pytree import tree_map_only
 
 from mixcl.algorithms import ContrastiveLearner
+from mixcl.distributed import whole
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS, MODEL_WRAPPERS
 
@@ -53,10 +55,10 @@ class MMFullyShardedDataParallel(nn.Module):
             for part in [*blocks_of(unit), unit]:
                 # Each unit is used by itself, so none is resharded by another one around it.
                 fully_shard(part, mesh=mesh, reshard_after_forward=True)
-        module.register_load_state_dict_pre_hook(_shard_loaded)
+        module.register_load_state_dict_pre_hook(_share_weights)
         self.module = module
 
-    def forward(self, *args, **kwargs) -> dict[str, Tensor] | Tensor:
+    def forward(self, *args: Any, **kwargs: Any) -> dict[str, Tensor] | Tensor:
         return self.module(*args, **kwargs)
 
     def train_step(self, data: dict, optim_wrapper: OptimWrapper) -> dict[str, Tensor]:
@@ -79,38 +81,28 @@ class ShardedStatesHook(Hook):
     """
 
     def before_run(self, runner: Runner) -> None:
-        """Step in between the Runner and its files."""
-        if not isinstance(runner.optim_wrapper, OptimWrapper):  # an evaluation
-            return
+        """Let all processes hand in their shares; the Runner saves on the first process only."""
         save = runner.save_checkpoint
+        self._whole: dict[str, Any] = {}
 
-        # The Runner's method runs on the first process only, and the others must hand in their shares.
-        def collect_and_save(*args, **kwargs) -> None:
+        def collect_and_save(*args: Any, **kwargs: Any) -> None:
             states = dict(state_dict=runner.model.module.state_dict(), optimizer=runner.optim_wrapper.state_dict())
-            self._whole = collected(states)
+            self._whole = tree_map_only(Tensor, _collected, states)
             save(*args, **kwargs)
 
         runner.save_checkpoint = collect_and_save
-        runner.optim_wrapper.optimizer.register_load_state_dict_pre_hook(_share_out)
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Store whole tensors."""
-        checkpoint.update({name: self._whole.pop(name) for name in checkpoint.keys() & self._whole.keys()})
+        checkpoint.update({name: states for name, states in self._whole.items() if name in checkpoint})
+        self._whole = {}
 
-
-def collected(value: object) -> object:
-    """The same with whole tensors, in the main memory of the first process; all processes must ask together."""
-    match value:
-        case DTensor():
-            whole = value.detach().full_tensor()
-            return whole.cpu() if is_main_process() else None
-        case Tensor():
-            return value.cpu()
-        case dict():
-            return {name: collected(part) for name, part in value.items()}
-        case list():
-            return [collected(part) for part in value]
-    return value
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Keep this process's share of the optimiser states, where the run continues."""
+        if runner._resume:
+            parameters = [p for group in runner.optim_wrapper.optimizer.param_groups for p in group['params']]
+            for number, state in checkpoint['optimizer']['state'].items():
+                state.update({name: _share(value, parameters[number]) for name, value in state.items()})
 
 
 def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
@@ -132,27 +124,21 @@ def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
         yield from (unit for unit in units if any(True for _ in unit.parameters()))
 
 
-def _shared_out(value: object, like: Tensor) -> object:
-    """This process's share of a tensor, if ``like`` is spread over the processes and of the same shape."""
-    if not isinstance(like, DTensor) or not isinstance(value, Tensor) or isinstance(value, DTensor):
-        return value
-    if value.shape != like.shape:  # a number of steps, or what load_state_dict is to complain about
-        return value
-    return distribute_tensor(value.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
+def _collected(tensor: Tensor) -> Tensor | None:
+    """The whole tensor in the main memory of the first process; all processes must ask together."""
+    tensor = whole(tensor)
+    return tensor.cpu() if is_main_process() else None
 
 
-def _shard_loaded(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+def _share_weights(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
     for name, parameter in module.named_parameters(prefix.removesuffix('.')):
         if name in state:
-            state[name] = _shared_out(state[name], parameter)
+            state[name] = _share(state[name], parameter)
 
 
-def _share_out(optimizer: Optimizer, state: dict) -> dict:
-    parameters = [parameter for group in optimizer.param_groups for parameter in group['params']]
-    numbers = [number for group in state['param_groups'] for number in group['params']]
-    shared = {
-        number: {name: _shared_out(value, parameter) for name, value in state['state'][number].items()}
-        for number, parameter in zip(numbers, parameters, strict=True)
-        if number in state['state']
-    }
-    return {**state, 'state': shared}
+def _share(value: Any, like: Tensor) -> Any:
+    """This process's share of a tensor, if ``like`` is spread over the processes and of the same shape."""
+    # Of another shape are numbers of steps, and what load_state_dict is to complain about.
+    if not isinstance(like, DTensor) or getattr(value, 'shape', None) != like.shape:
+        return value
+    return distribute_tensor(value.to(like.device), like.device_mesh, like.placements, src_data_rank=None)

@@ -1,4 +1,3 @@
-"""Schedules of learning rate and weight decay, as functions of the step."""
+"""Schedules of the learning rate, as functions of the step."""
 
-from mixcl.engine.schedulers.timm_cosine import TimmCosineLR
-from mixcl.engine.schedulers.warmup_cosine import CutWarmupCosineLR, WarmupCosineLR
+from mixcl.engine.schedulers.cosine import CutWarmupCosineLR, TimmCosineLR, WarmupCosineLR

@@ -84,12 +84,3 @@ def test_rate_before_the_warmup_and_weight_decay_before_its_rise(caplog: pytest.
 def test_a_run_without_labels_says_so(caplog: pytest.LogCaptureFixture) -> None:
     assert 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
     assert 'kNN' not in banner(caplog)
-
-
-def test_a_model_without_passes_has_no_such_line(caplog: pytest.LogCaptureFixture) -> None:
-    model = torch.nn.Module()
-    model.backbone = torch.nn.Linear(3, 4)
-    model.head = torch.nn.Linear(4, 5)
-    text = banner(caplog, model)
-    assert 'encoder passes' not in text
-    assert 'parameters: 0.00 M' in text

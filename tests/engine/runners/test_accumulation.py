@@ -1,7 +1,5 @@
 """Accumulated gradients: the mean over the micro-batches, one step of everything that follows the optimiser."""
 
-from pathlib import Path
-
 import pytest
 import tiny
 import torch
@@ -85,19 +83,6 @@ def test_weights_and_target_move_once_per_optimiser_step(run: tuple[Runner, Witn
             if step % COUNT == COUNT - 1:
                 target = MOMENTUM * target + (1 - MOMENTUM) * after[name]
             torch.testing.assert_close(after[f'target.{name}'], target)
-
-
-def test_rates_follow_iterations(run: tuple[Runner, Witness], tmp_path: Path) -> None:
-    _, witness = run
-    plain = build_runner(
-        run_config(
-            tmp_path, model__target=TARGET, optim_wrapper=dict(_delete_=True, optimizer=dict(type='SGD', lr=RATE))
-        )
-    )
-    other = Witness()
-    plain.register_hook(other)
-    plain.train()
-    assert witness.rates == other.rates and len(set(witness.rates)) > 5
 
 
 def test_a_micro_batch_counts_in_running_statistics(run: tuple[Runner, Witness]) -> None:

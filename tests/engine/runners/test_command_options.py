@@ -10,10 +10,10 @@ from mixcl.errors import UserError
     ('text', 'seconds'), [('23h30m', 84600), ('90m', 5400), ('45s', 45), ('1d2h3m4s', 93784), (' 2h ', 7200)]
 )
 def test_durations(text: str, seconds: int) -> None:
-    assert seconds_of(text, '--max-time') == seconds
+    assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize('text', ['', '0s', '30', '1.5h', '30m2h', '-5m', 'tomorrow'])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=r'--max-time takes a duration such as 23h30m, 90m or 45s, not'):
-        seconds_of(text, '--max-time')
+        seconds_of(text)

@@ -135,12 +135,6 @@ def test_the_checkpoint_of_a_whole_epoch_waits_for_the_accumulated_gradient(tmp_
     assert_same(straight, resumed(tmp_path / 'resumed', checkpoint, **accumulated))
 
 
-def test_no_checkpoint_lies_within_an_accumulated_gradient(tmp_path: Path) -> None:
-    run(tmp_path, optim_wrapper__accumulative_counts=4)
-    steps = [torch.load(path, weights_only=True)['meta']['iter'] for path in tmp_path.glob('iter_*.pth')]
-    assert sorted(steps) == [4, 8, 10], 'the last step closes the last one'
-
-
 def test_the_loss_scale_continues(tmp_path: Path) -> None:
     scaled = dict(optim_wrapper__type='ScaledOptimWrapper')
     straight = run(tmp_path / 'straight', **scaled)

@@ -6,32 +6,34 @@ from types import SimpleNamespace
 import pytest
 import tiny
 import torch
-from engine.engine_pairs import MODELS, OPTIMIZERS
+from engine.engine_pairs import RUNS, SHORT
 from torch import nn
 
-from mixcl.engine.hooks.adaptive_clip import AdaptiveClipHook
+from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, blocks_of
 from mixcl.errors import UserError
 
 close = functools.partial(torch.testing.assert_close, rtol=1e-9, atol=1e-9)
-RUNS = list(dict.fromkeys([(model, 'SGD') for model in MODELS] + [('PatchMix', name) for name in OPTIMIZERS]))
 
 
-@pytest.mark.parametrize('run', RUNS, ids=' '.join)
-def test_losses_weights_targets_queues_and_features_agree(pair: list[dict], run: tuple[str, str]) -> None:
-    for found in pair:
-        sharded, replicated = (found['sharding'][(*run, kind)] for kind in ('sharded', 'replicated'))
-        close(sharded['losses'], replicated['losses'])
-        close(sharded['state'], replicated['state'])
-        close(sharded['features'], replicated['features'])
+def assert_agree(both: list[dict], runs: list[tuple[str, str]]) -> None:
+    """Losses, weights, targets, queues and features of every run; each process holds about half."""
+    for run in runs:
+        for found in both:
+            sharded, replicated = (found[(*run, kind)] for kind in ('sharded', 'replicated'))
+            for name in ('losses', 'state', 'features'):
+                close(sharded[name], replicated[name], msg=lambda text, run=run, name=name: f'{run}, {name}: {text}')
+            assert 0.4 < sharded['share'] < 0.6 and replicated['share'] == 1
+        assert sum(found[(*run, 'sharded')]['share'] for found in both) == pytest.approx(1)
 
 
-@pytest.mark.parametrize('model', MODELS)
-def test_each_process_holds_about_half(pair: list[dict], model: str) -> None:
-    shares = [found['sharding'][(model, 'SGD', 'sharded')]['share'] for found in pair]
-    assert sum(shares) == pytest.approx(1)
-    assert all(0.4 < share < 0.6 for share in shares)
-    assert pair[0]['sharding'][(model, 'SGD', 'replicated')]['share'] == 1
+def test_sharded_and_replicated_training_agree(pair: list[dict]) -> None:
+    assert_agree([found['sharding'] for found in pair], SHORT)
+
+
+@pytest.mark.long
+def test_every_model_and_every_optimiser(long_pair: list[dict]) -> None:
+    assert_agree(long_pair, RUNS)
 
 
 def test_a_step_moves_the_weights_and_the_target_follows(pair: list[dict]) -> None:

@@ -6,14 +6,13 @@ import signal
 from pathlib import Path
 
 import pytest
-import torch
 from engine.runners.test_exact_resume import assert_same
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.launch import build_runner, read_config
-from mixcl.engine.runners.stop_signals import STOP_SIGNALS, _start_shielded
+from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.stop_signals import STOP_SIGNALS
 from mixcl.errors import RunStopped
 
 MIDDLE = STEPS_PER_EPOCH + 2
@@ -90,10 +89,6 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     assert not list(tmp_path.glob('*_iter_*.pth'))
 
 
-def test_a_second_sigterm_changes_nothing(tmp_path: Path) -> None:
-    assert f'after step {MIDDLE}' in str(stopped(tmp_path, Send(signal.SIGTERM, signal.SIGTERM, signal.SIGUSR1)))
-
-
 def test_accumulated_gradients_are_used_before_the_run_stops(tmp_path: Path) -> None:
     accumulated = dict(optim_wrapper__accumulative_counts=3)
     straight = trained(run_config(tmp_path / 'straight', **accumulated))
@@ -116,28 +111,3 @@ def test_workers_live_through_signals_and_end_with_the_run(tmp_path: Path, strai
     assert len(send.workers) == 4, 'two in each epoch'
     runner.train_loop.dataloader._iterator = None
     assert not send.workers & {worker.pid for worker in multiprocessing.active_children()}
-
-
-def test_the_workers_of_an_evaluation_during_the_run_are_shielded(tmp_path: Path) -> None:
-    cfg = read_config('configs/patchmix/vit-xs4_digits.py', {'train_dataloader.num_workers': 0})
-    cfg.work_dir, cfg.train_cfg.max_seconds = str(tmp_path), 0
-    runner = build_runner(cfg)
-    with pytest.raises(RunStopped):
-        runner.train()
-    for loader in (runner.val_loop.dataloader, runner.val_loop.bank_dataloader):
-        assert loader.worker_init_fn.func is _start_shielded
-
-
-def test_without_a_checkpoint_hook_nothing_is_claimed_to_be_saved(tmp_path: Path) -> None:
-    stop = stopped(tmp_path, Send(signal.SIGTERM), default_hooks__checkpoint=None)
-    assert str(stop).endswith('nothing is saved')
-    assert not list(tmp_path.glob('*.pth'))
-
-
-def test_the_log_is_complete_before_the_run_ends(tmp_path: Path) -> None:
-    backends = [dict(type='LocalVisBackend'), dict(type='TensorboardVisBackend')]
-    stopped(tmp_path, Send(signal.SIGTERM), visualizer__vis_backends=backends)
-    (log,) = tmp_path.glob('*/vis_data/scalars.json')
-    assert len(log.read_text().splitlines()) == MIDDLE
-    hub = torch.load(tmp_path / f'epoch_1_iter_{MIDDLE}.pth', weights_only=True)['message_hub']
-    assert len(hub['log_scalars']['train/loss']['values']) == MIDDLE

@@ -1,6 +1,5 @@
 """Hooks that keep a run healthy: failures of numbers, collapse and stagnation, speed."""
 
-from mixcl.engine.hooks.health.deferred_log import DeferredInfoHook
 from mixcl.engine.hooks.health.health_hook import HealthHook
 from mixcl.engine.hooks.health.nonfinite import NonFiniteHook
-from mixcl.engine.hooks.health.throughput import ThroughputHook
+from mixcl.engine.hooks.health.step_log import DeferredInfoHook, ThroughputHook

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,12 @@ ROWS = 512
 
 
 def chance_level(
-    objective: Objective, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives], **options
+    objective: Objective,
+    queries: Tensor,
+    keys: Tensor,
+    target: SoftTarget,
+    negatives: Sequence[Negatives],
+    **options: Any,
 ) -> Tensor | None:
     """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
 
@@ -29,13 +35,6 @@ def chance_level(
     constant = [Negatives(_constant(vectors), keep) for vectors, keep in negatives]
     rows = objective.forward(_constant(queries), _constant(keys), target, constant, **options)
     return target.mean(rows)
-
-
-def similarities(queries: Tensor, keys: Tensor, target: SoftTarget) -> tuple[Tensor, Tensor]:
-    """Mean cosine of unit vectors with their positives, weighted by the target, and with all other keys."""
-    table = queries @ keys.T
-    others = ~target.support(keys.shape[0]) & target.valid[:, None]
-    return target.mean(target.pick(table)), (table * others).sum() / others.sum().clamp_min(1)
 
 
 def _constant(vectors: Tensor) -> Tensor:
@@ -85,9 +84,11 @@ class FirstTerm:
         if chance is not None:
             readings |= dict(chance_level=chance, chance_ratio=self.target.mean(self.rows) / chance)
         if isinstance(objective, (InfoNCE, NegativeCosine)):
-            positive, others = similarities(*inputs)
+            cosines, target = self.queries @ self.keys.T, self.target
+            positive = target.mean(target.pick(cosines))
+            others = ~target.support(len(self.keys)) & target.valid[:, None]
             readings |= dict(
-                similarity_gap=positive - others,
+                similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
                 alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
                 query_uniformity=uniformity(self.queries[:ROWS]),
                 key_uniformity=uniformity(self.keys[:ROWS]),
@@ -107,7 +108,7 @@ class FirstTermListener:
 
     def __init__(self, model: nn.Module) -> None:
         self.heard: FirstTerm | None = None
-        self._features: Tensor | None = None
+        self._features: list[Tensor] = []
         self._listening = False
         if isinstance(getattr(model, 'objective', None), Objective):
             model.objective.register_forward_hook(self._hear, with_kwargs=True)
@@ -115,12 +116,11 @@ class FirstTermListener:
 
     def listen(self) -> None:
         """Listen to the next step."""
-        self.heard = self._features = None
-        self._listening = True
+        self.heard, self._features, self._listening = None, [], True
 
     def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
-        if self._listening and self._features is None:
-            self._features = inputs[0].detach()
+        if self._listening and not self._features:
+            self._features = [inputs[0].detach()]
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
         if not self._listening:
@@ -129,5 +129,5 @@ class FirstTermListener:
         queries, keys, target = inputs[:3]
         negatives = [Negatives(*part) for part in (inputs[3] if len(inputs) > 3 else ())]
         self.heard = FirstTerm(
-            objective, self._features, queries.detach(), keys.detach(), target, negatives, options, rows.detach()
+            objective, self._features[0], queries.detach(), keys.detach(), target, negatives, options, rows.detach()
         )

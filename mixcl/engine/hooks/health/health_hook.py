@@ -1,6 +1,8 @@
 """The state of the representation in the log, and warnings in words."""
 
+from collections import deque
 from collections.abc import Sequence
+from statistics import median
 
 import torch
 from mmengine.dist import all_reduce, get_world_size
@@ -8,15 +10,11 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
-from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
 from mixcl.engine.hooks.health.first_term import FirstTermListener
-from mixcl.engine.hooks.health.rules import RULES, SpikeRule, rule_names
+from mixcl.engine.hooks.health.rules import RULES, Rule
+from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
-
-
-class UnhealthyRun(UserError):
-    """A run was stopped because of a sign of trouble that it was told to stop at."""
 
 
 @HOOKS.register_module()
@@ -44,9 +42,9 @@ class HealthHook(Hook):
     priority = 55
 
     def __init__(self, grace: int = 1000, patience: int = 3, abort: Sequence[str] = ()) -> None:
-        unknown = sorted({abort} if isinstance(abort, str) else set(abort) - set(rule_names()))
-        if unknown:
-            raise UserError(f'HealthHook: abort must be a list of {", ".join(rule_names())}, not {abort!r}')
+        names = [rule.name for rule in RULES]
+        if isinstance(abort, str) or not set(abort) <= set(names):
+            raise UserError(f'HealthHook: abort must be a list of {", ".join(names)}, not {abort!r}')
         if grace < 0 or patience < 1:
             raise UserError(
                 f'HealthHook: grace must not be negative and patience at least 1, not {grace!r} and {patience!r}'
@@ -54,8 +52,8 @@ class HealthHook(Hook):
         self.grace = grace
         self.patience = patience
         self.abort = tuple(abort)
-        self._rules = (*RULES, SpikeRule())
-        self._readings_broken = dict.fromkeys(rule_names(), 0)
+        self._readings_broken = dict.fromkeys(names, 0)
+        self._norms: deque[float] = deque(maxlen=100)
 
     def before_train(self, runner: Runner) -> None:
         """Listen to the objective from now on, where the model has one."""
@@ -79,28 +77,36 @@ class HealthHook(Hook):
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:
             return
-        for rule in self._rules:
+        if 'gradient_norm' in values:
+            values['gradient_ratio'] = self._compared(values['gradient_norm'])
+        for rule in RULES:
             if rule.scalar in values:
                 self._apply(runner, rule, values[rule.scalar])
 
     def _values(self, runner: Runner) -> dict[str, float]:
         """The newest values of all scalars that rules look at, as means over the processes."""
         hub = runner.message_hub
-        names = sorted({rule.scalar for rule in self._rules if f'train/{rule.scalar}' in hub.log_scalars})
+        names = sorted({rule.scalar for rule in RULES if f'train/{rule.scalar}' in hub.log_scalars})
         values = torch.tensor([hub.get_scalar(f'train/{name}').current() for name in names], dtype=torch.float32)
         if get_world_size() > 1 and names:
             values = values.to(next(runner.model.parameters()).device)
             all_reduce(values, op='mean')
         return dict(zip(names, values.tolist(), strict=True))
 
-    def _apply(self, runner: Runner, rule: object, value: float) -> None:
+    def _compared(self, norm: float) -> float:
+        """The norm of the gradient, in multiples of the median of the last readings."""
+        usual = median(self._norms) if len(self._norms) >= 10 else float('inf')
+        self._norms.append(norm)
+        return norm / max(usual, 1e-30)
+
+    def _apply(self, runner: Runner, rule: Rule, value: float) -> None:
         if not rule.broken_by(value):
             self._readings_broken[rule.name] = 0
             return
         self._readings_broken[rule.name] += 1
-        if self._readings_broken[rule.name] != (1 if rule.name == SpikeRule.name else self.patience):
+        if self._readings_broken[rule.name] != (1 if rule.name == 'spike' else self.patience):
             return
         sentence = f'step {runner.iter + 1}: {rule.sentence.format(value=value)}'
         if rule.name in self.abort:
-            raise UnhealthyRun(f"{sentence}; stopped, as HealthHook's abort={list(self.abort)} says")
+            raise UserError(f"{sentence}; stopped, as HealthHook's abort={list(self.abort)} says")
         runner.logger.warning(sentence)

@@ -1,5 +1,7 @@
 """What happens when a loss or a gradient is not finite."""
 
+from typing import Any
+
 import torch
 from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
@@ -8,18 +10,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped, whole
-from mixcl.engine.hooks.health.deferred_log import is_logged, log_interval
 from mixcl.engine.hooks.health.dump import BatchRecord, image_names, write_dump
-from mixcl.engine.optimizers.skipped_steps import skips_on_device
+from mixcl.engine.hooks.health.step_log import is_logged, log_interval
+from mixcl.engine.optimizers.lars import MoCoLARS
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 POLICIES = ('raise', 'skip')
 MOST_DUMPS = 5
-
-
-class NonFiniteStep(UserError):
-    """The loss or the gradient of a step was not finite, and the policy is to stop."""
 
 
 @HOOKS.register_module()
@@ -72,7 +70,7 @@ class NonFiniteHook(Hook):
         """Be told of every loss and asked before every optimiser step from now on."""
         self._runner = runner
         self._model = unwrapped(runner.model)
-        self._optimizer: Optimizer = runner.optim_wrapper.optimizer
+        self._optimizer: Any = runner.optim_wrapper.optimizer
         self._interval = log_interval(runner)
         self._buffers = BufferCopy(self._model)
         self._model.register_forward_hook(self._see_losses)
@@ -89,7 +87,7 @@ class NonFiniteHook(Hook):
         if model.training and isinstance(outputs, dict):
             self._batches[-1].loss = total_loss(outputs)
 
-    def _before_optimizer_step(self, optimizer: Optimizer, *_: object) -> None:
+    def _before_optimizer_step(self, optimizer: Any, *_: object) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
         norm = total_norm(gradients)
         if not hasattr(optimizer, 'grad_scale'):
@@ -123,7 +121,8 @@ class NonFiniteHook(Hook):
     # ----- the verdict on a step -----
 
     def _loss_failed(self) -> Tensor:
-        return ~torch.stack([batch.loss for batch in self._batches]).isfinite().all()
+        losses = [batch.loss for batch in self._batches if batch.loss is not None]
+        return ~torch.stack(losses).isfinite().all()
 
     def _judge(self, failed: Tensor, overflow: Tensor | None = None) -> None:
         self._judged = True
@@ -158,7 +157,7 @@ class NonFiniteHook(Hook):
         where = self._dumped(batches) if self.failures <= MOST_DUMPS else ''
         if self.policy == 'raise' or self._failures_in_a_row >= self.max_failures:
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
-            raise NonFiniteStep(
+            raise UserError(
                 f'{what}{count}; the step was not taken and no checkpoint was written. Lower the learning rate, train '
                 f"in full precision, or skip such steps by NonFiniteHook's policy='skip'; --resume repeats them{where}"
             )
@@ -210,3 +209,12 @@ def total_norm(gradients: list[Tensor]) -> Tensor:
     if not gradients:
         return torch.zeros(())
     return whole(torch.linalg.vector_norm(torch.stack([norm.float() for norm in torch._foreach_norm(gradients)])))
+
+
+def skips_on_device(optimizer: Optimizer) -> bool:
+    """Whether an optimiser leaves all as it is where its ``found_inf``, a scalar on the device, is 1.
+
+    LARS does, and so do torch's fused optimisers, but for the first step: SGD would keep a buffer that is not filled.
+    """
+    fused = all(group.get('fused') for group in optimizer.param_groups)
+    return isinstance(optimizer, MoCoLARS) or (fused and len(optimizer.state) > 0)

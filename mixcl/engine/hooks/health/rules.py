@@ -1,11 +1,7 @@
 """When the values in the log mean that a run goes wrong, and how to say so."""
 
-from collections import deque
+import math
 from dataclasses import dataclass
-from statistics import median
-
-SPIKE = 20.0
-"""A gradient so many times the median of the last readings is a spike."""
 
 
 @dataclass(frozen=True)
@@ -15,20 +11,19 @@ class Rule:
     Attributes:
         name: for ``abort``.
         scalar: what it looks at, by its name in the log.
-        low: the value must stay above it; None for no such bound.
-        high: the value must stay below it; None for no such bound.
         sentence: what it means and what helps; ``{value}`` stands for the value.
+        low, high: the value must stay between them.
     """
 
     name: str
     scalar: str
     sentence: str
-    low: float | None = None
-    high: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
 
     def broken_by(self, value: float) -> bool:
         """Whether a value is a sign of trouble."""
-        return (self.low is not None and value < self.low) or (self.high is not None and value > self.high)
+        return value < self.low or value > self.high
 
 
 RULES = (
@@ -65,29 +60,11 @@ RULES = (
         'the gradient is {value:.2g}: nothing reaches the weights; a loss that is constant has no gradient',
         low=1e-8,
     ),
+    Rule(
+        'spike',
+        'gradient_ratio',
+        'the gradient is {value:.2g} times its median: training is about to diverge; a lower learning rate or '
+        'optim_wrapper.clip_grad helps',
+        high=20.0,
+    ),
 )
-
-
-class SpikeRule:
-    """A gradient that is far longer than it usually is."""
-
-    name = 'spike'
-    scalar = 'gradient_norm'
-    sentence = (
-        f'the gradient is {{value:.2g}}, more than {SPIKE:g} times its median: training is about to diverge; a lower '
-        'learning rate or optim_wrapper.clip_grad helps'
-    )
-
-    def __init__(self) -> None:
-        self._history: deque[float] = deque(maxlen=100)
-
-    def broken_by(self, value: float) -> bool:
-        """Whether a value is a spike; every value is remembered."""
-        usual = median(self._history) if len(self._history) >= 10 else float('inf')
-        self._history.append(value)
-        return value > SPIKE * usual
-
-
-def rule_names() -> tuple[str, ...]:
-    """The names of all rules."""
-    return (*(rule.name for rule in RULES), SpikeRule.name)

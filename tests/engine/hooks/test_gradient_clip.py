@@ -1,6 +1,7 @@
-"""The adaptive clip: the published vector, what it leaves alone, and its state in checkpoints."""
+"""Clipped gradients: APS's published vector and its state in checkpoints; DINO's, each by itself."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -8,8 +9,8 @@ from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.runner import Runner
 from torch import nn
 
-from mixcl.engine import AdaptiveClipHook
-from mixcl.engine.hooks.adaptive_clip import BlockClip
+from mixcl.engine import AdaptiveClipHook, ParameterClipHook
+from mixcl.engine.hooks.gradient_clip import BlockClip
 from mixcl.errors import UserError
 
 HOOK = dict(type='AdaptiveClipHook')
@@ -46,21 +47,6 @@ def test_vector_9(sizes: tuple[int, ...]) -> None:
     assert gradient(parameters) == [-3, 4]
     assert clip.mean.tolist() == pytest.approx([0.12, 4.96])
     assert clip.mean.norm().item() == pytest.approx(4.961451, abs=5e-7)
-
-
-def test_against_the_formula_on_random_gradients() -> None:
-    parameters, generator = block(3, 4, 1), torch.Generator().manual_seed(0)
-    clip, mean, clipped = BlockClip(parameters, momentum=0.8, alpha=1.05), None, []
-    for _ in range(30):
-        g = 1 + torch.randn(8, generator=generator, dtype=torch.float64) / 2
-        give(parameters, *g.tolist())
-        clipped.append(bool(clip()))
-        expected = g
-        if mean is not None and g.norm() > 1.05 * mean.norm():
-            expected = g * mean.norm() / (g.norm() + 1e-8)
-        assert gradient(parameters) == pytest.approx(expected.tolist(), rel=1e-12)
-        mean = g if mean is None else 0.8 * mean + 0.2 * g
-    assert 0 < sum(clipped) < 30
 
 
 @pytest.mark.parametrize('bad', [float('inf'), float('nan')])
@@ -121,11 +107,6 @@ def test_a_resumed_run_takes_up_the_means(straight: tuple[Runner, Path], tmp_pat
     torch.testing.assert_close(state(runner), state(resumed), rtol=0, atol=0)
 
 
-def test_a_run_that_starts_from_the_weights_has_no_means_yet(straight: tuple[Runner, Path], tmp_path: Path) -> None:
-    started = with_hook(tmp_path, load_from=str(straight[1] / 'epoch_1.pth'), train_cfg__max_epochs=1)
-    assert started.message_hub.get_scalar('train/clipped_blocks').data[0][0] == 0
-
-
 def test_momentum_zero_is_no_clip(straight: tuple[Runner, Path], tmp_path: Path) -> None:
     off = with_hook(tmp_path / 'off', dict(HOOK, momentum=0))
     plain = trained(run_config(tmp_path / 'plain', custom_hooks=[]))
@@ -134,25 +115,32 @@ def test_momentum_zero_is_no_clip(straight: tuple[Runner, Path], tmp_path: Path)
     assert not torch.equal(state(plain)[weight], state(straight[0])[weight]), 'the clip does something'
 
 
-def test_it_acts_on_accumulated_gradients_under_bfloat16(tmp_path: Path) -> None:
-    wrapper = dict(optim_wrapper__type='BFloat16OptimWrapper', optim_wrapper__accumulative_counts=2)
-    runner = with_hook(tmp_path, train_cfg__max_epochs=1, **wrapper)
-    shares = runner.message_hub.get_scalar('train/clipped_blocks').data[0]
-    assert len(shares) == 3, 'five batches, gradients of two accumulated, and the remaining one'
-
-
-@pytest.mark.parametrize(
-    ('settings', 'named'),
-    [
-        (dict(momentum=1.0), r'momentum must lie in \[0, 1\), not 1.0'),
-        (dict(alpha=0.0), 'alpha must be above 0, not 0.0'),
-    ],
-)
-def test_values_out_of_range_are_refused(settings: dict, named: str) -> None:
-    with pytest.raises(UserError, match=named):
-        AdaptiveClipHook(**settings)
-
-
 def test_a_model_without_such_blocks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no list of blocks 'backbone\.stages'"):
         with_hook(tmp_path, dict(HOOK, blocks='backbone.stages'))
+
+
+# ----- each by itself -----
+
+
+def test_every_gradient_is_clipped_by_itself_before_the_step() -> None:
+    long, short, zero, unused = (nn.Parameter(torch.zeros(2)) for _ in range(4))
+    optimizer = torch.optim.SGD([long, short, zero, unused], lr=1.0)
+    ParameterClipHook(max_norm=1.0).before_train(SimpleNamespace(optim_wrapper=SimpleNamespace(optimizer=optimizer)))
+    long.grad, short.grad, zero.grad = torch.tensor([3.0, 4.0]), torch.tensor([0.3, 0.4]), torch.zeros(2)
+    optimizer.step()
+    expected = torch.tensor([[-0.6, -0.8], [-0.3, -0.4], [0, 0], [0, 0]])
+    torch.testing.assert_close(torch.stack([long, short, zero, unused]).detach(), expected)
+
+
+@pytest.mark.parametrize(
+    ('hook', 'arguments', 'named'),
+    [
+        (AdaptiveClipHook, dict(momentum=1.0), r'momentum must lie in \[0, 1\), not 1.0'),
+        (AdaptiveClipHook, dict(alpha=0.0), 'alpha must be above 0, not 0.0'),
+        (ParameterClipHook, dict(max_norm=0), 'max_norm must be above 0, not 0'),
+    ],
+)
+def test_values_out_of_range_are_refused(hook: type, arguments: dict, named: str) -> None:
+    with pytest.raises(UserError, match=named):
+        hook(**arguments)

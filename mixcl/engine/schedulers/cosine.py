@@ -1,6 +1,7 @@
-"""Schedules that are closed functions of the step."""
+"""Cosine schedules of the learning rate that are closed functions of the step."""
 
 import math
+from typing import Any
 
 from mmengine.optim.scheduler.param_scheduler import INF, _ParamScheduler
 from torch.optim import Optimizer
@@ -45,18 +46,18 @@ class WarmupCosineLR(_ParamScheduler):
     @classmethod
     def build_iter_from_epoch(
         cls,
-        *args,
+        optimizer: Optimizer,
         warmup: float,
         begin: int = 0,
         end: int = INF,
         by_epoch: bool = True,
-        epoch_length: int | None = None,
-        **kwargs,
+        epoch_length: int = 1,
+        **kwargs: Any,
     ) -> 'WarmupCosineLR':
         """Build a scheduler in steps from one in epochs; called by the Runner for ``convert_to_iter_based=True``."""
         begin, end = int(begin * epoch_length), INF if end == INF else int(end * epoch_length)
         warmup = round(warmup * epoch_length)
-        return cls(*args, warmup=warmup, begin=begin, end=end, by_epoch=False, **kwargs)
+        return cls(optimizer, warmup, begin=begin, end=end, by_epoch=False, **kwargs)
 
     def load_state_dict(self, state_dict: dict) -> None:
         """Take the position from a checkpoint, and the shape of the schedule from the config."""
@@ -89,3 +90,49 @@ class CutWarmupCosineLR(WarmupCosineLR):
         cosine = (1 + math.cos(math.pi * step / self.length)) / 2
         rise = (step + 1) / self.warmup if self.warmup else 1.0
         return min(rise, cosine), 1 - cosine
+
+
+@PARAM_SCHEDULERS.register_module()
+class TimmCosineLR(WarmupCosineLR):
+    """A cosine over the whole run whose first epochs a linear warm-up replaces, one epoch late: timm's, with which
+    DeiT, PatchMix and APS fine-tune.
+
+    timm's scripts step the schedule with the index of the epoch that has just ended. So the epochs 0 and 1 share a
+    rate, and epoch e runs at that of ``t = max(e - 1, 0)``:
+
+    - ``start + (base - start) * t / W`` for t < W, the warm-up of W epochs;
+    - ``final + (base - final) * (1 + cos(pi * t / N)) / 2`` from there, N epochs in all. The cosine begins at epoch 0,
+      not at the end of the warm-up.
+
+    Groups with an ``lr_scale`` (layer decay) have the whole curve scaled by it, start and final rate too. The value is
+    a function of the epoch alone.
+
+    Args:
+        optimizer: given by the Runner.
+        warmup: epochs of warm-up.
+        start: learning rate at the start of the warm-up, not scaled with the batch size.
+        final: learning rate that the cosine runs towards, not scaled with the batch size.
+        begin, end, last_step, by_epoch, verbose: as of mmengine's schedulers.
+
+    Source: timm, ``CosineLRScheduler(warmup_prefix=False)`` and ``train.py``; DeiT, ``main.py``.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, warmup: int = 0, start: float = 0.0, final: float = 0.0, **kwargs: Any
+    ) -> None:
+        self.start = start
+        super().__init__(optimizer, warmup, final, **kwargs)
+
+    def rate(self, base: float, epoch: int) -> float:
+        """The learning rate of an epoch for a group whose base rate, before any layer decay, is ``base``."""
+        t = max(epoch - 1, 0)
+        if t < self.warmup:
+            return self.start + (base - self.start) * t / self.warmup
+        return self.final + (base - self.final) * (1 + math.cos(math.pi * t / self.length)) / 2
+
+    def _get_value(self) -> list[float]:
+        scales = [group.get('lr_scale', 1.0) for group in self.optimizer.param_groups]
+        return [
+            scale * self.rate(base / scale, self.last_step)
+            for base, scale in zip(self.base_values, scales, strict=True)
+        ]
