@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from mmengine.dist import get_rank, get_world_size
 from mmengine.model import is_model_wrapper
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributed import all_gather, all_reduce
 from torch.distributed.tensor import DTensor, Replicate
 
@@ -31,8 +31,8 @@ def first_row(num_rows: int) -> int:
     return get_rank() * num_rows
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
-    """The model inside of a distributed wrapper, or the model itself."""
+def unwrapped(model: Any) -> Any:
+    """The module inside of a distributed wrapper, or the module itself."""
     return model.module if is_model_wrapper(model) else model
 
 

@@ -200,7 +200,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print('interrupted: the same command does what is missing', file=sys.stderr)
         sys.exit(130)
-    args.out.write_text(page({name: [run.results() for run in group] for name, group in runs.items()}, args))
+    found = {name: [result for run in group if (result := run.results())] for name, group in runs.items()}
+    args.out.write_text(page(found, args))
     print(f'Written: {args.out}')
 
 
