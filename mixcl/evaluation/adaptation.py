@@ -50,7 +50,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
             new['norm_cfg'] = {**norm, 'type': wanted}
     holder['backbone'] = ConfigDict(new)
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
-        given = next(iter(_preprocessors(source)), {})
+        given: Mapping = next(iter(_preprocessors(source)), {})
         for preprocessor in _preprocessors(cfg):
             preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
 

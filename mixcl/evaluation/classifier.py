@@ -26,8 +26,9 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
         UserError: if there is no classifier, it tells another number of classes apart, or its weights, its config and
             ``--backbone-config`` contradict each other.
     """
-    source, name = (subject.classifier or finetuned), subject.checkpoint
-    if subject.classifier is None and subject.head_classes is None and finetuned is None:
+    source = subject.classifier or (None if subject.is_classifier else finetuned)
+    name = subject.checkpoint
+    if source is None and not subject.is_classifier:
         raise UserError(
             f'robustness is that of a fine-tuned classifier, which {name} is not: put finetune before '
             'robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
@@ -41,12 +42,12 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
             f'{cfg.config_name} tests classifiers of {expected} classes, but {name} tells {found} apart: give one that '
             'was fine-tuned on ImageNet-1K'
         )
-    if subject.is_classifier:
+    if subject.is_classifier and subject.backbone is not None:
         with DefaultScope.overwrite_default_scope('mixcl'):
             load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
-    if subject.classifier is None and subject.head_classes is not None:
+    if source is None and subject.backbone is not None:
         put_backbone(cfg, subject.backbone, subject.config)
         fit(cfg, subject.encoders['online'])
-    else:
+    elif source is not None:
         cfg.model = source.model
         cfg.data_preprocessor = source.get('data_preprocessor')

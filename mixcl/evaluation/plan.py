@@ -174,7 +174,7 @@ class _Start:
 def _start(request: Request, subject: Subject, protocol: str, data: str) -> _Start:
     own = request.own_configs.get(protocol)
     cfg = read_config(own) if own else None
-    if cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
+    if own and cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
         return _Start(Path(own), cfg, subject.backbone)
     images = read_data_set(request.configs, data, protocol)
     backbone = subject.backbone or images.backbone.to_dict()
@@ -182,6 +182,7 @@ def _start(request: Request, subject: Subject, protocol: str, data: str) -> _Sta
     place = (protocol, {data, images.get('like')}, subject.config_name, family)
     asked = find_recipe(*place, request.recipe) if request.recipe and not own else None
     row = Recipe(own) if own else asked or find_recipe(*place)
+    assert row is not None  # the last row of every protocol is for anything
     path = Path(own or request.configs / f'evaluation/recipes/{row.config}.py')
     cfg = compose(cfg or read_config(path), row, images, protocol, family)
     cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'

@@ -83,7 +83,7 @@ def published_of_config(
     ]
 
 
-def published_from_scratch(backbone: str, epochs: int, data: str) -> list[Published]:
+def published_from_scratch(backbone: str | None, epochs: int, data: str) -> list[Published]:
     """Numbers of supervised training from scratch, for example ``('r18', 100, 'tinyimagenet')``."""
     return [
         row

@@ -93,7 +93,7 @@ def table(rows: Sequence[Row]) -> str:
 def best_neighbours(metrics: Mapping[str, float], published: str) -> str | None:
     """Our kNN metric with the best value, such as ``knn20_top1`` for ``top1``; papers do not say which k theirs is."""
     own = [name for name in metrics if re.fullmatch(rf'knn\d+_{re.escape(published)}', name)]
-    return max(own, key=metrics.get, default=None)
+    return max(own, key=lambda name: metrics[name], default=None)
 
 
 def _papers(row: Row, metric: str) -> str:
