@@ -22,7 +22,7 @@ from mixcl.configuration import OverrideAction
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
-from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
+from mixcl.evaluation.plan import Evaluation, configs_by_protocol, planned
 from mixcl.evaluation.published import Published, published_from_scratch, published_of_config, same_recipe
 from mixcl.evaluation.recipes import PROTOCOLS, parts_of_name
 from mixcl.evaluation.results import Results, Row, table
@@ -64,12 +64,13 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def request_of(args: argparse.Namespace) -> Request:
+def evaluations_of(args: argparse.Namespace, subject: Subject) -> list[Evaluation]:
     roots = [text.split('=', 1) if '=' in text else (args.data, text) for text in args.data_root]
-    return Request(
-        configs=CONFIGS,
-        protocols=list(dict.fromkeys(args.protocols)),
-        data=args.data,
+    return planned(
+        CONFIGS,
+        list(dict.fromkeys(args.protocols)),
+        args.data,
+        subject,
         own_configs=configs_by_protocol(args.config),
         encoder=args.encoder,
         recipe=args.recipe,
@@ -179,7 +180,7 @@ def main() -> None:
         allow_pickle()
     results = Results(args.out or work_dir)
     subject = read_subject(args.checkpoint, args.backbone_config)
-    evaluations = planned(request_of(args), subject)
+    evaluations = evaluations_of(args, subject)
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
