@@ -7,7 +7,6 @@ are, which recipe each takes and how results are stored: docs/evaluation.md.
 """
 
 import argparse
-import logging
 import os
 import sys
 import time
@@ -165,11 +164,10 @@ def evaluate_all(
 
 
 def report(evaluation: Evaluation, error: Exception) -> None:
-    reason = ' '.join(str(error).split())
     kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
     if is_main_process() or getattr(error, 'of_one_process', False):
-        print(f'error: {evaluation.protocol} on {evaluation.data} failed: {kind}{reason}', file=sys.stderr, flush=True)
-    print_log(f'{evaluation.name} failed: {kind}{reason}', logger='current', level=logging.ERROR)
+        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(error).split())}'
+        print(f'error: {text}', file=sys.stderr, flush=True)
 
 
 def main() -> None:

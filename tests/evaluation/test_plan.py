@@ -174,13 +174,13 @@ def test_robustness_is_that_of_the_encoder_and_recipe_that_finetune_takes(
     weights = {f'{prefix}backbone.{name}': value for prefix in ('', 'target.') for name, value in state.items()}
     torch.save(dict(state_dict=weights, meta=dict(cfg=config.pretty_text, epoch=1)), tmp_path / 'epoch_1.pth')
     subject = read_subject(str(tmp_path / 'epoch_1.pth'))
-    for asked, recipe, expected in ((None, 'patchmix', ['target']), ('all', 'mae', ['online', 'target'])):
+    for asked, recipe, expected in ((None, None, ['target']), ('all', 'sdmp', ['online', 'target'])):
         evaluations = robustness(subject, archives, 'finetune', encoder=asked, recipe=recipe)
         assert [(each.protocol, each.encoder) for each in evaluations if each.data == 'in1k'] == [
             *(('finetune', encoder) for encoder in expected),
             *(('robustness', encoder) for encoder in expected),
         ]
-        assert {each.cfg.protocol.recipe for each in evaluations} == {recipe}
+        assert {each.cfg.protocol.recipe for each in evaluations} == {'deit' if recipe else 'patchmix'}
 
 
 def classifier(folder: Path, heads: int = 6, classes: int = 1000, stored: bool = True) -> str:
