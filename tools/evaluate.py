@@ -7,7 +7,6 @@ are, which recipe each takes and how results are stored: docs/evaluation.md.
 """
 
 import argparse
-import logging
 import os
 import sys
 import time
@@ -22,7 +21,7 @@ from mixcl.configuration import OverrideAction
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher
 from mixcl.errors import RunStopped, UserError, reported_to_user
-from mixcl.evaluation.plan import Evaluation, Request, configs_by_protocol, planned
+from mixcl.evaluation.plan import Evaluation, configs_by_protocol, planned
 from mixcl.evaluation.published import Published, published_from_scratch, published_of_config, same_recipe
 from mixcl.evaluation.recipes import PROTOCOLS, parts_of_name
 from mixcl.evaluation.results import Results, Row, table
@@ -64,12 +63,13 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def request_of(args: argparse.Namespace) -> Request:
+def evaluations_of(args: argparse.Namespace, subject: Subject) -> list[Evaluation]:
     roots = [text.split('=', 1) if '=' in text else (args.data, text) for text in args.data_root]
-    return Request(
-        configs=CONFIGS,
-        protocols=list(dict.fromkeys(args.protocols)),
-        data=args.data,
+    return planned(
+        CONFIGS,
+        list(dict.fromkeys(args.protocols)),
+        args.data,
+        subject,
         own_configs=configs_by_protocol(args.config),
         encoder=args.encoder,
         recipe=args.recipe,
@@ -164,11 +164,10 @@ def evaluate_all(
 
 
 def report(evaluation: Evaluation, error: Exception) -> None:
-    reason = ' '.join(str(error).split())
     kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
     if is_main_process() or getattr(error, 'of_one_process', False):
-        print(f'error: {evaluation.protocol} on {evaluation.data} failed: {kind}{reason}', file=sys.stderr, flush=True)
-    print_log(f'{evaluation.name} failed: {kind}{reason}', logger='current', level=logging.ERROR)
+        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(error).split())}'
+        print(f'error: {text}', file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -179,7 +178,7 @@ def main() -> None:
         allow_pickle()
     results = Results(args.out or work_dir)
     subject = read_subject(args.checkpoint, args.backbone_config)
-    evaluations = planned(request_of(args), subject)
+    evaluations = evaluations_of(args, subject)
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)

@@ -14,12 +14,7 @@ from mmengine.config import Config
 
 from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.runners.command_options import be_patient, use_pretrained
-from mixcl.engine.runners.launch import (
-    build_runner,
-    default_work_dir,
-    read_config,
-    use_launcher,
-)
+from mixcl.engine.runners.launch import build_runner, default_work_dir, read_config, use_launcher
 from mixcl.errors import UserError, reported_to_user
 from mixcl.files import check_writable, written_whole
 from mixcl.weights import ENCODERS, allow_pickle
@@ -53,29 +48,14 @@ def use_weights(cfg: Config, args: argparse.Namespace) -> None:
     Raises:
         UserError: if that is not one thing, or not of the kind that the config's model takes.
     """
-    if (args.checkpoint is None) == (args.pretrained is None):
-        raise UserError(
-            f'give either the checkpoint of a run of {args.config} or --pretrained CHECKPOINT, not '
-            f'{"none" if args.checkpoint is None else "both"}'
-        )
     kind = cfg.model.get('type')
     frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
-    if frozen != (args.pretrained is not None):
-        advice = (
-            f'use --pretrained {args.checkpoint}'
-            if frozen
-            else f'train it first, by tools/train.py {args.config} --pretrained {args.pretrained}'
-        )
-        raise UserError(
-            f'{args.config} has model.type={kind!r}, which takes '
-            f'{"the backbone of a checkpoint" if frozen else "all its weights from a checkpoint of its own"}; {advice}'
-        )
-    if args.pretrained is not None:
+    unused = (args.checkpoint,) if frozen else (args.pretrained, args.encoder)
+    if any(unused) or (args.pretrained if frozen else args.checkpoint) is None:
+        wanted = '--pretrained CHECKPOINT' if frozen else 'the CHECKPOINT of a run of it (see tools/train.py)'
+        raise UserError(f'{args.config} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
+    if frozen:
         use_pretrained(cfg, args.pretrained, args.encoder)
-    elif args.encoder:
-        raise UserError(
-            f'--encoder {args.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
-        )
     else:
         cfg.load_from = args.checkpoint
 

@@ -1,16 +1,18 @@
-"""Putting a backbone into the config of an evaluation."""
+"""Putting a backbone, or a whole classifier, into the config of an evaluation."""
 
+import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
+from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
-from mixcl.engine.runners.dry_run import told_as_user_error
-from mixcl.errors import UserError
+from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
+from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
@@ -50,7 +52,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
             new['norm_cfg'] = {**norm, 'type': wanted}
     holder['backbone'] = ConfigDict(new)
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
-        given = next(iter(_preprocessors(source)), {})
+        given: Mapping = next(iter(_preprocessors(source)), {})
         for preprocessor in _preprocessors(cfg):
             preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
 
@@ -90,6 +92,62 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
             f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
             f'{channels}: choose another --recipe or --config for it'
         )
+
+
+def check_trainable(cfg: Config) -> None:
+    """Build a config's model and optimizer, to meet before anything starts what training would meet.
+
+    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
+
+    Args:
+        cfg: of a protocol that trains; not changed.
+
+    Raises:
+        UserError: if model or optimizer cannot be built.
+    """
+    # How batches are mixed has no part in it, and mmpretrain would log a line about it.
+    model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
+    model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
+    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'{cfg.config_name} with this backbone'):
+        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
+
+
+def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:
+    """Put the classifier that robustness tests into the config of the test, in place.
+
+    It is that of the config in the checkpoint, or of the fine-tuning, since weights do not tell the number of attention
+    heads. A checkpoint without a config gets the test's linear head on the backbone of ``--backbone-config``.
+
+    Args:
+        cfg: of the test, with a classifier of its own, which tells how many classes are expected.
+        subject: what is evaluated.
+        finetuned: the config of the fine-tuning that comes before; None for none.
+
+    Raises:
+        UserError: if there is no classifier, it tells another number of classes apart, or its weights, its config and
+            ``--backbone-config`` contradict each other.
+    """
+    source = subject.classifier or (None if subject.is_classifier else finetuned)
+    if source is None and not subject.is_classifier:
+        raise UserError(
+            f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune before '
+            'robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
+        )
+    expected = cfg.model.head.num_classes
+    found = subject.head_classes if source is None else source.model.head.num_classes
+    if found != expected:
+        raise UserError(
+            f'{cfg.config_name} tests classifiers of {expected} classes, but {subject.checkpoint} tells {found} apart: '
+            'give one that was fine-tuned on ImageNet-1K'
+        )
+    if subject.is_classifier and subject.backbone is not None:
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
+    if source is not None:
+        cfg.model, cfg.data_preprocessor = source.model, source.get('data_preprocessor')
+    elif subject.backbone is not None:
+        put_backbone(cfg, subject.backbone, subject.config)
+        fit(cfg, None)
 
 
 def image_size(cfg: Config) -> int:

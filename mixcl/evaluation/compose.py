@@ -31,22 +31,19 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
 
+SAMPLERS = ('KeyedSampler', 'RepeatedKeyedSampler')
+
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
-    """Read the config of a data set.
-
-    Args:
-        configs: the folder of all configs.
-        name: of the data set.
-        protocol: that is to be evaluated on it.
+    """Read the config of a data set below the folder of all configs.
 
     Raises:
         UserError: if there is no such data set, or it is not for the protocol.
     """
     folder = configs / 'evaluation/datasets'
     path = folder / f'{name}.py'
-    others = sorted(other.stem for other in folder.glob('*.py'))
     if not path.is_file():
+        others = sorted(other.stem for other in folder.glob('*.py'))
         raise UserError(
             f'there is no data set {name} under {folder}; there are {", ".join(others)}; choose another --data, or add '
             'a file for it'
@@ -75,8 +72,13 @@ def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: st
     trains = cfg.get('train_cfg') is not None
     view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
     _set_images(cfg, data, data.views.get(view) or data.views.plain)
-    if trains and protocol == 'semi':
-        _set_labels(cfg, data, row.percent)
+    if protocol == 'semi':
+        part: dict[str, Any] = dict(share=row.percent / 100, seed=0)
+        if data.get('label_lists'):
+            part = dict(list_file=f'{row.percent}percent.txt')
+        keyed = cfg.train_dataloader.dataset
+        keyed.dataset = dict(type='LabelledSubset', **part, dataset=keyed.dataset)
+        cfg.protocol.update(part)
     if not trains and protocol not in OWN_DATA:
         cfg.protocol.update(resize=data.resize, crop=data.size)
     if 'num_classes' in cfg.data_preprocessor:
@@ -87,43 +89,66 @@ def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: st
     return cfg
 
 
+def keep_batch(cfg: Config, processes: int) -> None:
+    """Let all processes together take as many images per step as the recipe's learning rate is for; in place.
+
+    That number is ``auto_scale_lr.base_batch_size``. A process sees at most ``train_dataloader.batch_size`` images at
+    once; where the processes are too few for the recipe's batch, gradients of several are accumulated. Epochs end with
+    a step. Only batch normalisation that is being trained tells the difference: its statistics are those of the images
+    seen at once.
+
+    Args:
+        cfg: a config; one that does not train, or names no batch, stays as it is.
+        processes: how many train together.
+
+    Raises:
+        UserError: if the processes cannot share the batch evenly.
+    """
+    batch = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
+    if batch is None or cfg.get('train_dataloader') is None:
+        return
+    if batch % processes:
+        raise UserError(
+            f'{cfg.config_name} trains with batches of {batch} images, which {processes} processes cannot share: '
+            'start another number of processes, or choose another batch and its learning rate by --cfg-options '
+            'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
+        )
+    cfg.auto_scale_lr.enable = False  # the batch is what the rate is for
+    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in SAMPLERS:
+        cfg.train_dataloader.sampler.multiple_of = batch
+    share = batch // processes
+    most = min(cfg.train_dataloader.batch_size, share)
+    at_once = next(size for size in range(most, 0, -1) if share % size == 0)
+    cfg.train_dataloader.batch_size = at_once
+    if at_once < share:
+        cfg.optim_wrapper.accumulative_counts = share // at_once
+
+
 def _set_training(cfg: Config, row: Recipe) -> None:
-    if row.rate is not None:
-        cfg.optim_wrapper.optimizer.lr = row.rate
-    if row.batch is not None:
-        cfg.auto_scale_lr.base_batch_size = row.batch
-    if row.val_interval is not None:
-        cfg.train_cfg.val_interval = row.val_interval
-    if row.epochs is not None:
-        for schedule in cfg.param_scheduler:
-            if 'milestones' in schedule:
-                schedule.milestones = [step * row.epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
-        cfg.train_cfg.max_epochs = row.epochs
-    cfg.merge_from_dict(dict(row.changes))
+    values = {
+        'optim_wrapper.optimizer.lr': row.rate,
+        'auto_scale_lr.base_batch_size': row.batch,
+        'train_cfg.val_interval': row.val_interval,
+        'train_cfg.max_epochs': row.epochs,
+    }
+    for schedule in cfg.param_scheduler if row.epochs else []:
+        if 'milestones' in schedule:
+            schedule.milestones = [step * row.epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
+    cfg.merge_from_dict({name: value for name, value in values.items() if value is not None} | dict(row.changes))
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:
     """Fill the data set into all loaders."""
-
-    def fill(loader: Any, split: str, pipeline: str, keyed: bool) -> None:
-        if loader is None:
-            return
-        images = dict(**data.images, **data.splits[split], pipeline=view[pipeline])
-        loader.dataset = dict(type='KeyedDataset', dataset=images) if keyed else images
-        loader.num_workers = data.get('num_workers', loader.num_workers)
-
     files = data.get('files', False)
-    fill(cfg.get('train_dataloader'), 'train', 'train', keyed=True)
-    fill(cfg.get('val_dataloader'), 'test', 'test', keyed=files)
-    fill(cfg.get('test_dataloader'), 'test', 'test', keyed=files)
-    fill((cfg.get('test_cfg') or {}).get('bank_dataloader'), 'train', 'test', keyed=files)
+    for loader, split, pipeline, keyed in (
+        (cfg.get('train_dataloader'), 'train', 'train', True),
+        (cfg.get('val_dataloader'), 'test', 'test', files),
+        (cfg.get('test_dataloader'), 'test', 'test', files),
+        ((cfg.get('test_cfg') or {}).get('bank_dataloader'), 'train', 'test', files),
+    ):
+        if loader is not None:
+            images = dict(**data.images, **data.splits[split], pipeline=view[pipeline])
+            loader.dataset = dict(type='KeyedDataset', dataset=images) if keyed else images
+            loader.num_workers = data.get('num_workers', loader.num_workers)
     if cfg.get('train_dataloader'):
         cfg.train_dataloader.batch_size = cfg.auto_scale_lr.base_batch_size // data.get('processes', 1)
-
-
-def _set_labels(cfg: Config, data: Config, percent: int) -> None:
-    """Leave a part of the labelled images."""
-    part = dict(list_file=f'{percent}percent.txt') if data.get('label_lists') else dict(share=percent / 100, seed=0)
-    keyed = cfg.train_dataloader.dataset
-    keyed.dataset = dict(type='LabelledSubset', **part, dataset=keyed.dataset)
-    cfg.protocol.update(part)

@@ -3,9 +3,10 @@
 import copy
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mmengine.config import Config
@@ -15,48 +16,21 @@ from mixcl.configuration import check_config, check_data_roots, check_overrides,
 from mixcl.configuration.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
 from mixcl.configuration.paths import walk
 from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.dry_run import told_as_user_error
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import fit, put_backbone
-from mixcl.evaluation.classifier import put_classifier
-from mixcl.evaluation.compose import compose, read_data_set
-from mixcl.evaluation.recipes import PROTOCOLS, Recipe, data_of, family_of, find_recipe, parts_of_name, recipe_names
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
+from mixcl.evaluation.compose import compose, keep_batch, read_data_set
+from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
 from mixcl.evaluation.subject import Subject
-from mixcl.evaluation.training import check_trainable, keep_batch
 from mixcl.registry import DATASETS
 
 SECTIONS = frozenset((*DATA_SECTIONS, *EVALUATOR_SECTIONS, 'optim_wrapper'))
 """Parts of configs that only some protocols have."""
 
+PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
+"""Of ``--cfg-options`` that are for one protocol."""
 
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for.
-
-    Attributes:
-        configs: the folder of the configs.
-        protocols: names of protocols, in the order of running.
-        data: name of the data set.
-        own_configs: configs that take the place of the chosen ones, by their protocol's name.
-        encoder: 'online', 'target', 'all', or None for each protocol's.
-        recipe: name of a recipe, for the protocols that have it; at least one must.
-        roots: folders of data by the data set's name.
-        overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
-        amp: train under bfloat16 autocast.
-        processes: how many evaluate together.
-    """
-
-    configs: Path
-    protocols: Sequence[str]
-    data: str
-    own_configs: Mapping[str, str] = field(default_factory=dict)
-    encoder: str | None = None
-    recipe: str | None = None
-    roots: Mapping[str, str] = field(default_factory=dict)
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    amp: bool = False
-    processes: int = 1
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -106,118 +80,121 @@ def configs_by_protocol(paths: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in paths:
         name = (read_config(path).get('protocol') or {}).get('name')
-        if name not in PROTOCOLS:
+        if name not in PROTOCOLS or name in found:
             raise UserError(
-                f'--config {path} has protocol.name={name!r}, which is no protocol; set it to one of '
-                f'{", ".join(PROTOCOLS)}'
+                f'--config {path} has protocol.name={name!r}; give one config for each of {", ".join(PROTOCOLS)}'
             )
-        if name in found:
-            raise UserError(f'--config names two configs for the protocol {name}: {found[name]} and {path}; leave one')
         found[name] = path
     return found
 
 
-def planned(request: Request, subject: Subject) -> list[Evaluation]:
+def planned(
+    configs: Path,
+    protocols: Sequence[str],
+    data: str,
+    subject: Subject,
+    *,
+    own_configs: Mapping[str, str] = NOTHING,
+    encoder: str | None = None,
+    recipe: str | None = None,
+    roots: Mapping[str, str] = NOTHING,
+    overrides: Mapping[str, Any] = NOTHING,
+    amp: bool = False,
+    processes: int = 1,
+) -> list[Evaluation]:
     """Compose and check every config.
+
+    Args:
+        configs: the folder of the configs.
+        protocols: names of protocols, in the order of running.
+        data: name of the data set.
+        subject: what is evaluated.
+        own_configs: configs that take the place of the chosen ones, by their protocol's name.
+        encoder: 'online', 'target', 'all', or None for each protocol's.
+        recipe: name of a recipe, for the protocols that have it; at least one must.
+        roots: folders of data by the data set's name.
+        overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
+        amp: train under bfloat16 autocast.
+        processes: how many evaluate together.
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
             fit, or a classifier that is neither given nor trained.
     """
-    if 'supervised' in request.protocols and subject.encoders:
+    if 'supervised' in protocols and subject.encoders:
         raise UserError(
             f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
             'or choose finetune'
         )
-    wanted = [(protocol, data) for protocol in request.protocols for data in data_of(protocol, request.data)]
-    prefixed = [name for name in (key.partition('.')[0] for key in request.overrides) if name in PROTOCOLS]
-    for option, given, used in (
-        ('--config', request.own_configs, request.protocols),
-        ('--cfg-options', prefixed, request.protocols),
-        ('--data-root', request.roots, [data for _, data in wanted]),
-    ):
-        unused = [name for name in given if name not in used]
-        if unused:
-            raise UserError(
-                f'{option} is given for {unused[0]}, but this call evaluates {", ".join(used)}; correct one of the two'
-            )
-    starts = [_start(request, subject, *pair) for pair in wanted]
-    if request.recipe and not any(start.is_asked for start in starts):
-        names = sorted({name for protocol in request.protocols for name in recipe_names(protocol)})
+    wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
+    given = {*own_configs, *roots, *(key.partition('.')[0] for key in overrides if key.startswith(PREFIXES))}
+    unused = given.difference(*wanted)
+    if unused:
         raise UserError(
-            f'--recipe {request.recipe}: {", ".join(request.protocols)} on {request.data} has no such recipe for this '
-            f'backbone; there are {", ".join(names) or "none"}; choose another, or pass your own config by --config'
+            f'--config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call does '
+            'not evaluate; leave it out, or add it to --protocols'
+        )
+    starts = [_composed(configs, subject, *pair, own_configs.get(pair[0]), recipe) for pair in wanted]
+    if recipe and not any(asked for *_, asked in starts):
+        names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
+        raise UserError(
+            f'--recipe {recipe}: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
+            f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own config by --config'
         )
     evaluations: list[Evaluation] = []
-    for (protocol, data), start in zip(wanted, starts, strict=True):
-        evaluations += _evaluations(request, subject, protocol, data, start, evaluations)
+    for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
+        finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
+        encoders = subject.encoders_for(encoder, start.protocol.get('encoder', 'online'))
+        if protocol == 'robustness' and not subject.is_classifier:
+            encoders = list(finetuned) or encoders  # those that there are classifiers of
+        changes = overrides_for(overrides, protocol)
+        for each in encoders:
+            cfg = copy.deepcopy(start)
+            _apply_options(cfg, changes, roots.get(name), path)
+            if protocol == 'robustness':
+                _test_classifier(cfg, subject, finetuned.get(each))
+            else:
+                fit(cfg, subject.encoders.get(each))
+            if cfg.get('train_cfg'):
+                if amp:
+                    use_mixed_precision(cfg)
+                check_trainable(cfg)
+            _check_layouts(cfg)
+            whole = copy.deepcopy(cfg)
+            keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
+            evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
 
 
 def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     """Those of ``--cfg-options`` that are for every protocol, and those for this one, ``knn.test_cfg...``."""
-    chosen = {key: value for key, value in overrides.items() if key.partition('.')[0] not in PROTOCOLS}
+    chosen = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
     prefix = f'{protocol}.'
     return chosen | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
 
 
-@dataclass(frozen=True)
-class _Start:
-    """A config with the data set in it, and the backbone to put in; whether ``--recipe`` asked for it."""
-
-    path: Path
-    cfg: Config
-    backbone: Mapping | None
-    is_asked: bool = False
-
-
-def _start(request: Request, subject: Subject, protocol: str, data: str) -> _Start:
-    own = request.own_configs.get(protocol)
+def _composed(
+    configs: Path, subject: Subject, protocol: str, data: str, own: str | None, asked: str | None
+) -> tuple[Path, Config, bool]:
+    """The path of a recipe, its config with data set and backbone in it, and whether ``--recipe`` asked for it."""
     cfg = read_config(own) if own else None
-    if cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
-        return _Start(Path(own), cfg, subject.backbone)
-    images = read_data_set(request.configs, data, protocol)
+    if own and cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
+        if subject.backbone is not None and protocol != 'robustness':
+            put_backbone(cfg, subject.backbone, subject.config)
+        return Path(own), cfg, False
+    images = read_data_set(configs, data, protocol)
     backbone = subject.backbone or images.backbone.to_dict()
     family = family_of(backbone)
     place = (protocol, {data, images.get('like')}, subject.config_name, family)
-    asked = find_recipe(*place, request.recipe) if request.recipe and not own else None
-    row = Recipe(own) if own else asked or find_recipe(*place)
-    path = Path(own or request.configs / f'evaluation/recipes/{row.config}.py')
+    found = find_recipe(*place, asked) if asked and not own else None
+    row = Recipe(own) if own else found or find_recipe(*place)
+    assert row is not None  # the last row of every protocol is for anything
+    path = Path(own or configs / f'evaluation/recipes/{row.config}.py')
     cfg = compose(cfg or read_config(path), row, images, protocol, family)
     cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
-    return _Start(path, cfg, backbone, asked is not None)
-
-
-def _evaluations(
-    request: Request, subject: Subject, protocol: str, data: str, start: _Start, before: Sequence[Evaluation]
-) -> Iterator[Evaluation]:
-    overrides = overrides_for(request.overrides, protocol)
-    finetuned = {other.encoder: other for other in before if other.protocol == 'finetune'}
-    encoders = subject.encoders_for(request.encoder, (start.cfg.get('protocol') or {}).get('encoder', 'online'))
-    if protocol == 'robustness' and not subject.is_classifier:
-        encoders = list(finetuned) or encoders  # those that there are classifiers of
-    for encoder in encoders:
-        cfg = copy.deepcopy(start.cfg)
-        if protocol != 'robustness' and start.backbone is not None:
-            put_backbone(cfg, start.backbone, subject.config)
-        _apply_options(cfg, overrides, request.roots.get(data), start.path)
-        if request.amp and cfg.get('optim_wrapper'):
-            use_mixed_precision(cfg)
-        if protocol == 'robustness':
-            trained = finetuned.get(encoder)
-            put_classifier(cfg, subject, trained and trained.cfg)
-            if trained and not subject.is_classifier:
-                # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-                cfg.protocol.update(classifier=trained.name, recipe=trained.cfg.protocol.get('recipe'))
-        elif start.backbone is not None:
-            fit(cfg, subject.encoders.get(encoder))
-        if cfg.get('train_cfg'):
-            check_trainable(cfg)
-        _check_layouts(cfg)
-        whole = copy.deepcopy(cfg)
-        if cfg.get('train_cfg'):
-            keep_batch(cfg, request.processes)  # how many processes there are does not make it another evaluation
-        yield Evaluation(protocol, data, encoder, start.path, cfg, whole, overrides)
+    if protocol != 'robustness':
+        put_backbone(cfg, backbone, subject.config)
+    return path, cfg, found is not None
 
 
 def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
@@ -234,6 +211,13 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
         set_data_root(cfg, root)
     check_config(cfg)
     check_data_roots(cfg)
+
+
+def _test_classifier(cfg: Config, subject: Subject, finetuned: Evaluation | None) -> None:
+    put_classifier(cfg, subject, finetuned and finetuned.cfg)
+    if finetuned and not subject.is_classifier:
+        # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
+        cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
 
 
 def _check_layouts(cfg: Config) -> None:

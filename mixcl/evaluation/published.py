@@ -13,10 +13,10 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import walk
+from mixcl.configuration.paths import dotted, walk
 
 FILE = Path(__file__).with_name('published.json')
-RECIPE = ('model', 'train_dataloader.dataset')
+RECIPE = ('model.', 'train_dataloader.dataset.')
 """What two runs of one recipe have in common, apart from where the data lie."""
 
 PLACES = ('data_root', 'download')
@@ -63,33 +63,25 @@ def all_published() -> tuple[Published, ...]:
 
 
 def published_of_config(
-    config: str | None, epochs: int | None, data: str, settings: Mapping[str, Any]
+    config: str | None, epochs: int | None, data: str, protocol: Mapping[str, Any]
 ) -> list[Published]:
-    """Numbers of models that a config of ours pretrains.
+    """Numbers of models that a config of ours pretrains for so many epochs.
 
     Args:
         config: for example ``'patchmix/vit-s16_in1k'``.
         epochs: of pretraining.
         data: what was evaluated on, for example ``'in1k'``.
-        settings: of the protocol, ``protocol`` in the evaluation's config; a row's condition must hold for them.
+        protocol: of the evaluation's config; a row's condition must hold for it.
     """
-    wanted = (config, epochs, settings['name'], data)
-    return [
-        row
-        for row in all_published()
-        if config is not None
-        and (row.config, row.epochs, row.protocol, row.data) == wanted
-        and all(settings.get(key) == value for key, value in row.condition.items())
-    ]
+    wanted = (config, epochs, protocol['name'], data)
+    rows = [row for row in all_published() if (row.config, row.epochs, row.protocol, row.data) == wanted and row.config]
+    return [row for row in rows if all(protocol.get(name) == value for name, value in row.condition.items())]
 
 
-def published_from_scratch(backbone: str, epochs: int, data: str) -> list[Published]:
+def published_from_scratch(backbone: str | None, epochs: int, data: str) -> list[Published]:
     """Numbers of supervised training from scratch, for example ``('r18', 100, 'tinyimagenet')``."""
-    return [
-        row
-        for row in all_published()
-        if (row.protocol, row.backbone, row.epochs, row.data) == ('supervised', backbone, epochs, data)
-    ]
+    wanted = ('supervised', backbone, epochs, data)
+    return [row for row in all_published() if (row.protocol, row.backbone, row.epochs, row.data) == wanted]
 
 
 def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
@@ -103,28 +95,14 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
         trained: the config that the run stored.
         configs: the folder of the configs.
     """
-    path = configs / f'{row.config}.py'
-    if not path.is_file():
-        return False
-    expected = Config.fromfile(path)
-    if row.settings:
-        expected.merge_from_dict(dict(row.settings))
-    overridden = {key for other in all_published() if other.config == row.config for key in other.settings}
-    places = {*RECIPE, *(key for key in overridden if not key.startswith(RECIPE))}
-    return all(_comparable(expected, place) == _comparable(trained, place) for place in places)
+    expected = Config.fromfile(configs / f'{row.config}.py')
+    expected.merge_from_dict(dict(row.settings))
+    places = (*RECIPE, *(key for other in all_published() if other.config == row.config for key in other.settings))
+    return _values(expected, places) == _values(trained, places)
 
 
-def _comparable(cfg: Config, place: str) -> Any:
-    """What stands at a dotted place, as JSON has it, without the places of data."""
-    node: Any = cfg
-    for part in place.split('.'):
-        if isinstance(node, (list, tuple)):
-            node = node[int(part)] if int(part) < len(node) else None
-        else:
-            node = None if node is None else node.get(part)
-    plain = json.loads(json.dumps(node, default=str))
-    for _, value in walk(plain):
-        if isinstance(value, dict):
-            for name in PLACES:
-                value.pop(name, None)
-    return plain
+def _values(cfg: Config, places: tuple[str, ...]) -> dict[str, Any]:
+    """The values at places that begin so, without where the data lie."""
+    values = {dotted(path): value for path, value in walk(cfg.to_dict()) if path and path[-1] not in PLACES}
+    nodes = (Mapping, list, tuple)
+    return {key: value for key, value in values.items() if key.startswith(places) and not isinstance(value, nodes)}

@@ -42,9 +42,9 @@ class Recipe:
     percent: int = 10
     changes: Mapping[str, Any] = field(default_factory=dict)
 
-    def is_for(self, backbone: str | None, family: str, data: set[str]) -> bool:
-        """Whether it is for a backbone, by its name and family, on a data set, by its names."""
-        columns = ((self.backbone, {backbone}), (self.family, {family}), (self.data, data))
+    def is_for(self, names: set[str], backbone: str | None, family: str, data: set[str]) -> bool:
+        """Whether it is for one of these names, a backbone, by its name and family, and a data set, by its names."""
+        columns = ((self.names, names), (self.backbone, {backbone}), (self.family, {family}), (self.data, data))
         return all(not words or found & set(words.split()) for words, found in columns)
 
 
@@ -153,15 +153,13 @@ def data_of(protocol: str, data: str) -> tuple[str, ...]:
     Raises:
         UserError: for robustness of anything but a classifier of ImageNet-1K.
     """
-    own = OWN_DATA.get(protocol)
-    if own is None or data in own[1:]:
-        return (data,)
-    if protocol == 'robustness' and data != 'in1k':
+    own = OWN_DATA.get(protocol, (data,))
+    if protocol == 'robustness' and data not in own:
         raise UserError(
             f'robustness is that of a classifier of ImageNet-1K, so --data {data} has none; use --data in1k for all, '
             f'or one of {", ".join(own[1:])}'
         )
-    return own
+    return (data,) if data in own[1:] else own
 
 
 def family_of(backbone: Mapping | None) -> str:
@@ -205,10 +203,4 @@ def find_recipe(
     """
     backbone, methods = parts_of_name(config_name)
     names = {asked} if asked else {'*', *methods}
-    fitting = (row for row in TABLE[protocol] if names & set(row.names.split()))
-    return next((row for row in fitting if row.is_for(backbone, family, data)), None)
-
-
-def recipe_names(protocol: str) -> list[str]:
-    """What ``--recipe`` may ask for in a protocol."""
-    return sorted({name for row in TABLE[protocol] for name in row.names.split()} - {'*'})
+    return next((row for row in TABLE[protocol] if row.is_for(names, backbone, family, data)), None)

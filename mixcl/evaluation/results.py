@@ -1,7 +1,6 @@
 """The results of evaluations: rows in one JSON file, and a table for people."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,6 @@ from mixcl.files import written_whole
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
-
-IDENTITY = ('protocol', 'data', 'encoder', 'checkpoint.sha256', 'config.sha256')
-"""What two results of the same evaluation have in common."""
 
 LISTED = 'listed'
 """In a protocol: the metrics that the table lists, where it does not list all."""
@@ -26,15 +22,11 @@ class Results:
         folder: where they lie; made when the first row comes.
 
     Raises:
-        UserError: if the folder is a file, or there is a file in it that holds no results.
+        UserError: if there is a file in it that holds no results.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise UserError(
-                f'results cannot lie in {self.folder}, which is a file; give a folder by --out or --work-dir'
-            )
         self.rows: list[Row] = self._read()
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
@@ -74,38 +66,33 @@ def table(rows: Sequence[Row]) -> str:
 
     Metrics are printed with two decimals; of training protocols the last epoch's, with the best epoch's in brackets.
     """
-    lines = [
-        '| checkpoint | protocol | data | encoder | metric | ours | paper |',
-        '|---|---|---|---|---|---|---|',
-    ]
+    lines = ['| checkpoint | protocol | data | encoder | metric | ours | paper |', '|---|---|---|---|---|---|---|']
+    rows = json.loads(json.dumps(rows))  # as they are stored
     for row in rows:
         named = f'{_name(row)} | {row["protocol"]["name"]} | {row["data"]} | {row["encoder"]}'
-        listed = row['protocol'].get(LISTED, row['metrics'])
-        lines += [
-            f'| {named} | {metric} | {_ours(row, metric)} | {_papers(row, metric)} |'
-            for metric in row['metrics']
-            if metric in listed
-        ]
+        for metric in row['metrics']:
+            if metric in row['protocol'].get(LISTED, row['metrics']):
+                lines.append(f'| {named} | {metric} | {_ours(row, metric)} | {_papers(row, metric)} |')
     captions = dict.fromkeys(_caption(row) for row in rows)
     return '\n'.join([*lines, '', *(f'- {caption}' for caption in captions)])
 
 
-def best_neighbours(metrics: Mapping[str, float], published: str) -> str | None:
-    """Our kNN metric with the best value, such as ``knn20_top1`` for ``top1``; papers do not say which k theirs is."""
-    own = [name for name in metrics if re.fullmatch(rf'knn\d+_{re.escape(published)}', name)]
-    return max(own, key=metrics.get, default=None)
+def _identity(row: Mapping[str, Any]) -> str:
+    """What two results of the same evaluation have in common."""
+    hashes = row['checkpoint']['sha256'], row['config']['sha256']
+    return json.dumps([row['protocol'], row['data'], row['encoder'], *hashes], sort_keys=True)
 
 
 def _papers(row: Row, metric: str) -> str:
-    sources: dict[float, list[str]] = {}
-    for number in row['paper']:
-        published = number['metric']
-        # Ours may have a prefix, as in accuracy/top1.
-        ours = metric == published or metric.endswith(f'/{published}')
-        if ours or metric == best_neighbours(row['metrics'], published):
-            sources.setdefault(number['value'], []).append(number['source'])
-    texts = [f'{value} ({"; ".join(dict.fromkeys(places))})' for value, places in sources.items()]
-    return ', '.join(texts) or '-'
+    numbers = [number for number in row['paper'] if _shown_beside(number['metric'], row['metrics']) == metric]
+    return ', '.join(dict.fromkeys(f'{number["value"]} ({number["source"]})' for number in numbers)) or '-'
+
+
+def _shown_beside(published: str, metrics: Mapping[str, float]) -> str | None:
+    """Our metric of that name, also with a prefix (accuracy/top1); of kNN the best, for papers do not say their k."""
+    same = [name for name in metrics if name.rpartition('/')[2] == published]
+    neighbours = [name for name in metrics if name.startswith('knn') and name.partition('_')[2] == published]
+    return max(same or neighbours, key=lambda name: metrics[name], default=None)
 
 
 def _ours(row: Row, metric: str) -> str:
@@ -123,26 +110,8 @@ def _name(row: Row) -> str:
 
 
 def _caption(row: Row) -> str:
-    settings = {
-        key: value for key, value in row['protocol'].items() if key not in ('name', 'version', 'encoder', LISTED)
-    }
-    listed = ''.join(f'; {key}: {_plain(value)}' for key, value in settings.items())
-    changed = ''.join(f'; changed: {key}={_plain(value)}' for key, value in row['overrides'].items())
-    return (
-        f'{row["protocol"]["name"]} on {row["data"]}, version {row["protocol"]["version"]}, `{row["config"]["path"]}`'
-        f'{listed}{changed}; {row["precision"]}, seed {row["seed"]}'
-    )
-
-
-def _plain(value: Any) -> str:
-    return ' '.join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def _identity(row: Mapping[str, Any]) -> str:
-    parts = []
-    for place in IDENTITY:
-        node: Any = row
-        for key in place.split('.'):
-            node = node[key]
-        parts.append(node)
-    return json.dumps(parts, sort_keys=True)
+    settings = {key: value for key, value in row['protocol'].items() if key not in ('name', 'encoder', LISTED)}
+    parts = [f'{row["protocol"]["name"]} on {row["data"]}, `{row["config"]["path"]}`']
+    parts += [f'{key}: {value}' for key, value in settings.items()]
+    parts += [f'changed: {key}={value}' for key, value in row['overrides'].items()]
+    return '; '.join([*parts, f'{row["precision"]}, seed {row["seed"]}'])

@@ -81,7 +81,7 @@ def run_evaluation(
     """
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name
-    cfg.work_dir = str(folder / _folder_name(evaluation, subject))
+    cfg.work_dir = str(folder / folder_name(evaluation, subject))
     if evaluation.protocol == 'robustness':
         cfg.load_from = classifier_for(evaluation, subject, done)
     else:
@@ -99,7 +99,7 @@ def run_evaluation(
 def precision_of(evaluation: Evaluation) -> str:
     """'fp32', or the number format that an evaluation trains in."""
     wrapper = evaluation.cfg.get('optim_wrapper') or {}
-    return PRECISIONS.get(str(wrapper.get('type')).rpartition('.')[2], 'fp32') if evaluation.trains else 'fp32'
+    return PRECISIONS.get(str(wrapper.get('type')).rpartition('.')[2], 'fp32')
 
 
 def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]) -> str:
@@ -120,11 +120,9 @@ def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]
     )
 
 
-def _folder_name(evaluation: Evaluation, subject: Subject) -> str:
+def folder_name(evaluation: Evaluation, subject: Subject) -> str:
     """Another one for other weights and other batches: a training must not go on from what became of those."""
-    parts = [evaluation.name]
-    if subject.sha256 is not None:
-        parts.append(subject.sha256[:8])
+    parts = [evaluation.name, *([subject.sha256[:8]] if subject.sha256 else [])]
     if evaluation.trains:
         accumulated = evaluation.cfg.optim_wrapper.get('accumulative_counts', 1)
         parts.append(f'{evaluation.cfg.train_dataloader.batch_size}x{accumulated}')
@@ -138,11 +136,5 @@ def _history(runner: Runner) -> tuple[dict[str, float], dict[str, float]]:
         for name, scalar in runner.message_hub.log_scalars.items()
         if name.startswith('val/') and name not in ('val/time', 'val/data_time')
     }
-    if not scalars:
-        raise UserError(
-            'nothing was validated: give the config of this protocol a val_dataloader, val_cfg and evaluator'
-        )
-    return (
-        {name: float(values[-1]) for name, values in scalars.items()},
-        {name: float(values.max()) for name, values in scalars.items()},
-    )
+    last = {name: float(values[-1]) for name, values in scalars.items()}
+    return last, {name: float(values.max()) for name, values in scalars.items()}

@@ -1,7 +1,6 @@
 """Recipes and data sets of evaluations: each is complete, and builds what it says."""
 
-from pathlib import Path
-
+import pytest
 import torch
 from evaluation.composed import CONFIGS, backbone_of, composed
 from mmengine.config import Config
@@ -57,6 +56,7 @@ def test_every_recipe_says_what_it_is() -> None:
     }
 
 
+@pytest.mark.long
 def test_every_recipe_that_trains_builds_and_classifies() -> None:
     for recipe in RECIPES:
         protocol, data, name, asked = RECIPES[recipe]
@@ -98,14 +98,6 @@ def test_the_knn_recipe_is_the_papers_protocol() -> None:
     queries = cfg.test_dataloader.dataset.dataset.pipeline
     assert (queries[1].scale, queries[2].crop_size) == (cfg.protocol.resize, cfg.protocol.crop) == (256, 224)
     assert read('knn/randomhead').model.feature == dict(type='RandomHead', channels=1000, seed=0)
-
-
-def test_a_composed_config_can_be_written_and_read(tmp_path: Path) -> None:
-    for protocol in ('knn', 'finetune'):
-        cfg = composed(protocol)
-        path = tmp_path / f'{protocol}.py'
-        path.write_text(cfg.pretty_text)
-        assert Config.fromfile(path).to_dict() == cfg.to_dict()
 
 
 def test_deit_from_scratch_is_deits_own_network() -> None:

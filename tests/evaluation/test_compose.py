@@ -14,8 +14,8 @@ from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import image_size
-from mixcl.evaluation.compose import read_data_set
-from mixcl.evaluation.plan import Request, planned
+from mixcl.evaluation.compose import keep_batch, read_data_set
+from mixcl.evaluation.plan import planned
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 
@@ -123,20 +123,34 @@ def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) ->
         f"_base_ = '{CONFIGS}/evaluation/datasets/digits.py'\nnum_classes = 4\nlinear = dict(randomness=dict(seed=3))\n"
     )
     protocols = ('knn', 'linear_fast', 'linear', 'finetune', 'semi', 'supervised', 'quality')
-    evaluations = planned(Request(configs, protocols, 'mine'), Subject('random', None, {}, None, None))
+    evaluations = planned(configs, protocols, 'mine', Subject('random', None, {}, None, None))
     assert [evaluation.protocol for evaluation in evaluations] == list(protocols)
     assert [each.cfg.model.head.num_classes for each in evaluations if each.trains] == [4] * 4
     assert [each.cfg.randomness.seed for each in evaluations] == [7, 7, 3, 7, 7, 7, 7]
 
 
-@pytest.mark.parametrize(
-    ('data', 'protocol', 'message'),
-    [
+def test_data_sets_that_a_protocol_has_not() -> None:
+    for data, protocol, message in (
         ('stl10', 'knn', r'no data set stl10 under .*; there are cifar10, cifar100, .*choose another --data'),
         ('voc07', 'knn', 'voc07 is not for the protocol knn'),
         ('cifar10', 'svm', 'cifar10 is not for the protocol svm'),
-    ],
+    ):
+        with pytest.raises(UserError, match=message):
+            read_data_set(CONFIGS, data, protocol)
+
+
+@pytest.mark.parametrize(
+    ('batch_size', 'batch', 'processes', 'at_once', 'accumulated'),
+    [(128, 1024, 8, 128, 1), (128, 1024, 1, 128, 8), (128, 1024, 16, 64, 1), (100, 256, 1, 64, 4), (48, 96, 3, 32, 1)],
 )
-def test_data_sets_that_a_protocol_has_not(data: str, protocol: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        read_data_set(CONFIGS, data, protocol)
+def test_processes_share_the_batch(batch_size: int, batch: int, processes: int, at_once: int, accumulated: int) -> None:
+    loader = dict(batch_size=batch_size, sampler=dict(type='KeyedSampler'))
+    settings = dict(
+        config_name='x', train_dataloader=loader, optim_wrapper={}, auto_scale_lr=dict(base_batch_size=batch)
+    )
+    cfg = Config(settings)
+    keep_batch(cfg, processes)
+    found = cfg.train_dataloader.batch_size, cfg.optim_wrapper.get('accumulative_counts', 1)
+    assert found == (at_once, accumulated) and at_once * accumulated * processes == batch
+    with pytest.raises(UserError, match=r'x trains with batches of \d+ images, which 7 processes cannot share'):
+        keep_batch(cfg, 7)

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from mmengine.registry import DefaultScope
+from evaluation.composed import CONFIGS
+from tools.command import run
+from tools.in_process import run_here
 
-from mixcl.evaluation.plan import Request, planned
-from mixcl.evaluation.running import Outcome, Revalidation, run_evaluation
+from mixcl.evaluation.plan import planned
+from mixcl.evaluation.running import Outcome, Revalidation, folder_name, run_evaluation
 from mixcl.evaluation.subject import Subject
-from mixcl.registry import MODELS
 
-CONFIGS = Path(__file__).parents[2] / 'configs'
 RANDOM = Subject('random', None, {}, None, None)
 SMALL = {
     'train_cfg.max_epochs': 3,
@@ -26,7 +26,7 @@ SMALL = {
 
 
 def probe(folder: Path, resume: bool) -> Outcome:
-    (evaluation,) = planned(Request(CONFIGS, ('linear',), 'digits', overrides=SMALL), RANDOM)
+    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
     return run_evaluation(evaluation, RANDOM, folder, resume=resume)
 
 
@@ -61,13 +61,29 @@ def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:
     assert validations == [2]
 
 
-def test_other_weights_do_not_go_on_from_what_became_of_the_first(tmp_path: Path) -> None:
-    outcomes = {}
-    for name in ('first', 'second'):
-        (evaluation,) = planned(Request(CONFIGS, ('linear',), 'digits', overrides=SMALL), RANDOM)
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            weights = MODELS.build(evaluation.cfg.model.backbone.backbone).state_dict()
-        torch.save(weights, tmp_path / 'epoch_1.pth')
-        subject = Subject(str(tmp_path / 'epoch_1.pth'), name, {}, None, None)
-        outcomes[name] = run_evaluation(evaluation, subject, tmp_path)
-    assert Path(outcomes['first'].trained).parent != Path(outcomes['second'].trained).parent
+def test_other_weights_do_not_go_on_from_what_became_of_the_first() -> None:
+    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
+    subjects = (RANDOM, *(Subject('epoch_1.pth', digest, {}, None, None) for digest in ('first', 'second')))
+    assert len({folder_name(evaluation, subject) for subject in subjects}) == 3
+
+
+def head(folder: Path) -> torch.Tensor:
+    (path,) = folder.rglob('epoch_2.pth')
+    state = torch.load(path, map_location='cpu', weights_only=True)['state_dict']
+    return torch.cat([value.flatten() for name, value in state.items() if name.startswith('head.')])
+
+
+@pytest.mark.long
+def test_a_probe_depends_neither_on_the_images_seen_at_once_nor_on_the_processes(tmp_path: Path) -> None:
+    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir')
+    options = ['train_cfg.max_epochs=2', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0']
+    for images in (128, 16):
+        at_once = f'train_dataloader.batch_size={images}'
+        assert run_here(*arguments, tmp_path / f'{images}', options=(*options, at_once)) == 0
+    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
+    result = run(*launch, *arguments, tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)
+    assert result.returncode == 0, result.stderr[-3000:]
+    expected = head(tmp_path / '128')
+    assert expected.abs().max() > 1e-2
+    for other in ('16', 'two'):
+        torch.testing.assert_close(head(tmp_path / other), expected, rtol=1e-4, atol=1e-6)

@@ -17,13 +17,18 @@ _numbers = itertools.count()
 def run_here(*arguments: object, options: Sequence[str] = ()) -> int:
     """Run ``python ARGUMENTS --cfg-options OPTIONS`` on the CPU; its exit status."""
     # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
-    words = [*map(str, arguments), '--cfg-options', f'experiment_name=here_{next(_numbers)}', *options]
+    return run_as_given(*arguments, '--cfg-options', f'experiment_name=here_{next(_numbers)}', *options)
+
+
+def run_as_given(*arguments: object) -> int:
+    """Run ``python ARGUMENTS`` on the CPU; its exit status."""
+    words = [*map(str, arguments)]
     on_sigterm = signal.getsignal(signal.SIGTERM)
     with patch.object(sys, 'argv', words), patch.object(torch.cuda, 'is_available', lambda: False):
         try:
             runpy.run_path(words[0], run_name='__main__')
         except SystemExit as exit_:
-            return exit_.code
+            return exit_.code or 0
         finally:
             # A run that was stopped ignores it from then on, and so would all processes that later tests start.
             signal.signal(signal.SIGTERM, on_sigterm)

@@ -2,16 +2,13 @@
 
 import json
 import re
-import runpy
-import sys
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 import torch
 from evaluation.checkpoints import of_pretraining
 from tools.command import ROOT, error_lines, run
-from tools.in_process import run_here
+from tools.in_process import run_as_given, run_here
 
 KNN = (
     'knn.test_dataloader.num_workers=0', 'knn.test_dataloader.dataset.indices=120',
@@ -33,12 +30,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(*arguments: object) -> int:
-    """Run the command in this process; its exit status."""
-    words = ['tools/evaluate.py', *map(str, arguments)]
-    on_cpu = patch.object(torch.cuda, 'is_available', lambda: False)
-    with patch.object(sys, 'argv', words), on_cpu, pytest.raises(SystemExit) as exit_:
-        runpy.run_path('tools/evaluate.py', run_name='__main__')
-    return exit_.value.code or 0
+    return run_as_given('tools/evaluate.py', *arguments)
 
 
 def stored(folder: Path) -> list[dict]:
@@ -49,30 +41,28 @@ def weights(path: str | Path) -> dict[str, torch.Tensor]:
     return torch.load(path, map_location='cpu', weights_only=True)['state_dict']
 
 
-def test_several_protocols_then_nothing_again_and_each_by_itself(
-    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
+def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     arguments = (
-        checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear', 'finetune', 'semi', '--work-dir', tmp_path,
-        '--recipe', '1percent', '--cfg-options', *KNN, *training('linear'), *training('finetune'), *training('semi'),
+        checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear', 'semi', '--work-dir', tmp_path,
+        '--recipe', '1percent', '--cfg-options', *KNN, *training('linear'), *training('semi'),
         'semi.train_cfg.val_interval=1',
     )  # fmt: skip
     assert evaluate(*arguments) == 0
     rows = stored(tmp_path)
-    knn, linear, finetune, semi = rows
-    assert [row['protocol']['name'] for row in rows] == ['knn', 'linear', 'finetune', 'semi']
+    knn, linear, semi = rows
+    assert [row['protocol']['name'] for row in rows] == ['knn', 'linear', 'semi']
     assert {row['encoder'] for row in rows} == {'target'} and semi['protocol']['share'] == 0.01
     assert knn['checkpoint']['config_name'] == 'patchmix/vit-xs4_digits' and knn['checkpoint']['epoch'] == 1
     assert 10 < knn['metrics']['knn10_top1'] < 100
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
-    assert finetune['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
-    assert finetune['overrides']['train_cfg.max_epochs'] == 1
+    assert semi['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
+    assert semi['overrides']['train_cfg.max_epochs'] == 1
     text = (tmp_path / 'results.md').read_text()
     assert text.strip() in capfd.readouterr().out
     assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
 
     pretrained, probe = weights(checkpoint), weights(linear['trained'])
-    tuned = weights(finetune['trained'])
+    tuned = weights(semi['trained'])
     assert not torch.equal(tuned['backbone.ln1.weight'], pretrained['target.backbone.ln1.weight'])
     frozen = {name: value for name, value in probe.items() if name.startswith('backbone.backbone.')}
     assert len(frozen) > 10
@@ -82,6 +72,14 @@ def test_several_protocols_then_nothing_again_and_each_by_itself(
     assert evaluate(*arguments) == 0
     assert stored(tmp_path) == rows  # with the seconds of the first time
 
+
+@pytest.mark.long
+def test_the_written_configs_run_by_themselves(checkpoint: Path, tmp_path: Path) -> None:
+    options = (*KNN, *training('linear'))
+    protocols = ('--protocols', 'knn', 'linear', '--work-dir', tmp_path, '--cfg-options', *options)
+    assert evaluate(checkpoint, '--data', 'digits', *protocols) == 0
+    knn, linear = stored(tmp_path)
+    probe = weights(linear['trained'])
     written = {protocol: next(tmp_path.glob(f'{protocol}_digits_target-*.py')) for protocol in ('knn', 'linear')}
     out = ('--out', tmp_path / 'metrics.json')
     by_itself = ('--pretrained', checkpoint, '--work-dir', tmp_path / 'by_itself')
@@ -117,8 +115,7 @@ def test_a_dry_run_only_writes_configs(tmp_path: Path) -> None:
     arguments = ('random', '--data', 'digits', '--protocols', 'svm', 'supervised', '--work-dir', tmp_path / 'out')
     assert evaluate(*arguments, '--dry-run') == 2  # svm needs its data
     assert not (tmp_path / 'out').exists()
-    with patch.object(sys, 'argv', ['', *map(str, (*arguments[:4], *arguments[5:], '--dry-run'))]):
-        runpy.run_path('tools/evaluate.py', run_name='__main__')
+    assert evaluate(*arguments[:4], *arguments[5:], '--dry-run') == 0
     (path,) = (tmp_path / 'out').iterdir()
     assert path.name.startswith('supervised_digits_online-') and path.suffix == '.py'
 

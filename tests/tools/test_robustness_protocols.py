@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import runpy
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from evaluation.checkpoints import of_classifier
 from evaluation.composed import composed, written
 from mmengine.config import Config
 from tools.command import run
-from tools.in_process import refusal, run_here
+from tools.in_process import refusal, run_as_given, run_here
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
 from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS
@@ -110,20 +108,14 @@ def archives(tmp_path: Path) -> list[str]:
     return [f'{name}={tmp_path / name}' for name in ('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c')]
 
 
-def evaluated(
-    monkeypatch: pytest.MonkeyPatch, work_dir: Path, checkpoint: Path, data: str, archives: list[str], *arguments: str
-) -> list[dict]:
-    command = ('', checkpoint, '--data', data, '--data-root', *archives, '--work-dir', work_dir, *arguments)
-    monkeypatch.setattr(sys, 'argv', list(map(str, command)))
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: False)
-    with pytest.raises(SystemExit) as exit_:
-        runpy.run_path('tools/evaluate.py', run_name='__main__')
-    assert exit_.value.code == 0
+def evaluated(work_dir: Path, checkpoint: Path, data: str, archives: list[str], *arguments: str) -> list[dict]:
+    places = ('--data', data, '--data-root', *archives, '--work-dir', work_dir)
+    assert run_as_given('tools/evaluate.py', checkpoint, *places, *arguments) == 0
     return json.loads((work_dir / 'results.json').read_text())
 
 
 @pytest.mark.long
-def test_fine_tuning_then_robustness(tmp_path: Path, archives: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fine_tuning_then_robustness(tmp_path: Path, archives: list[str]) -> None:
     config = dict(model=dict(type='ContrastiveLearner', backbone=BACKBONE), config_name='dino/vit-s16_in1k')
     torch.manual_seed(0)
     state = {f'backbone.{name}': value for name, value in MODELS.build(BACKBONE).state_dict().items()}
@@ -136,7 +128,7 @@ def test_fine_tuning_then_robustness(tmp_path: Path, archives: list[str], monkey
     of_robustness = [f'robustness.{option}' for option in loader]
     both = tmp_path / 'both'
     rows = evaluated(
-        monkeypatch, both, pretrained, 'in1k', archives, '--protocols', 'finetune', 'robustness', '--cfg-options',
+        both, pretrained, 'in1k', archives, '--protocols', 'finetune', 'robustness', '--cfg-options',
         *(f'finetune.{option}' for option in tiny), *of_robustness,
     )  # fmt: skip
     finetune, *robustness = rows
@@ -152,7 +144,7 @@ def test_fine_tuning_then_robustness(tmp_path: Path, archives: list[str], monkey
     assert all(Config.fromfile(path).model.backbone.arch.num_heads == HEADS for path in composed_files)
 
     (alone,) = evaluated(
-        monkeypatch, tmp_path / 'alone', trained, 'imagenet-a', [archives[1]],
+        tmp_path / 'alone', trained, 'imagenet-a', [archives[1]],
         '--protocols', 'robustness', '--cfg-options', *of_robustness,
     )  # fmt: skip
     assert alone['metrics'] == robustness[1]['metrics']

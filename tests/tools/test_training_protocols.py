@@ -1,17 +1,15 @@
 """Configs of protocols that train, by tools/train.py and tools/test.py, on folders as they are distributed."""
 
 import json
-import re
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-import torch
 from evaluation.checkpoints import of_pretraining
 from evaluation.composed import backbone_of, written
 from tools.command import run
-from tools.in_process import refusal, run_here
+from tools.in_process import run_here
 
 NO_WORKERS = ('train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'test_dataloader.num_workers=0')
 ONE_EPOCH = (*NO_WORKERS, 'train_cfg.max_epochs=1', 'train_cfg.val_interval=1', 'default_hooks.logger.interval=1')
@@ -22,26 +20,6 @@ def lines(folder: Path) -> list[dict]:
     """What a run has logged."""
     (path,) = folder.glob('*/vis_data/scalars.json')
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def weights(path: Path) -> dict[str, torch.Tensor]:
-    return torch.load(path, weights_only=True)['state_dict']
-
-
-def test_fine_tuning_and_its_test(tmp_path: Path) -> None:
-    pretrained, run_dir = of_pretraining(tmp_path / 'pretrained.pth'), tmp_path / 'run'
-    config = written(tmp_path, 'finetune', name='patchmix/vit-xs4_digits')
-    arguments = ('--pretrained', pretrained, '--encoder', 'online', '--work-dir', run_dir)
-    assert run_here('tools/train.py', config, *arguments, options=ONE_EPOCH) == 0
-    source, tuned = weights(pretrained), weights(run_dir / 'epoch_1.pth')
-    assert not torch.equal(tuned['backbone.layers.0.attn.qkv.weight'], source['backbone.layers.0.attn.qkv.weight'])
-    # One epoch at a rate of 1e-6, the start of the warm-up: the weights have hardly moved.
-    assert torch.allclose(tuned['backbone.pos_embed'], source['backbone.pos_embed'], atol=1e-4)
-    out = tmp_path / 'metrics.json'
-    arguments = (run_dir / 'epoch_1.pth', '--work-dir', tmp_path / 'test', '--out', out)
-    assert run_here('tools/test.py', config, *arguments, options=ONE_EPOCH) == 0
-    accuracy = json.loads(out.read_text())['accuracy/top1']
-    assert lines(run_dir)[-1]['accuracy/top1'] == pytest.approx(accuracy, abs=1e-4)
 
 
 def picture(path: Path) -> None:
@@ -63,33 +41,6 @@ def test_from_scratch_on_the_layout_of_tiny_imagenet(tmp_path: Path) -> None:
     *steps, validation = lines(tmp_path / 'run')
     assert len(steps) == 2 and steps[0]['lr'] == pytest.approx(0.1 * 4 / 256)
     assert validation['accuracy/top1'] in (0, 100)
-
-
-def test_the_lists_of_simclr(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    root = tmp_path / 'imagenet'
-    for label in range(1000):  # one training image and one validation image each
-        picture(root / f'train/n{label:04d}/n{label:04d}_7.JPEG')
-        picture(root / f'val/n{label:04d}/val_{label}.JPEG')
-    (root / 'few.txt').write_text(''.join(f'n{label:04d}_7.JPEG\n' for label in range(5, 13)))
-    (root / 'other.txt').write_text('n0005_7.JPEG\nn0005_8.JPEG\n')
-    config = written(tmp_path, 'semi', 'in1k', backbone=RESNET)
-    command = ('tools/train.py', config, '--data-root', root, '--work-dir')
-
-    def options(list_file: str) -> tuple[str, ...]:
-        return (
-            *ONE_EPOCH, 'train_dataloader.batch_size=4', f'train_dataloader.dataset.dataset.list_file={list_file}',
-            'train_dataloader.dataset.dataset.dataset.pipeline.1.scale=32', 'val_dataloader.dataset.dataset.indices=4',
-        )  # fmt: skip
-
-    assert run_here(*command, tmp_path / 'run', options=options('few.txt')) == 0
-    *steps, validation = lines(tmp_path / 'run')
-    assert len(steps) == 2 and 'accuracy/top1' in validation
-    for name, message in (
-        ('other.txt', '1 of 2 names in the list of labelled images are not in .*, for example n0005_8.JPEG'),
-        ('absent.txt', r'absent\.txt cannot be read.*share=0\.1'),
-    ):
-        line = refusal(capfd, *command, tmp_path / name, '--cfg-options', *options(name))
-        assert re.search(message, line), line
 
 
 @pytest.mark.long

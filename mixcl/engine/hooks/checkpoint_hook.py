@@ -34,7 +34,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     A resumed run must have as many steps per epoch as the one before, since all schedules count steps.
 
-    Arguments as of mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs. At least two files
+    Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs. At least two files
     (``max_keep_ckpts``) let a resumed run step back from a damaged one.
     """
 

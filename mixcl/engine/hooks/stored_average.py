@@ -13,7 +13,7 @@ class StoredAverageHook(EMAHook):
     average of decay .99996 and report the accuracy of the trained weights. Use ``EMAHook`` itself to report the
     average's.
 
-    Arguments as of ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
+    Arguments same as ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
     """
 
     def _swap_ema_parameters(self) -> None:

@@ -53,7 +53,7 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
 class BFloat16OptimWrapper(OptimWrapper):
     """Trains under bfloat16 autocast, on CPU and GPU alike. bfloat16 has float32's range and needs no loss scaling.
 
-    (mmengine's ``AmpOptimWrapper`` refuses CPUs; use it for float16 on older GPUs.) Arguments as of ``OptimWrapper``.
+    (mmengine's ``AmpOptimWrapper`` refuses CPUs; use it for float16 on older GPUs.) Arguments same as ``OptimWrapper``.
     """
 
     @contextmanager

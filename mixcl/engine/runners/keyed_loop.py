@@ -31,7 +31,7 @@ class KeyedSteps(BaseLoop):
       processes, with a checkpoint.
 
     Args:
-        runner, dataloader and others: as of mmengine's loop.
+        runner, dataloader and others: same as mmengine's loop.
         max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
 
     Raises:
@@ -138,7 +138,7 @@ class KeyedSteps(BaseLoop):
 class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
     """Epoch-based training of any model, such as a classifier, that resumes exactly, also within an epoch.
 
-    Arguments as of mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
+    Arguments same as mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
     def run_epoch(self) -> None:
@@ -165,7 +165,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
 
     It passes over the data again and again, in a new order each time; a batch never reaches into the next pass.
 
-    Arguments as of mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
+    Arguments same as mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -25,7 +25,7 @@ class PretrainLoop(KeyedTrainLoop):
     - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
       gradient), before any hook looks at the weights, and says whether the step was refused as not finite.
 
-    Arguments as of mmengine's ``EpochBasedTrainLoop``.
+    Arguments same as mmengine's ``EpochBasedTrainLoop``.
 
     Raises:
         UserError: if the training set is smaller than a batch, or its images cannot be mixed.
@@ -94,7 +94,7 @@ class ChunkedPretrainLoop(PretrainLoop):
     Steps count as steps everywhere: in schedules, logs, hooks, the target encoder's updates, and the length of an
     epoch, which is as many times that of the data loader as a batch has chunks.
 
-    Arguments as of :class:`PretrainLoop`; the model is a
+    Arguments same as :class:`PretrainLoop`; the model is a
     :class:`~mixcl.algorithms.PatchSamplingLearner`. A run continues also within the chunks of a batch.
 
     Raises:

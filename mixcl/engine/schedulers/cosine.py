@@ -23,7 +23,7 @@ class WarmupCosineLR(_ParamScheduler):
         optimizer: or mmengine's wrapper of it; given by the Runner.
         warmup: length of the warm-up, in epochs or steps as ``by_epoch`` says.
         final: learning rate at the end, not scaled with the batch size.
-        begin, end, last_step, by_epoch, verbose: as of mmengine's schedulers; the Runner fills in ``end``. With
+        begin, end, last_step, by_epoch, verbose: same as mmengine's schedulers; the Runner fills in ``end``. With
             ``convert_to_iter_based=True`` in the config, epochs become steps.
     """
 
@@ -83,7 +83,7 @@ class WarmupCosineLR(_ParamScheduler):
 class CutWarmupCosineLR(WarmupCosineLR):
     """A cosine over the whole run, cut off by a linear rise: ``base * min((t + 1) / W, (1 + cos(pi t / N)) / 2)``.
 
-    The schedule of the APS authors' code. Arguments as of :class:`WarmupCosineLR`.
+    The schedule of the APS authors' code. Arguments same as :class:`WarmupCosineLR`.
     """
 
     def factor(self, step: int) -> tuple[float, float]:
@@ -112,7 +112,7 @@ class TimmCosineLR(WarmupCosineLR):
         warmup: epochs of warm-up.
         start: learning rate at the start of the warm-up, not scaled with the batch size.
         final: learning rate that the cosine runs towards, not scaled with the batch size.
-        begin, end, last_step, by_epoch, verbose: as of mmengine's schedulers.
+        begin, end, last_step, by_epoch, verbose: same as mmengine's schedulers.
 
     Source: timm, ``CosineLRScheduler(warmup_prefix=False)`` and ``train.py``; DeiT, ``main.py``.
     """

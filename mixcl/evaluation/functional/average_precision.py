@@ -33,7 +33,7 @@ def eleven_point_average_precision(scores: np.ndarray, positive: np.ndarray) -> 
 
     Source: Everingham et al., The PASCAL Visual Object Classes (VOC) challenge, 2010, section 4.2; used until VOC 2009.
 
-    Arguments and result as of :func:`average_precision`.
+    Arguments and result same as :func:`average_precision`.
     """
     recall, precision = _interpolated_curve(scores, positive)
     reached = np.searchsorted(recall, np.arange(11) / 10 - ROUNDING)

@@ -61,7 +61,7 @@ class FrozenEncoder(BaseModel):
 
     Args:
         backbone: config of the backbone.
-        feature: config of the feature, as of :class:`FrozenFeatures`; by default the backbone's output.
+        feature: config of the feature, same as :class:`FrozenFeatures`; by default the backbone's output.
         data_preprocessor: config of the preprocessor, with the mean and deviation of pretraining.
 
     Attributes:
