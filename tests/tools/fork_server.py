@@ -144,6 +144,7 @@ def become(request: dict, streams: list[int]) -> None:
     random.seed()
     np.random.seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the client that started the server may have blocked some
 
 
 def execute(words: list[str]) -> None:

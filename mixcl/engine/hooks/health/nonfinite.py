@@ -84,7 +84,8 @@ class NonFiniteHook(Hook):
         self._judged = False
 
     def _see_losses(self, model: nn.Module, inputs: tuple, outputs: object) -> None:
-        if model.training and isinstance(outputs, dict):
+        # Between steps others may call the model, to estimate the statistics of batch normalisation, for example.
+        if self._batches and model.training and isinstance(outputs, dict):
             self._batches[-1].loss = total_loss(outputs)
 
     def _before_optimizer_step(self, optimizer: Any, *_: object) -> None:
