@@ -55,7 +55,7 @@ def base_of(path: str) -> dict[str, Any]:
     """The files that a config names as ``_base_``, merged; empty where it has none."""
     merged: dict[str, Any] = {}
     for base in Config._get_base_files(path):
-        merged |= Config.fromfile(FilePath(path).parent / base).to_dict()
+        merged |= Config.fromfile(Config._get_cfg_path(base, str(path))[0]).to_dict()
     return merged
 
 

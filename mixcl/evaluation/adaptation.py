@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from numbers import Real
 
 from mmengine.config import Config, ConfigDict
 from mmengine.optim import build_optim_wrapper
@@ -53,8 +54,12 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     holder['backbone'] = ConfigDict(new)
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
         given: Mapping = next(iter(_preprocessors(source)), {})
+        stated = {key: given[key] for key in ('mean', 'std') if key in given}
+        for key, values in stated.items():
+            if not isinstance(values, (list, tuple)) or not all(isinstance(value, Real) for value in values):
+                raise UserError(f'the stored config has data_preprocessor.{key}={values!r}, which are no numbers')
         for preprocessor in _preprocessors(cfg):
-            preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
+            preprocessor.update(stated)
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:

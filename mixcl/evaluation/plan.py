@@ -162,6 +162,10 @@ def planned(
             _check_layouts(cfg)
             whole = copy.deepcopy(cfg)
             keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
+            if '{{' in json.dumps(whole.to_dict(), default=repr):  # files are read with variables filled in
+                raise UserError(
+                    f'the config in {subject.checkpoint} has two braces in a value: no config may have them'
+                )
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
 

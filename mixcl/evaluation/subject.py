@@ -45,7 +45,8 @@ class Subject:
     @property
     def config_name(self) -> str | None:
         """Name of the config, for example ``'patchmix/vit-s16_in1k'``."""
-        return None if self.config is None else self.config.get('config_name')
+        name = None if self.config is None else self.config.get('config_name')
+        return name if isinstance(name, str) else None
 
     @property
     def epochs(self) -> int | None:
@@ -127,7 +128,8 @@ def check_stored(part: Mapping, checkpoint: str) -> None:
         UserError: if there is more than plain values in it, or the backbone is of an unknown type.
     """
     for path, value in walk(part):
-        if not isinstance(value, PLAIN):
+        # Config files are read with variables filled in where two braces stand, whatever quotes are around them.
+        if not isinstance(value, PLAIN) or (isinstance(value, str) and '{{' in value):
             raise UserError(
                 f'the config in {checkpoint} has {readable(path)}={value!r}, which is no plain value; give the '
                 'backbone by --backbone-config'

@@ -8,6 +8,7 @@ import pytest
 import torch
 from mmdet.registry import MODELS
 from mmengine.registry import DefaultScope
+from tools.in_process import run_here
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -135,6 +136,11 @@ def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
         assert sum(isinstance(layer, nn.LayerNorm) for layer in layers) == count
         assert not any(isinstance(layer, _BatchNorm) for layer in layers)
     assert len(detector.rpn_head.rpn_conv) == 2
+
+
+def test_a_config_with_bases_of_mmdet_is_checked(capfd):
+    assert run_here('tools/check_config.py', FOLDER / 'voc/faster-rcnn_r50-c4_24k.py', '--no-data') == 0
+    assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
 
 
 def test_configs_of_mmdet_can_be_read_too():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from evaluation.archive_layouts import class_folders, imagenet_c
 from evaluation.checkpoints import of_classifier
-from evaluation.composed import CONFIGS, composed
+from evaluation.composed import CONFIGS, backbone_of, composed
 from mmengine.config import Config
 
 from mixcl.datasets.imagenet_robustness import imagenet_classes
@@ -229,12 +229,31 @@ def test_what_a_checkpoint_of_unknown_origin_brings_is_checked(tmp_path: Path) -
     for backbone, message in (
         ("type='MoCoV3ViT'", r"foreign.pth names a backbone of type 'MoCoV3ViT', .* --backbone-config"),
         ("type='mmpretrain.ResNet', depth=18, x=dict(y={1, 2})", r'has x\.y=\{1, 2\}, which is no plain value'),
+        (
+            "type='mmpretrain.ResNet', depth=18, style='{{$HOME:x}}'",
+            r"has style='\{\{\$HOME:x\}\}', which is no plain value",
+        ),
         ("type='mmpretrain.VisionTransformer', arch='none'", r'mmpretrain.VisionTransformer cannot be built'),
     ):
         meta = dict(cfg=f'model = dict(backbone=dict({backbone}))\n')
         torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=meta), path)
         with pytest.raises(UserError, match=message):
             plan('knn', subject=read_subject(str(path)))
+
+
+@pytest.mark.parametrize(
+    ('preprocessor', 'message'),
+    [
+        (dict(mean=['{{$HOME:x}}']), r'data_preprocessor\.mean=.* are no numbers'),
+        (dict(std={'{{$HOME:x}}': 1}), 'are no num'),
+    ],
+)
+def test_the_normalisation_that_a_checkpoint_brings_is_numbers(preprocessor: dict, message: str) -> None:
+    cfg = Config(dict(model=dict(backbone=dict(type='ContrastiveViT'), data_preprocessor=preprocessor)))
+    cfg.config_name = 7
+    subject = Subject('foreign.pth', None, {}, backbone_of('patchmix/vit-xs4_digits'), cfg)
+    with pytest.raises(UserError, match=message):
+        plan('knn', subject=subject)
 
 
 def test_a_checkpoint_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,8 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
             return None
         if marker == 0xFF:  # any number of them may stand before a marker
             place += 1
+        elif marker == 0x00:  # no marker: decoders pass over it
+            place += 2
         else:
             place += 2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big')
     return None

@@ -4,6 +4,7 @@ import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from mixcl.distributed import replicated, unwrapped
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
@@ -35,21 +36,23 @@ class BlockClip:
         self.mean = start.to(parameters[0])
 
     @torch.no_grad()
-    def __call__(self) -> Tensor:
+    def __call__(self, refused: Tensor | None = None) -> Tensor:
         """Clip the gradients in place and tell whether they were too long, as a boolean scalar on the device.
 
-        Where one is missing, infinite or NaN, neither the gradients nor the mean change.
+        Where one is missing, infinite or NaN, or ``refused`` (a scalar on the device) says that the step is not taken,
+        neither the gradients nor the mean change.
         """
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         if len(gradients) < len(self.parameters):
             return torch.zeros((), dtype=torch.bool, device=self.mean.device)
         flat = torch.cat([gradient.flatten() for gradient in gradients])
         length, mean_length = torch.linalg.vector_norm(flat), torch.linalg.vector_norm(self.mean)
+        counts = length.isfinite() if refused is None else length.isfinite() & (refused == 0)
         started = mean_length > 0
-        clipped = length.isfinite() & started & (length > self.alpha * mean_length)
+        clipped = counts & started & (length > self.alpha * mean_length)
         torch._foreach_mul_(gradients, torch.where(clipped, mean_length / (length + 1e-8), 1.0))
         followed = torch.where(started, torch.lerp(self.mean, flat, 1 - self.momentum), flat)
-        self.mean = torch.where(length.isfinite(), followed, self.mean)
+        self.mean = torch.where(counts, followed, self.mean)
         return clipped
 
 
@@ -103,8 +106,9 @@ class AdaptiveClipHook(Hook):
         ]
         runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
 
-    def _clip(self, *_: object) -> None:
-        self._share = torch.stack([clip() for clip in self.clips]).float().mean()
+    def _clip(self, optimizer: Optimizer, *_: object) -> None:
+        refused = getattr(optimizer, 'found_inf', None)  # of a fused one, set by a loss scaler or NonFiniteHook
+        self._share = torch.stack([clip(refused) for clip in self.clips]).float().mean()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
@@ -120,7 +124,10 @@ class AdaptiveClipHook(Hook):
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Take up the running means, where the run continues and does not only start from these weights."""
         if runner._resume:
-            self._stored = checkpoint.get('adaptive_clip', [])
+            stored = checkpoint.get('adaptive_clip', [])
+            # Version 0.1 stored one tensor per parameter.
+            flat = (mean if isinstance(mean, Tensor) else torch.cat([p.flatten() for p in mean]) for mean in stored)
+            self._stored = list(flat)
 
     def _find_blocks(self, model: nn.Module) -> list[nn.Module]:
         try:

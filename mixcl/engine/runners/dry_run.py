@@ -8,6 +8,7 @@ import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.optim import OptimWrapper
 from mmengine.registry import DefaultScope
+from mmengine.visualization import Visualizer
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
@@ -31,6 +32,7 @@ def try_hooks(cfg: Config) -> None:
     """
     named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
     named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
+    Visualizer.get_instance('dry run')  # hooks of mmdet ask for the present one
     for place, hook in named.items():
         if isinstance(hook, dict):
             settings = {name: value for name, value in hook.items() if name != 'priority'}

@@ -32,6 +32,7 @@ FAST = {
     'grey JPEG': (encoded(NOISE.convert('L'), 'JPEG'), 1, 8),
     'CMYK JPEG': (encoded(NOISE.convert('CMYK'), 'JPEG'), 4, 8),
     'JPEG with fill bytes': (encoded(NOISE, 'JPEG').replace(b'\xff\xc0', b'\xff\xff\xff\xff\xc0', 1), 3, 8),
+    'JPEG with junk': (encoded(NOISE, 'JPEG').replace(b'\xff\xe0', b'\xff\x00\x00\x20\xff\xe0', 1), 3, 8),
     'PNG': (encoded(NOISE, 'PNG'), 3, 8),
     'palette PNG': (encoded(NOISE.quantize(200), 'PNG'), 3, 8),
     'black and white PNG': (encoded(NOISE.convert('1'), 'PNG'), 1, 1),

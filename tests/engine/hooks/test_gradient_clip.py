@@ -49,6 +49,15 @@ def test_vector_9(sizes: tuple[int, ...]) -> None:
     assert clip.mean.norm().item() == pytest.approx(4.961451, abs=5e-7)
 
 
+def test_a_step_that_is_not_taken_leaves_the_mean_alone() -> None:
+    parameters = block(2)
+    clip = BlockClip(parameters, momentum=0.4, alpha=1.05)
+    for refused, mean in ((1, [0, 0]), (0, [3, 4])):
+        give(parameters, 3, 4)
+        assert not clip(torch.tensor(float(refused)))
+        assert clip.mean.tolist() == mean
+
+
 @pytest.mark.parametrize('bad', [float('inf'), float('nan')])
 def test_gradients_that_are_not_finite_leave_the_mean_alone(bad: float) -> None:
     parameters = block(2, 1)
