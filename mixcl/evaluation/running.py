@@ -90,7 +90,7 @@ def run_evaluation(
         metrics = build_runner(cfg).test()
         return Outcome({name.removeprefix(ENCODER_PREFIX): float(value) for name, value in metrics.items()})
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
-    runner = build_runner(cfg)
+    runner = build_runner(cfg, overwrite=not cfg.resume)
     runner.register_hook(Revalidation())
     runner.train()
     return Outcome(*_history(runner), newest_checkpoint(cfg.work_dir))
