@@ -72,6 +72,8 @@ def main() -> None:
     if args.out:
         check_writable(Path(args.out).parent, '--out')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
+    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
+        cfg[part] = None  # a run that trains would hold its work dir
     if args.allow_pickle:
         allow_pickle()
     use_weights(cfg, args)

@@ -55,9 +55,9 @@ def test_one_sentence(
 def test_a_checkpoint_of_another_architecture(capfd: pytest.CaptureFixture, tmp_path: Path, tool: str) -> None:
     checkpoint = tmp_path / 'epoch_1.pth'
     torch.save(MODELS.build(read_config(DIGITS).model).state_dict(), checkpoint)
-    place = ('--resume', checkpoint) if tool == 'train' else (checkpoint,)
+    place, option = ((), f'load_from={checkpoint}') if tool == 'train' else ((checkpoint,), 'log_level=INFO')
     arguments = (f'tools/{tool}.py', DIGITS, *place, '--work-dir', tmp_path / 'run')
-    assert run_here(*arguments, options=['model.neck.hidden_channels=256']) == 2
+    assert run_here(*arguments, options=['model.neck.hidden_channels=256', option]) == 2
     (line,) = error_lines(capfd.readouterr().err)
     assert 'another architecture' in line and 'neck.fc0.weight is (512, 96) in the file and (256, 96)' in line
 
@@ -84,7 +84,8 @@ def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path, way: s
         init_cfg=(('tools/train.py', DIGITS), init),
         test=(('tools/test.py', DIGITS, path), ()),
     )[way]
-    assert run_here(*arguments, '--work-dir', tmp_path, options=options) == 2
+    folder = tmp_path if way == 'newest' else tmp_path / 'run'
+    assert run_here(*arguments, '--work-dir', folder, options=options) == 2
     captured = capfd.readouterr()
     (line,) = error_lines(captured.err)
     assert 'holds more than tensors and plain values (posix.mkdir)' in (captured.out if way == 'newest' else line)
