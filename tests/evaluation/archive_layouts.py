@@ -7,8 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from mixcl.datasets.imagenet_c import CORRUPTIONS, SEVERITIES
-from mixcl.datasets.imagenet_robustness import imagenet_classes
+from mixcl.datasets.imagenet_robustness import CORRUPTIONS, SEVERITIES, imagenet_classes
 
 GROUPS = dict(
     noise=('gaussian_noise', 'shot_noise', 'impulse_noise'),

@@ -57,8 +57,7 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
         image = None
     if image is None:
         image = _decode_with_pillow(content, path)
-    conversion = None if header is None else _conversion(header)
-    return image, ImageNote(path, conversion, 'converted') if conversion else None
+    return image, None if header is None else _conversion(header, path)
 
 
 def _checked_header(content: bytes, path: str) -> ImageHeader | None:
@@ -71,12 +70,11 @@ def _checked_header(content: bytes, path: str) -> ImageHeader | None:
     return header
 
 
-def _conversion(header: ImageHeader) -> str | None:
-    if min(header.width, header.height) < 2:
-        return 'tiny'
-    if header.bits > 8:
-        return '16-bit'
-    return {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
+def _conversion(header: ImageHeader, path: str) -> ImageNote | None:
+    kind = {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
+    kind = '16-bit' if header.bits > 8 else kind
+    kind = 'tiny' if min(header.width, header.height) < 2 else kind
+    return ImageNote(path, kind, 'converted') if kind else None
 
 
 def _decode_with_pillow(content: bytes, path: str) -> np.ndarray:
