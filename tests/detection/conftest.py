@@ -9,6 +9,7 @@ from mixcl.errors import UserError
 
 try:
     import mixcl.detection  # noqa: F401
+    from tools.examples.shapes import write_shapes
 
     REASON = ''
 except UserError as error:
@@ -29,3 +30,9 @@ class LeftOut(pytest.Item):
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.File | None:
     return LeftOutModule.from_parent(parent, path=module_path) if REASON else None
+
+
+@pytest.fixture(scope='session')
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six images in COCO's format, for reading alone: three steps of two images are a pass over them."""
+    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)

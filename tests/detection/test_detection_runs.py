@@ -10,13 +10,6 @@ from tools.command import ROOT, run
 
 from mixcl.errors import UserError
 from mixcl.weights import newest_checkpoint
-from tools.examples.shapes import write_shapes
-
-
-@pytest.fixture(scope='module')
-def shapes(tmp_path_factory):
-    """Six images: three steps are a pass over them."""
-    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
 
 
 @pytest.fixture(scope='module')
