@@ -61,14 +61,6 @@ def test_every_view_of_every_epoch_differs_and_a_resumed_run_sees_the_same() -> 
     assert views_of_epochs(first=1) == [second, third]
 
 
-def test_views_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone, together = views_of_epochs(first=2)[0], []
-    for rank in range(2):
-        monkeypatch.setattr('mixcl.datasets.samplers.keyed.get_dist_info', lambda rank=rank: (rank, 2))
-        together += views_of_epochs(first=2)[0]
-    assert sorted(together) == sorted(alone)
-
-
 def test_an_integer_stands_for_epoch_0_of_seed_0() -> None:
     dataset = synthetic()
     by_integer, by_key = dataset[3], dataset[SampleKey(0, 0, 3)]

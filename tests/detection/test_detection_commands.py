@@ -6,8 +6,7 @@ import re
 import sys
 
 import pytest
-from detection.shapes_runs import SHAPES, log_of
-from detection.voc_shapes import write_voc
+from detection.conftest import write_voc
 from mmengine.config import Config
 from mmengine.runner import Runner
 from tools.command import ROOT, error_lines, run
@@ -17,6 +16,7 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone, newest_checkpoint, read_pretrained
 
+SHAPES = 'configs/transfer/shapes/mask-rcnn_vit-xs16.py'
 VOC = 'configs/transfer/voc/faster-rcnn_r50-c4_24k.py'
 VIT_S = (
     'model.backbone.arch.embed_dims=384',
@@ -28,27 +28,20 @@ VIT_S = (
 )
 """The backbone that a smoke run of ViT-S/16 pretrains."""
 
-SHORT = ('train_cfg.max_iters=2', 'train_cfg.val_interval=2', 'default_hooks.logger.interval=1')
-SHORT_SHAPES = (
-    *SHORT,
+SHORT = (
+    'train_cfg.max_iters=2',
+    'train_cfg.val_interval=2',
+    'default_hooks.logger.interval=1',
     'train_dataloader.num_workers=0',
     'val_dataloader.num_workers=0',
-    'train_dataloader.batch_size=2',
-)
-SMALL_IMAGES = tuple(
-    f'train_dataloader.dataset.dataset.datasets.{index}.pipeline.2.scales=[(64,48),(64,64)]' for index in (0, 1)
 )
 SHORT_VOC = (
     *SHORT,
-    *SMALL_IMAGES,
-    'train_dataloader.num_workers=0',
-    'val_dataloader.num_workers=0',
-    'val_dataloader.dataset.pipeline.1.scale=(64,64)',
+    'train_cfg.max_iters=1',
+    *(f'train_dataloader.dataset.dataset.datasets.{part}.pipeline.2.scales=[(64,48),(64,64)]' for part in (0, 1)),
     'model.train_cfg.rcnn.sampler.num=4',
     'model.train_cfg.rpn_proposal.max_per_img=8',
-    'model.test_cfg.rpn.max_per_img=4',
     'custom_hooks.3.num_samples=4',
-    'train_cfg.max_iters=1',
 )
 
 
@@ -67,8 +60,8 @@ def patchmix(tmp_path_factory):
 def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     data = ('--data-root', shapes, '--work-dir', tmp_path)
     train = ('tools/train.py', SHAPES, *data, '--pretrained', patchmix, '--amp')
-    assert run_here(*train, options=(*SHORT_SHAPES, *VIT_S)) == 0
-    log = log_of(tmp_path)
+    assert run_here(*train, options=('train_dataloader.batch_size=2', *SHORT, *VIT_S)) == 0
+    log = '\n'.join(path.read_text() for path in tmp_path.glob('*/*.log'))
     assert 'BFloat16OptimWrapper' in log
     report = re.search(r'backbone from the online encoder in \S+: (.*)', log).group(1)
     assert report.startswith('27 tensors loaded, new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
@@ -91,7 +84,7 @@ def test_from_mixco_to_voc_in_two_processes(tmp_path):
     """Synchronised batch norm, the extra norm of the C4 head and precise statistics under gloo; then a test."""
     mixco = pretrain(tmp_path / 'mixco', 'configs/mixco/r50_in1k_mocov2.py')
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
-    options = ('--data-root', write_voc(tmp_path / 'voc', 4), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
+    options = ('--data-root', write_voc(tmp_path / 'voc'), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
     train = run(*launch, '--launcher', 'pytorch', '--no-validate', *options, '--cfg-options', *SHORT_VOC, timeout=400)
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout

@@ -6,12 +6,13 @@ import shutil
 
 import numpy as np
 import pytest
-from detection.voc_shapes import write_voc
+from detection.conftest import write_voc
 from pycocotools.coco import COCO
 from torch.utils.data import DataLoader
 
+from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
-from mixcl.registry import DATASETS
+from mixcl.registry import DATASETS, TRANSFORMS
 from tools.examples.shapes import CLASSES
 
 
@@ -22,7 +23,7 @@ def changeable(shapes, tmp_path):
 
 @pytest.fixture
 def voc(tmp_path):
-    return write_voc(tmp_path / 'voc', 2)
+    return write_voc(tmp_path / 'voc')
 
 
 def coco_set(folder, **changes):
@@ -114,10 +115,14 @@ def test_what_is_missing_is_named(changeable):
         coco_set(changeable)
 
 
-def test_an_unreadable_image_ends_a_test_in_a_sentence(changeable):
-    """Also where a data worker meets it."""
+def test_an_unreadable_image_is_replaced_in_training_and_ends_a_test(changeable):
+    """In a sentence, also where a data worker meets it."""
     path = changeable / 'images/002.png'
     path.write_bytes(path.read_bytes()[:100])
+    training = coco_set(changeable)
+    training.pipeline.transforms.append(TRANSFORMS.build(dict(type='mmdet.PackDetInputs')))
+    sample = KeyedDataset(training)[2]['data_samples']
+    assert [note.path for note in sample.unreadable] == [str(path)] and sample.img_path != str(path)
     loader = DataLoader(coco_set(changeable, test_mode=True), batch_size=None, num_workers=1)
     with pytest.raises(UserError) as error:
         list(loader)
@@ -133,21 +138,20 @@ def test_what_is_no_coco_file_is_refused(changeable):
 
 def test_voc_is_read_with_difficult_objects_to_ignore(voc):
     dataset = voc_set(voc)
-    assert len(dataset) == 2
+    assert len(dataset) == 4
+    for index in range(4):
+        objects = dataset.get_data_info(index)['instances']
+        found = [(dataset.metainfo['classes'][item['bbox_label']], item['ignore_flag']) for item in objects]
+        assert found == [('car', 1), ('person', 0), ('person', 0)]
+        assert all(item['bbox'] == [0, 0, 62, 62] for item in objects)  # VOC counts pixels from 1
     with pytest.raises(UserError, match=r'no image of .*test.txt is left'):
         voc_set(voc, filter_cfg=dict(min_size=500))
-    for index in range(2):
-        objects = dataset.get_data_info(index)['instances']
-        assert [item['ignore_flag'] for item in objects] == [
-            int(i == 0 and len(objects) > 1) for i in range(len(objects))
-        ]
-        assert {dataset.metainfo['classes'][item['bbox_label']] for item in objects} <= {'car', 'dog', 'person'}
 
 
 def test_missing_voc_files_are_named(voc):
     for path, message in (
-        ('JPEGImages/2007_000001.jpg', r'1 image file\(s\).*2007_000001.jpg'),
-        ('Annotations/2007_000000.xml', r'1 annotation file\(s\).*2007_000000.xml'),
+        ('JPEGImages/200701.jpg', r'1 image file\(s\).*200701.jpg'),
+        ('Annotations/200700.xml', r'1 annotation file\(s\).*200700.xml'),
         ('ImageSets/Main/test.txt', 'there is no annotation file'),
     ):
         (voc / 'VOC2007' / path).unlink()

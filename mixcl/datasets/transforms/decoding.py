@@ -50,7 +50,12 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     Raises:
         UnreadableImage: if it cannot be decoded, or says that it has more than :data:`MAX_PIXELS`.
     """
-    header = _checked_header(content, path)
+    try:
+        header = read_header(content)
+        if header is not None and header.width * header.height > MAX_PIXELS:
+            raise Image.DecompressionBombError(f'{header.width} x {header.height}')
+    except Image.DecompressionBombError as error:
+        raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
     try:
         image = mmcv.imfrombytes(content, flag='color', backend='cv2')
     except cv2.error:
@@ -58,16 +63,6 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     if image is None:
         image = _decode_with_pillow(content, path)
     return image, None if header is None else _conversion(header, path)
-
-
-def _checked_header(content: bytes, path: str) -> ImageHeader | None:
-    try:
-        header = read_header(content)
-    except Image.DecompressionBombError as error:
-        raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    if header is not None and header.width * header.height > MAX_PIXELS:
-        raise UnreadableImage(path, f'too many pixels: {header.width} x {header.height}', 'too large')
-    return header
 
 
 def _conversion(header: ImageHeader, path: str) -> ImageNote | None:

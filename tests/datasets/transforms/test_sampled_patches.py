@@ -6,11 +6,9 @@ import mmcv
 import numpy as np
 import pytest
 import torch
-from mmengine.dataset import default_collate
 from mmpretrain.datasets import RandomResizedCrop
-from mmpretrain.models.utils import SelfSupDataPreprocessor
 
-from mixcl.datasets import KeyedDataset, RecordedResizedCrop, SampledPatchPair, SampleKey, SyntheticImages
+from mixcl.datasets import RecordedResizedCrop, SampledPatchPair, SampleKey
 from mixcl.datasets.transforms.sampled_patches import ViewGeometry, draw_cells, overlap_ratios, selection_probabilities
 from mixcl.errors import UserError
 
@@ -104,9 +102,6 @@ def test_covered_cells_come_last() -> None:
     np.testing.assert_allclose(selection_probabilities(np.array([1.0, 0.3, 0.0, 1.0]), 0), [0.25] * 4)
 
 
-# ----- the transforms -----
-
-
 def pair(crop: dict = CROP, **settings: object) -> SampledPatchPair:
     return SampledPatchPair(**{**dict(transforms=[[crop, FLIP], [crop, FLIP]], patch_size=2), **settings})
 
@@ -170,16 +165,6 @@ def test_the_box_is_what_was_cropped() -> None:
         top, left, height, width = results['crop_box']
         cut = mmcv.imresize(image[top : top + height, left : left + width], (8, 8), backend='pillow')
         np.testing.assert_array_equal(cut, results['img'])
-
-
-def test_tokens_reach_the_batch_through_mmpretrains_packing() -> None:
-    views = dict(type='SampledPatchPair', transforms=[[CROP, FLIP]] * 2, patch_size=2, chunks=3)
-    pack = dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])
-    dataset = KeyedDataset(SyntheticImages(num_images=4, image_size=32, pipeline=[views, pack]))
-    batch = default_collate([dataset[SampleKey(0, 0, index)] for index in range(4)])
-    data = SelfSupDataPreprocessor(mean=[0.0] * 3, std=[1.0] * 3)(batch, training=True)
-    assert [tuple(view.shape) for view in data['inputs']] == [(4, 3, 16, 16)] * 2
-    assert [tuple(one.tokens.shape) for one in data['data_samples']] == [(2, 3, 16)] * 4
 
 
 @pytest.mark.parametrize(
