@@ -39,8 +39,10 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
 
 
-def write_voc(folder: Path) -> Path:
+@pytest.fixture
+def voc(tmp_path: Path) -> Path:
     """VOC2007 and VOC2012 with four images each, all in trainval and test."""
+    folder = tmp_path / 'voc'
     for year in (2007, 2012):
         names = [f'{year}{number:02}' for number in range(4)]
         for name in names:

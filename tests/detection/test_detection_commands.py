@@ -6,7 +6,6 @@ import re
 import sys
 
 import pytest
-from detection.conftest import write_voc
 from mmengine.config import Config
 from mmengine.runner import Runner
 from tools.command import ROOT, error_lines, run
@@ -80,11 +79,11 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
 
 
 @pytest.mark.long
-def test_from_mixco_to_voc_in_two_processes(tmp_path):
+def test_from_mixco_to_voc_in_two_processes(voc, tmp_path):
     """Synchronised batch norm, the extra norm of the C4 head and precise statistics under gloo; then a test."""
     mixco = pretrain(tmp_path / 'mixco', 'configs/mixco/r50_in1k_mocov2.py')
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
-    options = ('--data-root', write_voc(tmp_path / 'voc'), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
+    options = ('--data-root', voc, '--work-dir', tmp_path / 'run', '--pretrained', mixco)
     train = run(*launch, '--launcher', 'pytorch', '--no-validate', *options, '--cfg-options', *SHORT_VOC, timeout=400)
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout
@@ -95,7 +94,7 @@ def test_from_mixco_to_voc_in_two_processes(tmp_path):
     assert 'batch norms from 4 images' in train.stdout
     # one process reads what two have written
     out = tmp_path / 'results.json'
-    test = ('tools/test.py', VOC, tmp_path / 'run/iter_1.pth', '--data-root', tmp_path / 'voc', '--out', out)
+    test = ('tools/test.py', VOC, tmp_path / 'run/iter_1.pth', '--data-root', voc, '--out', out)
     size = 'test_dataloader.dataset.pipeline.1.scale=(64,64)'
     options = ('test_dataloader.num_workers=0', size, 'model.test_cfg.rpn.max_per_img=4')
     assert run_here(*test, '--work-dir', tmp_path / 'test', options=options) == 0

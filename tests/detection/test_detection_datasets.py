@@ -6,7 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-from detection.conftest import write_voc
 from pycocotools.coco import COCO
 from torch.utils.data import DataLoader
 
@@ -19,11 +18,6 @@ from tools.examples.shapes import CLASSES
 @pytest.fixture
 def changeable(shapes, tmp_path):
     return shutil.copytree(shapes, tmp_path / 'shapes')
-
-
-@pytest.fixture
-def voc(tmp_path):
-    return write_voc(tmp_path / 'voc')
 
 
 def coco_set(folder, **changes):

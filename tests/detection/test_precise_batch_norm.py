@@ -7,7 +7,7 @@ import pytest
 import torch
 from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
 from torch import nn
-from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader
 
 from mixcl.datasets import KeyedSampler
 from mixcl.errors import UserError
@@ -29,16 +29,20 @@ class Model(nn.Module):
         return self.norm(inputs if mode == 'loss' else inputs + 100)
 
 
-class KeyedValues:
+VALUES = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)) * 3 + 1
+
+
+class Images:
+    def __len__(self):
+        return len(VALUES)
+
     def __getitem__(self, key):
         return VALUES[key.index]
 
 
-VALUES = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)) * 3 + 1
-
-
 def runner_at(loop, **progress):
-    loader = DataLoader(VALUES, batch_sampler=BatchSampler(SequentialSampler(VALUES), 4, drop_last=True))
+    sampler = KeyedSampler(Images(), seed=0, shuffle=False)
+    loader = DataLoader(Images(), batch_sampler=BatchSampler(sampler, 4, drop_last=True))
     assert loader.batch_size is None
     return SimpleNamespace(
         model=Model(), train_dataloader=loader, train_loop=loop, world_size=1, seed=0, logger='silent', **progress
@@ -49,26 +53,16 @@ def hook(num_samples=8):
     return HOOKS.build(dict(type='mixcl.PreciseBatchNormHook', num_samples=num_samples))
 
 
-def test_running_statistics_become_the_mean_of_the_batches():
+def test_running_statistics_become_the_mean_of_the_first_batches_also_of_a_resumed_run():
+    """And the loader is left alone, whose workers may hold batches to train on."""
     runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
+    sampler, remaining = runner.train_dataloader.batch_sampler.sampler, iter(runner.train_dataloader)
+    sampler.start = 8  # where the run was stopped
     hook().after_train_iter(runner)
-    batches = VALUES[:8].reshape(2, 4, 2)
-    norm = runner.model.norm
+    batches, norm = VALUES[:8].reshape(2, 4, 2), runner.model.norm
     torch.testing.assert_close(norm.running_mean, batches.mean(1).mean(0))
     torch.testing.assert_close(norm.running_var, batches.var(1).mean(0))
-    assert norm.momentum == 0.1
-
-
-def test_a_resumed_run_averages_over_the_same_batches():
-    """And leaves the loader alone, whose workers may hold batches to train on."""
-    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
-    sampler = KeyedSampler(VALUES, seed=0, shuffle=False)
-    sampler.start = 8  # where it was stopped
-    runner.train_dataloader = DataLoader(KeyedValues(), batch_sampler=BatchSampler(sampler, 4, drop_last=True))
-    remaining = iter(runner.train_dataloader)
-    hook().after_train_iter(runner)
-    torch.testing.assert_close(runner.model.norm.running_mean, VALUES[:8].reshape(2, 4, 2).mean(1).mean(0))
-    assert sampler.start == 8 and torch.equal(next(remaining), VALUES[8:])
+    assert norm.momentum == 0.1 and sampler.start == 8 and torch.equal(next(remaining), VALUES[8:])
 
 
 def test_they_are_taken_before_each_validation_and_at_the_end():
