@@ -45,15 +45,15 @@ class PreciseBatchNormHook(Hook):
             raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than one batch')
 
     def after_train_iter(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
-        loop = runner.train_loop
-        if isinstance(loop, IterBasedTrainLoop):
-            if self.every_n_train_iters(runner, loop.val_interval) or self.is_last_train_iter(runner):
+        if isinstance(runner.train_loop, IterBasedTrainLoop):
+            interval = runner.train_loop.val_interval
+            if self.every_n_train_iters(runner, interval) or self.is_last_train_iter(runner):
                 self._update(runner)
 
     def after_train_epoch(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
-        loop = runner.train_loop
-        if not isinstance(loop, IterBasedTrainLoop):
-            if self.every_n_epochs(runner, loop.val_interval) or self.is_last_train_epoch(runner):
+        if not isinstance(runner.train_loop, IterBasedTrainLoop):
+            interval = runner.train_loop.val_interval
+            if self.every_n_epochs(runner, interval) or self.is_last_train_epoch(runner):
                 self._update(runner)
 
     def _count(self, runner: Runner) -> int:

@@ -189,7 +189,8 @@ class SampledPatchPair(KeyedMultiView):
             raise UserError(
                 f'SampledPatchPair: views may be flipped left to right only, not {view["flip_direction"]!r}'
             )
-        return ViewGeometry(*view['crop_box'], flipped=self.flip_aware and view.get('flip', False))
+        top, left, height, width = view['crop_box']
+        return ViewGeometry(top, left, height, width, flipped=self.flip_aware and view.get('flip', False))
 
 
 def _floor(value: float) -> int:
