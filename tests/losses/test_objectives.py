@@ -1,4 +1,6 @@
-"""Every objective against loops in float64, its gradients against finite differences, and the edges of a batch."""
+"""Every objective against loops in float64, its gradients against finite differences, and its precision."""
+
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -83,8 +85,6 @@ def test_dino(query: str, key: str) -> None:
     agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * cross_entropies).sum(axis=1))
 
 
-# ----- gradients -----
-
 OBJECTIVES = {
     **{f'InfoNCE {among}': InfoNCE(TEMPERATURE, among=among, smoothing=0.1) for among in AMONG},
     **{f'LogMixture {among}': LogMixture(TEMPERATURE, among=among) for among in AMONG},
@@ -95,17 +95,31 @@ OBJECTIVES = {
 
 @pytest.mark.parametrize('name', OBJECTIVES)
 def test_gradients_with_respect_to_raw_queries_keys_and_negatives(name: str) -> None:
-    objective = OBJECTIVES[name].double()
+    objective = deepcopy(OBJECTIVES[name]).double()
     of_queries, of_keys, queries, keys = drawn('pairs', 'pairs')
     target, keep = of_queries.target(of_keys), brute_force.mask(len(queries))
-    extra = vectors(brute_force.NUMBER_OF_NEGATIVES, WIDTH, seed=3) if objective.takes_negatives else None
+    extra = vectors(brute_force.NUMBER_OF_NEGATIVES, WIDTH, seed=3)
 
     def rows(raw_queries: Tensor, raw_keys: Tensor, *negatives: Tensor) -> Tensor:
         parts = [Negatives(part, keep) for part in negatives]
         return objective(objective.prepare_query(raw_queries), objective.prepare_key(raw_keys), target, parts)
 
-    inputs = [2 * queries, 0.5 * keys] + ([extra] if extra is not None else [])
+    inputs = [2 * queries, 0.5 * keys] + [extra] * objective.takes_negatives
     assert torch.autograd.gradcheck(rows, [value.clone().requires_grad_() for value in inputs])
+
+
+@pytest.mark.parametrize('name', OBJECTIVES)
+def test_full_precision_under_autocast(name: str) -> None:
+    objective, target = OBJECTIVES[name], mixtures().target(Composition.identity(6))
+    queries, keys, extra = (vectors(6, WIDTH, seed=seed).float() for seed in range(3))
+
+    def rows(dtype: torch.dtype) -> Tensor:
+        prepared = objective.prepare_query(queries.to(dtype)), objective.prepare_key(keys.to(dtype))
+        return objective(*prepared, target, [Negatives(extra)] * objective.takes_negatives)
+
+    expected = rows(torch.float32)
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        assert torch.equal(rows(torch.float32), expected) and rows(torch.bfloat16).dtype == torch.float32
 
 
 @pytest.mark.parametrize('among', AMONG)

@@ -1,7 +1,5 @@
-import pytest
 import torch
 
-from mixcl.errors import UserError
 from mixcl.mixers import RegionSwap
 
 
@@ -46,19 +44,3 @@ def test_sides_and_places_are_drawn_independently_and_evenly():
 def test_images_that_are_no_multiple_of_a_cell_keep_their_border():
     mixed, _ = RegionSwap(cell=4, cells=(2,))(coloured(2, 10, 11))
     assert (mixed[0, :, 8:] == 0).all() and (mixed[0, :, :, 8:] == 0).all()
-
-
-@pytest.mark.parametrize('size', [(159, 224), (224, 96)])
-def test_images_with_too_few_cells_are_refused(size):
-    mixer = RegionSwap()
-    with pytest.raises(UserError, match=r'have \dx\d cells of cell=32 pixels, fewer than the 5 of cells=\(3, 4, 5\)'):
-        mixer.check(8, *size)
-    with pytest.raises(UserError, match='fewer than the 5'):
-        mixer(torch.zeros(4, 3, *size))
-    mixer.check(8, 160, 224)
-
-
-@pytest.mark.parametrize('arguments', [dict(cell=0), dict(cell=4.0), dict(cells=()), dict(cells=(0, 2)), dict(cells=3)])
-def test_bad_arguments_are_refused(arguments):
-    with pytest.raises(UserError, match='RegionSwap: cell'):
-        RegionSwap(**arguments)
