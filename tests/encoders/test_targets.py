@@ -6,7 +6,6 @@ from torch import nn
 
 from mixcl.encoders import EMA, EpochwiseEMA
 from mixcl.encoders.passes import Inputs
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -72,9 +71,3 @@ def test_target_has_no_drop_path_and_the_online_encoder_keeps_its_own():
     assert torch.equal(*(target.keys(Inputs(images), {}, backbone, neck)['view1'] for _ in range(2)))
     backbone.train()
     assert not torch.equal(backbone(images['view1'])[-1], backbone(images['view1'])[-1])
-
-
-@pytest.mark.parametrize('arguments', [dict(momentum=1.1), dict(momentum=-0.1), dict(final_momentum=2.0)])
-def test_momentum_out_of_range_is_refused(arguments):
-    with pytest.raises(UserError, match='between 0 and 1'):
-        EMA(nn.Linear(1, 1), nn.Linear(1, 1), **arguments)
