@@ -20,10 +20,11 @@ def mlp(in_channels: int, hid_channels: int = 24, **settings) -> dict:
     return dict(type='NonLinearNeck', **parts) | dict(with_avg_pool=False) | settings
 
 
-def neck(type: str = 'NonLinearNeck', **settings) -> dict:
-    if type == 'NonLinearNeck':
-        return mlp(WIDTHS['resnet'], with_avg_pool=True, **settings)
-    return dict(type=type, in_channels=WIDTHS['resnet'], out_channels=CHANNELS, **settings)
+SIZES = dict(in_channels=WIDTHS['resnet'], out_channels=CHANNELS)
+
+
+def neck(*args: int, **settings) -> dict:
+    return mlp(WIDTHS['resnet'], *args, with_avg_pool=True, **settings)
 
 
 def contrastive(temperature: float) -> dict:
@@ -42,8 +43,8 @@ RESNET = hosts.BACKBONES['resnet'] | dict(type='ResNet_CIFAR')
 QUEUE = dict(type='MoCo', queue_len=24, feat_dim=CHANNELS)
 
 THEIRS = dict(
-    moco_v1=QUEUE | dict(neck=neck('LinearNeck', gap_dim=2, norm_cfg=None), head=contrastive(0.07)),
-    moco_v2=QUEUE | dict(neck=neck('MoCoV2Neck', hid_channels=24), head=contrastive(0.2)),
+    moco_v1=QUEUE | dict(neck=dict(type='LinearNeck', **SIZES, gap_dim=2, norm_cfg=None), head=contrastive(0.07)),
+    moco_v2=QUEUE | dict(neck=dict(type='MoCoV2Neck', **SIZES, hid_channels=24), head=contrastive(0.2)),
     moco_v3=dict(
         type='MoCoV3',
         backbone=hosts.BACKBONES['vit'] | dict(type='MoCoV3ViT'),
@@ -60,7 +61,7 @@ THEIRS = dict(
     byol=dict(type='BYOL', neck=neck(**NO_LAST_NORM), head=predicting(**NO_LAST_NORM)),
     simsiam=dict(
         type='SimSiam',
-        neck=neck(hid_channels=CHANNELS, num_layers=3, **NO_AFFINE),
+        neck=neck(CHANNELS, num_layers=3, **NO_AFFINE),
         head=predicting(6, with_last_bn=False, with_last_bias=True),
     ),
 )

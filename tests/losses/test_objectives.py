@@ -55,27 +55,19 @@ def test_info_nce_and_log_mixture(query: str, key: str, among: str, negatives: s
 
 
 @pytest.mark.parametrize(('query', 'key'), PAIRS)
-def test_negative_cosine(query: str, key: str) -> None:
+def test_objectives_without_negatives(query: str, key: str) -> None:
+    """Cosines, and DINO's cross-entropies, which are linear in the teacher: mixing keys equals mixing losses."""
     of_queries, of_keys, queries, keys = drawn(query, key)
-    objective = NegativeCosine(scale=2)
-    prepared = objective.prepare_query(3 * queries), objective.prepare_key(0.1 * keys)
-    target = brute_force.targets_of(of_queries, of_keys)[0]
-    agree(objective(*prepared, of_queries.target(of_keys)), -2 * (target * (queries @ keys.T).numpy()).sum(axis=1))
-
-
-@pytest.mark.parametrize(('query', 'key'), PAIRS)
-def test_dino(query: str, key: str) -> None:
-    """The cross-entropy is linear in the teacher: mixing the keys equals mixing the losses."""
-    of_queries, of_keys, student, teacher = drawn(query, key)
-    objective = DINODistillation(WIDTH)
-    objective.centre.copy_(vectors(1, WIDTH, seed=5))
-    rows = objective(objective.prepare_query(student), objective.prepare_key(teacher), of_queries.target(of_keys))
-    sharp = np.exp((teacher.numpy() - objective.centre.double().numpy()) / 0.07)
-    sharp /= sharp.sum(axis=1, keepdims=True)
-    soft = np.exp(student.numpy() / 0.1)
-    soft /= soft.sum(axis=1, keepdims=True)
-    cross_entropies = -(sharp[None] * np.log(soft)[:, None]).sum(axis=2)  # (R, n)
-    agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * cross_entropies).sum(axis=1))
+    cosine, dino = NegativeCosine(scale=2), DINODistillation(WIDTH)
+    dino.centre.copy_(vectors(1, WIDTH, seed=5))
+    sharp = np.exp((keys.numpy() - dino.centre.double().numpy()) / 0.07)
+    soft = np.exp(queries.numpy() / 0.1)
+    probabilities = [part / part.sum(axis=1, keepdims=True) for part in (soft, sharp)]
+    tables = (-2 * (queries @ keys.T).numpy(), -np.log(probabilities[0]) @ probabilities[1].T)  # (R, G)
+    for objective, table in zip((cosine, dino), tables, strict=True):
+        raw = (3 * queries, 0.1 * keys) if objective is cosine else (queries, keys)
+        rows = objective(objective.prepare_query(raw[0]), objective.prepare_key(raw[1]), of_queries.target(of_keys))
+        agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * table).sum(axis=1))
 
 
 OBJECTIVES = {
