@@ -60,13 +60,14 @@ def test_objectives_without_negatives(query: str, key: str) -> None:
     of_queries, of_keys, queries, keys = drawn(query, key)
     cosine, dino = NegativeCosine(scale=2), DINODistillation(WIDTH)
     dino.centre.copy_(vectors(1, WIDTH, seed=5))
-    sharp = np.exp((keys.numpy() - dino.centre.double().numpy()) / 0.07)
-    soft = np.exp(queries.numpy() / 0.1)
-    probabilities = [part / part.sum(axis=1, keepdims=True) for part in (soft, sharp)]
-    tables = (-2 * (queries @ keys.T).numpy(), -np.log(probabilities[0]) @ probabilities[1].T)  # (R, G)
-    for objective, table in zip((cosine, dino), tables, strict=True):
-        raw = (3 * queries, 0.1 * keys) if objective is cosine else (queries, keys)
-        rows = objective(objective.prepare_query(raw[0]), objective.prepare_key(raw[1]), of_queries.target(of_keys))
+    student, teacher = np.exp(queries.numpy() / 0.1), np.exp((keys - dino.centre).numpy() / 0.07)
+    student, teacher = (part / part.sum(axis=1, keepdims=True) for part in (student, teacher))
+    for objective, factor, table in (
+        (cosine, 3.0, -2 * (queries @ keys.T).numpy()),  # the lengths of vectors do not count
+        (dino, 1.0, -np.log(student) @ teacher.T),
+    ):
+        prepared = objective.prepare_query(factor * queries), objective.prepare_key(factor * keys)
+        rows = objective(*prepared, of_queries.target(of_keys))
         agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * table).sum(axis=1))
 
 

@@ -26,9 +26,3 @@ def test_one_mixer_acts_for_all_views_of_a_step():
             same, other = plan.mixer.place(images, plan.plan, torch.Generator().manual_seed(view))
             assert torch.equal(mixed, same) and torch.equal(made.sources, other.sources)
             assert made.sources.shape[1] == (3 if isinstance(plan.mixer, PatchMix) else 2)
-
-
-def test_a_choice_may_hold_a_choice():
-    nested = Choice([dict(type='Choice', mixers=THREE[:2]), dict(type='ResizeMix')])
-    mixed, made = nested(torch.randn(4, 3, 8, 8))
-    assert mixed.shape == (4, 3, 8, 8) and made.sources.shape == (4, 2)

@@ -11,7 +11,8 @@ from mixcl.registry import MIXERS
 REGION = dict(type='RegionSwap', cell=2, cells=(1, 2, 3))
 SHARING = ['Mixup', 'CutMix', 'ResizeMix', 'OriginalResizeMix']
 PAIRINGS = ['flip', 'halves', 'derangement', 'permutation']
-EVERY = [*(dict(type=name) for name in SHARING), REGION, dict(type='Choice', mixers=[dict(type='CutMix'), REGION])]
+CHOICE = dict(type='Choice', mixers=[dict(type='CutMix'), dict(type='Choice', mixers=[REGION, dict(type='ResizeMix')])])
+EVERY = [*(dict(type=name) for name in SHARING), REGION, CHOICE]
 
 
 def seeded(seed: int) -> torch.Generator:
