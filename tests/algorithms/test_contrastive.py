@@ -17,8 +17,8 @@ from mixcl.randomness import generator
 BATCH = 7
 
 
-def views(seed: int = 0) -> list[Tensor]:
-    return [crop.float() for crop in hosts.crops(tiny.build(), BATCH, seed)]
+def views() -> list[Tensor]:
+    return [crop.float() for crop in hosts.crops(tiny.build(), BATCH)]
 
 
 def total(losses: dict[str, Tensor]) -> Tensor:
@@ -108,6 +108,7 @@ def test_fixed_lambda_by_the_rule_of_a_row(rule: str, of_views: list, of_mixture
 def test_without_momentum_there_are_four_encoder_passes():
     """PatchMix's no-momentum frame: q1 gives k1; x2 and mix1 are encoded without gradient."""
     assert tiny.build().passes_per_image() == (2, 3)
+    assert hosts.build(hosts.simclr()).passes_per_image() == (2, 0)
     model = tiny.build(target=dict(type='StopGrad'))
     assert model.passes_per_image() == (2, 2)
     rows = []

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from mixcl.encoders import Shared, passes
+from mixcl.encoders import passes
 from mixcl.encoders.passes import Inputs, backbone_features, project
 
 
@@ -64,9 +64,3 @@ def test_one_batch_for_all_streams_is_one_batch_for_each(monkeypatch: pytest.Mon
     assert few < many
     torch.testing.assert_close(merged, apart, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(gradients, other_gradients, rtol=1e-5, atol=1e-5)
-
-
-def test_shared_keys_need_no_pass_of_their_own() -> None:
-    target = Shared(convolution(), nn.Linear(4, 2))
-    assert target.online_streams({'mix1'}, {'view2'}) == {'mix1', 'view2'}
-    assert target.passes({'mix1'}, {'view2'}) == set() and not target.own_weights

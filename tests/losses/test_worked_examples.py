@@ -7,7 +7,6 @@ from torch.nn.functional import normalize
 
 from mixcl.composition import Composition
 from mixcl.losses import DINODistillation, InfoNCE, LogMixture, NegativeCosine, Negatives
-from mixcl.losses.base import Objective
 from mixcl.mixers.patchmix import patchmix_composition
 
 
@@ -35,7 +34,7 @@ BSIM, NEXT = mixtures([1], 0.7), mixtures([1, 2, 3, 0], 0.7, 0.7, 0.7, 0.7)
 QUEUE = Negatives(UNITS[4:])
 OTHERS = ~torch.eye(4, dtype=torch.bool)
 NEITHER = OTHERS & OTHERS.roll(1, dims=1)
-"""Of the images that are not in a mixture of NEXT."""
+"""Which images are not in which mixture of NEXT."""
 
 MEMBERSHIP, OVERLAP = (PATCHMIX.overlap(FIVE) > 0).double(), PATCHMIX.overlap(PATCHMIX).double()
 PAIR = torch.tensor([[0.8, 0.6], [0.6, 0.8]])
@@ -74,16 +73,9 @@ EXAMPLES = [
 """(objective, queries, keys, what they count as, negatives, the mean loss or the losses of the rows)"""
 
 
-@pytest.mark.parametrize(('objective', 'queries', 'keys', 'of_queries', 'of_keys', 'negatives', 'expected'), EXAMPLES)
-def test_losses(
-    objective: Objective,
-    queries: Tensor,
-    keys: Tensor,
-    of_queries: Composition,
-    of_keys: Composition,
-    negatives: list[Negatives],
-    expected: float | tuple[float, ...],
-) -> None:
+@pytest.mark.parametrize('example', EXAMPLES)
+def test_losses(example: tuple) -> None:
+    objective, queries, keys, of_queries, of_keys, negatives, expected = example
     rows = objective(queries, keys, of_queries.target(of_keys), negatives)
     found = rows.tolist() if isinstance(expected, tuple) else rows.mean().item()
     assert found == pytest.approx(expected, abs=2e-6)
