@@ -13,23 +13,17 @@ from mixcl.registry import MODELS
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 
 
-@pytest.mark.parametrize(
-    ('change', 'message'),
-    [
+def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
+    for change, message in (
         (dict(swap_views=[1]), r"^model cannot be built: TypeError: '<=' .*\(at .* in streams\.py"),
         (dict(target=dict(type='EMA', momentum='x')), '^model.target cannot be built: TypeError'),
         (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
         (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must lie between 0 and 1, not 1.5'),
-    ],
-)
-def test_an_error_of_a_constructor_is_told_with_its_place(change: dict, message: str) -> None:
-    cfg = read_config(DIGITS)
-    cfg.merge_from_dict(dict(model=change))
-    with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
-        MODELS.build(cfg.copy().model)
-
-
-def test_an_error_of_no_part_of_the_config() -> None:
+    ):
+        cfg = read_config(DIGITS)
+        cfg.merge_from_dict(dict(model=change))
+        with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
+            MODELS.build(cfg.copy().model)
     with pytest.raises(UserError, match=r'^the config cannot be built: ValueError: two lines'), built_from(Config()):
         raise ValueError('two\nlines')
 

@@ -61,21 +61,17 @@ def test_annotation_files_of_metrics_move_with_the_data() -> None:
 
 def test_files_that_are_missing(tmp_path: Path) -> None:
     init = dict(type='Pretrained', checkpoint=str(tmp_path / 'a.pth'))
-    cfg = Config(dict(model=dict(type='X', backbone=dict(type='Y', init_cfg=init))))
+    metric, other = (dict(type='CocoMetric', ann_file=str(tmp_path / name)) for name in ('a.json', 'b.json'))
+    metrics = dict(val_evaluator=[dict(type='X'), metric], test_evaluator=other)
+    cfg = Config(dict(**metrics, model=dict(type='X', backbone=dict(type='Y', init_cfg=init))))
     with pytest.raises(UserError, match=r'a\.pth \(model.backbone.init_cfg.checkpoint\)'):
         check_files(cfg)
-    (tmp_path / 'a.pth').touch()
-    check_files(cfg)
-    with pytest.raises(UserError, match=r'b\.pth \(load_from\)'):
-        check_files(Config(dict(load_from=str(tmp_path / 'b.pth'))))
-    check_files(Config(dict(load_from='https://example.org/b.pth')))
-
-
-def test_annotation_files_of_metrics_that_are_missing(tmp_path: Path) -> None:
-    metric, other = (dict(type='CocoMetric', ann_file=str(tmp_path / name)) for name in ('a.json', 'b.json'))
-    cfg = Config(dict(val_evaluator=[dict(type='X'), metric], test_evaluator=other))
     with pytest.raises(UserError, match=r'annotation file \S+/a\.json \(val_evaluator\[1\]\.ann_file\); put it there'):
         check_metric_files(cfg, 'val_evaluator')
-    (tmp_path / 'a.json').touch()
-    check_metric_files(cfg, 'val_evaluator')
-    check_metric_files(Config(), 'val_evaluator')
+    for name in ('a.pth', 'a.json'):
+        (tmp_path / name).touch()
+    for fine in (cfg, Config(dict(load_from='https://example.org/b.pth'))):
+        check_files(fine)
+        check_metric_files(fine, 'val_evaluator')
+    with pytest.raises(UserError, match=r'b\.pth \(load_from\)'):
+        check_files(Config(dict(load_from=str(tmp_path / 'b.pth'))))

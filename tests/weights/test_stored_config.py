@@ -32,20 +32,10 @@ def test_values_of_all_kinds() -> None:
 def test_programs_are_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for text in (
-        'import os',
-        "x = __import__('os').mkdir('ran')",
-        "x = [open('ran', 'w')]",
-        "x = dict(a=print('ran'))",
-        "x = dict(open('ran', 'w'))",
-        "x = {open('ran', 'w'): 1}",
-        'x = {**dict(a=1)}',
-        "x = f'{print()}'",
-        'x = [i for i in (1, 2)]',
-        'x = y[0]',
-        'x = dict(**y)',
-        'x = (',
-        'x.y = 1',
-    ):
+        'import os', "x = __import__('os').mkdir('ran')", "x = [open('ran', 'w')]", "x = dict(a=print('ran'))",
+        "x = dict(open('ran', 'w'))", "x = {open('ran', 'w'): 1}", 'x = {**dict(a=1)}', "x = f'{print()}'",
+        'x = [i for i in (1, 2)]', 'x = y[0]', 'x = dict(**y)', 'x = (', 'x.y = 1',
+    ):  # fmt: skip
         with pytest.raises(UserError, match=r'the config stored in some\.pth is not one that mmengine wrote'):
             parse_config(text, 'some.pth')
     assert not list(tmp_path.iterdir())
