@@ -94,12 +94,7 @@ def backbone_config(config: Config | None) -> dict | None:
 
 
 def check_known(backbone: Mapping, place: str | Path) -> None:
-    """Raise :class:`UserError` unless the type of a backbone is one that can be built.
-
-    Args:
-        backbone: its config.
-        place: where it comes from, for the message.
-    """
+    """Raise :class:`UserError`, which names the place of its config, unless a backbone is of a type known here."""
     kind = backbone.get('type')
     if kind is None or (isinstance(kind, str) and MODELS.get(kind) is None):
         raise UserError(
@@ -176,13 +171,7 @@ def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
 
 
 def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
-    """Raise :class:`UserError` unless a checkpoint has exactly the model's names and shapes, and as many heads.
-
-    Args:
-        model: all of it, not its backbone alone.
-        checkpoint: as read.
-        path: of the file, for messages.
-    """
+    """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
     found += [*_other_heads(model, backbone_config(stored_config(checkpoint, path)))]
