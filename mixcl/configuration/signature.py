@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,21 +23,27 @@ class Keywords(NamedTuple):
 def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
     """Collect the keyword arguments that a class or a function takes.
 
-    Where a constructor has ``**kwargs``, those of the next class in the method resolution order come on top. What it
-    takes out of ``kwargs`` by itself is in no signature, so the result is open, as for what has none (C code).
+    Where a constructor has ``**kwargs``, those of its bases come on top, and the names that it takes out of ``kwargs``
+    itself. It is open unless ``**kwargs`` are plainly passed on to a base, and for what has no signature (C code).
     """
     owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
     calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if owners else [factory]
     names: frozenset[str] = frozenset()
+    is_open = not calls and factory.__new__ is not object.__new__
     try:
         for call in calls:
             parameters = inspect.signature(call).parameters.values()
             names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)} - {'self'}
-            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-                return Keywords(names, open=call is not calls[0])
-    except (TypeError, ValueError):
+            variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+            if variadic:
+                source = inspect.getsource(inspect.unwrap(call))
+                names |= set(re.findall(rf"\b{variadic}\.\w+\(\s*'(\w+)'", source))
+                is_open |= not re.search(rf'\.__init__\([^()]*\*\*{variadic}', source)
+            elif call is calls[0]:
+                break
+    except (TypeError, ValueError, OSError):
         return Keywords(frozenset(), open=True)
-    return Keywords(names, open=bool(calls) or factory.__new__ is not object.__new__)
+    return Keywords(names, is_open)
 
 
 @functools.cache

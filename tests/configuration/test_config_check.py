@@ -143,6 +143,7 @@ class _Base:
 
 class _PassesOn(_Base):
     def __init__(self, *args, rate=0.0, **options):
+        options.pop('removed', None)
         super().__init__(*args, **options)
 
 
@@ -150,10 +151,16 @@ class _Inherits(_PassesOn):
     pass
 
 
+class _Stores(_Base):
+    def __init__(self, rate=0.0, **kwargs):
+        self.extra = kwargs
+
+
 def test_keywords_are_followed_to_the_bases() -> None:
     for factory, names, is_open in (
         (_Base, {'depth', 'width'}, False),
-        (_Inherits, {'depth', 'width', 'rate'}, True),
+        (_Inherits, {'depth', 'width', 'rate', 'removed'}, False),
+        (_Stores, {'depth', 'width', 'rate'}, True),
         (object, set(), False),
         (lambda a, /, b, *, c=1: None, {'b', 'c'}, False),
         (lambda a, **rest: None, {'a'}, True),
