@@ -38,7 +38,7 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
             if variadic:
                 source = inspect.getsource(inspect.unwrap(call))
                 names |= set(re.findall(rf"\b{variadic}\.\w+\(\s*'(\w+)'", source))
-                is_open |= not re.search(rf'\.__init__\([^()]*\*\*{variadic}', source)
+                is_open |= not re.search(rf'\.__init__\(([^()]|\([^()]*\))*\*\*{variadic}', source)
             elif call is calls[0]:
                 break
     except (TypeError, ValueError, OSError):
