@@ -48,6 +48,7 @@ from mixcl.weights import (
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
+    stored_config,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
