@@ -1,13 +1,10 @@
 """Features on the disk: files of so many images, interruptions, and folders that are not to be continued."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from mmengine.model import BaseModel
-from mmpretrain.datasets import CustomDataset
 from PIL import Image
 from torch import Tensor
 
@@ -77,23 +74,11 @@ def test_what_is_there_is_not_made_again(images: Path, tmp_path_factory: pytest.
     assert all((tmp_path / name).stat().st_mtime_ns == time for name, time in times.items())
 
 
-def test_labels_lie_beside_the_features(images: Path, tmp_path: Path) -> None:
-    for number, name in enumerate(('a.png', 'f.png')):
-        (tmp_path / f'classes/{number}').mkdir(parents=True)
-        (images / name).rename(tmp_path / f'classes/{number}/{name}')
-    dataset = KeyedDataset(CustomDataset(str(tmp_path / 'classes'), pipeline=PIPELINE))
+def test_another_identity_is_not_continued(tmp_path: Path) -> None:
     open_folder(tmp_path / 'out', IDENTITY)
-    extract_to_files(tmp_path / 'out', FirstPixels(), dataset, 1, 1, 0)
-    found = read_features(tmp_path / 'out')
-    assert found['labels'].tolist() == [0, 1] and found['names'].tolist() == ['0/a.png', '1/f.png']
-
-
-@pytest.mark.parametrize('change', [dict(checkpoint='5678'), dict(feature=dict(type='PooledGrid'))])
-def test_another_identity_is_not_continued(tmp_path: Path, change: dict) -> None:
     open_folder(tmp_path / 'out', IDENTITY)
-    open_folder(tmp_path / 'out', json.loads(json.dumps(IDENTITY)))
-    with pytest.raises(UserError, match=f'features of another {next(iter(change))} .*; give another --out'):
-        open_folder(tmp_path / 'out', IDENTITY | change)
+    with pytest.raises(UserError, match=r'features of another feature .*; give another --out'):
+        open_folder(tmp_path / 'out', IDENTITY | dict(feature=dict(type='PooledGrid')))
 
 
 def test_places_that_are_no_features(tmp_path: Path) -> None:
@@ -109,13 +94,13 @@ def test_places_that_are_no_features(tmp_path: Path) -> None:
         read_features(tmp_path)
 
 
-@pytest.mark.parametrize('kind', ['truncated', 'empty', 'other arrays'])
+@pytest.mark.parametrize('kind', ['truncated', 'other arrays'])
 def test_a_damaged_file_is_refused(images: Path, tmp_path: Path, kind: str) -> None:
     extract(images, tmp_path / 'out')
     path = tmp_path / 'out/features_00001.npz'
     if kind == 'other arrays':
-        np.savez(path, x=torch.zeros(3).numpy())
+        np.savez(path, x=np.zeros(3))
     else:
-        path.write_bytes(dict(truncated=path.read_bytes()[:60], empty=b'')[kind])
+        path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(UserError, match=r'features_00001\.npz is damaged .* remove it and run the same command again'):
         extract(images, tmp_path / 'out')

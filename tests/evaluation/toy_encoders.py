@@ -6,9 +6,9 @@ In a module of its own because spawned processes cannot import test modules.
 import os
 import tempfile
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from mmengine.dataset import BaseDataset
 from mmengine.evaluator import Evaluator
@@ -22,15 +22,15 @@ from mixcl.evaluation.features import extract
 from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 BANK, QUERIES = 13, 7
-PACK = dict(type='mmpretrain.PackInputs')
+PACK = dict(type='mmpretrain.PackInputs', algorithm_keys=('present',))
 
 
 class ToyImages(BaseDataset):
-    """Noisy 4x4 images of three classes, each a function of its index."""
+    """Noisy 4x4 images of three classes, each a function of its index; ``present`` goes round with the class."""
 
-    def __init__(self, size: int, seed: int = 0, labelled: bool = True, pipeline: Sequence[dict] = (PACK,)) -> None:
+    def __init__(self, size: int, seed: int = 0, labelled: bool = True) -> None:
         self.size, self.seed, self.labelled = size, seed, labelled
-        super().__init__(serialize_data=False, pipeline=list(pipeline))
+        super().__init__(serialize_data=False, pipeline=[PACK])
 
     def load_data_list(self) -> list[dict]:
         random = torch.Generator().manual_seed(self.seed)
@@ -38,8 +38,8 @@ class ToyImages(BaseDataset):
         for index in range(self.size):
             image = torch.randint(0, 200, (4, 4, 3), generator=random)
             image[..., index % 3] += 40
-            label = dict(gt_label=index % 3) if self.labelled else {}
-            samples.append(dict(img=image.to(torch.uint8).numpy(), **label))
+            labels = dict(gt_label=index % 3, present=np.array([1, index % 3 - 1], dtype=np.int8))
+            samples.append(dict(img=image.to(torch.uint8).numpy(), **(labels if self.labelled else {})))
         return samples
 
 
