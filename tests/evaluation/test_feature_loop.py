@@ -14,18 +14,15 @@ from evaluation.toy_encoders import (
     runner_of,
     two_processes,
 )
-from mmengine.evaluator import Evaluator
 from pairs import run_pair
-from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
-from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 
 def expected(model: ToyModel, *neighbours: int) -> dict[str, float]:
-    queries, labels = extract(model, built(dataloader(QUERIES, seed=1)), model.encoder_names)
+    queries, labels = extract(model, built(dataloader(QUERIES, 'test')), model.encoder_names)
     bank, bank_labels = extract(model, built(dataloader(BANK)), model.encoder_names)
     return {
         f'{name}_{metric}': value
@@ -38,8 +35,8 @@ def expected(model: ToyModel, *neighbours: int) -> dict[str, float]:
 def test_metrics_of_every_encoder_and_the_hooks_of_the_mode(tmp_path: Path, mode: str) -> None:
     model = ToyModel()
     # Both loops are configured, so that the mode cannot be guessed from what exists.
-    settings = evaluation('val', dataloader(BANK), dataloader(QUERIES, seed=1), 3, 20)
-    settings.update(evaluation('test', dataloader(BANK), dataloader(QUERIES, seed=1), 3, 20))
+    settings = evaluation('val', dataloader(BANK), dataloader(QUERIES, 'test'), 3, 20)
+    settings.update(evaluation('test', dataloader(BANK), dataloader(QUERIES, 'test'), 3, 20))
     runner = runner_of(tmp_path, model, **settings)
     with patch.object(runner, 'call_hook', wraps=runner.call_hook) as hooks:
         metrics = getattr(runner, mode)()
@@ -57,7 +54,7 @@ def test_metrics_of_every_encoder_and_the_hooks_of_the_mode(tmp_path: Path, mode
 
 def test_training_goes_the_same_way_with_and_without_it(tmp_path: Path) -> None:
     weights = []
-    for settings in ({}, evaluation('val', dataloader(BANK), dataloader(QUERIES, seed=1), 3)):
+    for settings in ({}, evaluation('val', dataloader(BANK), dataloader(QUERIES, 'test'), 3)):
         model = ToyModel()
         runner = runner_of(
             tmp_path, model, train_dataloader=dataloader(8), train_cfg=dict(by_epoch=True, max_epochs=2),
@@ -68,23 +65,6 @@ def test_training_goes_the_same_way_with_and_without_it(tmp_path: Path) -> None:
     assert 'val/online_knn3_top1' in runner.message_hub.log_scalars
     assert len(runner.message_hub.get_scalar('val/target_knn3_top1').data[0]) == 2
     torch.testing.assert_close(weights[0], weights[1], rtol=0, atol=0)
-
-
-class LabelsSeen(FeatureMetric):
-    """Notes what it is given."""
-
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        self.seen = bank_labels, labels
-        return dict(dimensions=float(bank.shape[1]))
-
-
-def test_several_labels_per_image(tmp_path: Path) -> None:
-    metric = LabelsSeen()
-    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES, seed=1), labels='multiple')
-    metrics = runner_of(tmp_path, ToyModel(), **settings | dict(test_evaluator=Evaluator(metric))).test()
-    assert metrics == dict(online_dimensions=6, target_dimensions=6)
-    for labels, size in zip(metric.seen, (BANK, QUERIES), strict=True):
-        assert labels.dtype == torch.int8 and labels.tolist() == [[1, index % 3 - 1] for index in range(size)]
 
 
 def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -> None:
@@ -103,9 +83,7 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        (dict(test_dataloader=dataloader(QUERIES, labelled=False)), 'ToyImages does not give one label per image'),
-        (dict(test_cfg=loop(dataloader(BANK, labelled=False))), 'ToyImages does not give one label per image'),
-        (dict(test_cfg=loop(dataloader(BANK, labelled=False), labels='multiple')), 'not say which classes an image'),
+        (dict(test_cfg=loop(dataloader(BANK), labels='multiple')), 'Digits does not say which classes an image shows'),
         (dict(test_cfg=loop(dataloader(BANK), labels='many')), "must be 'class' or 'multiple', not 'many'"),
         (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds a DumpResults'),
     ],

@@ -116,9 +116,3 @@ def test_after_a_failure_no_run_starts(tmp_path: Path, monkeypatch: pytest.Monke
         execute_all(runs, jobs=1)
     assert (tmp_path / 'byol_seed0.log').read_text() == 'no space left\n'
     assert len(list(tmp_path.glob('*.log'))) < 20
-
-
-def test_nothing_to_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, 'argv', ['digits_table.py', '--jobs', '0'])
-    with pytest.raises(UserError, match='--jobs must be at least 1, not 0'):
-        digits_table.parse_arguments()

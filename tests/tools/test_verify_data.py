@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from engine.tiny_runs import run_config, trained
 from PIL import Image
-from tools.in_process import run_here
+from tools.in_process import refusal, run_here
 
 TOOL = 'tools/verify_data.py'
 
@@ -59,17 +59,10 @@ def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert not (tmp_path / 'bad.txt').exists()
 
 
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (['/nowhere/at/all'], 'neither a folder nor a config'),
-        (['configs', '--workers', 0], '--workers must be at least 1'),
-        (['configs', '--out', 'docs'], '--out docs cannot be written'),
-    ],
-)
-def test_mistakes(arguments: list, message: str, capfd: pytest.CaptureFixture) -> None:
-    assert run_here(TOOL, *arguments) == 2
-    assert message in capfd.readouterr().err
+def test_mistakes(capfd: pytest.CaptureFixture) -> None:
+    assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
+    assert '--workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--workers', 0)
+    assert '--out docs cannot be written' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
 
 
 def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Path) -> None:

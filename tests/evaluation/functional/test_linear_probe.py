@@ -2,9 +2,7 @@
 
 import pytest
 import torch
-from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -17,17 +15,6 @@ def random_data(rows: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     random = torch.Generator().manual_seed(seed)
     features = torch.randn(rows, 6, generator=random)
     return features, (features[:, :3] + 0.5 * torch.randn(rows, 3, generator=random)).argmax(dim=1)
-
-
-def test_reaches_the_optimum_of_scikit_learn_on_digits() -> None:
-    images, labels = load_digits(return_X_y=True)
-    parts = train_test_split(images, labels, test_size=0.2, stratify=labels, random_state=0)
-    train, test, train_labels, test_labels = map(torch.tensor, parts)
-    scaler = StandardScaler().fit(train)
-    optimum = LogisticRegression(max_iter=5000).fit(scaler.transform(train), train_labels)
-    expected = 100 * optimum.score(scaler.transform(test), test_labels)
-    result = probe_sweep(train, train_labels, test, test_labels)
-    assert result['probe_top1'] > expected - 0.5
 
 
 def test_a_weight_decay_leads_to_the_penalised_optimum_of_scikit_learn() -> None:
@@ -72,9 +59,8 @@ def test_the_held_out_part_is_not_trained_on() -> None:
     random = torch.Generator().manual_seed(0)
     features, labels = torch.randn(200, 150, generator=random), torch.randint(2, (200,), generator=random)
     settings = ProbeSettings(rates=(0.3,), weight_decays=(0.0,), held_out=0.5)
-    result = probe_sweep(features, labels, features, labels, settings)
-    assert result['probe_held_out'] < 65
-    assert result['probe_top1'] > 95
+    found = probe_sweep(features, labels, features, labels, settings)
+    assert found['probe_held_out'] < 65 and found['probe_top1'] > 95
 
 
 def test_it_is_a_function_of_the_seed() -> None:

@@ -51,7 +51,6 @@ def test_effective_rank_is_that_of_the_singular_values(shape: tuple[int, int]) -
 
 def test_effective_rank_counts_equal_directions() -> None:
     assert effective_rank(torch.eye(6)[[0, 1, 2, 0, 1, 2]]).item() == pytest.approx(3)
-    assert effective_rank(torch.ones(30, 6)).item() == pytest.approx(1, abs=1e-5)
     assert effective_rank(torch.zeros(3, 4)).item() == 1
     assert effective_rank(torch.tensor([[1.0, torch.nan], [0.0, 1.0]])).isnan()
 
