@@ -18,7 +18,7 @@ from mixcl.errors import UserError
 sys.path.insert(0, str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import digits_table
 from digits_configs import METHODS, ROWS, digits_config
-from digits_table import Run, execute_all, mean_and_spread, page
+from digits_table import Run, execute_all, page
 
 SHARED = ('optim_wrapper', 'param_scheduler', 'val_dataloader', 'val_cfg', 'data_preprocessor', 'randomness')
 
@@ -51,12 +51,6 @@ def test_a_method_changes_its_host_in_the_table_of_terms_alone() -> None:
             assert differing and differing <= {*ROWS, 'objective'}, method
             for part in ('train_dataloader', 'train_cfg', 'custom_hooks'):
                 assert own[part] == host[part]
-
-
-def test_mean_and_sample_deviation_in_percent() -> None:
-    assert mean_and_spread([0.90, 0.92, 0.97]) == '93.0 ± 3.6'  # sqrt((9 + 1 + 16) / 2)
-    assert mean_and_spread([0.01, -0.02], '+') == '-0.5 ± 2.1'
-    assert mean_and_spread([0.01], '+') == '+1.0'
 
 
 def results(knn: float, linear: float, **costs: object) -> dict:

@@ -41,9 +41,6 @@ def test_the_protocol_spelt_out() -> None:
     assert len(found) == 4 and found['lowshot3_map'] > found['lowshot1_map']
 
 
-@pytest.mark.parametrize(
-    ('shot', 'kind'), [(96, 'positive training'), (20, r'negative training image\(s\), but needs 380')]
-)
-def test_too_few_images_of_a_class_are_refused(shot: int, kind: str) -> None:
-    with pytest.raises(UserError, match=rf'class number \d has \d+ {kind}'):
-        low_shot_mean_average_precisions(BANK, BANK_PRESENT, QUERIES, PRESENT, (1, shot))
+def test_too_few_images_of_a_class_are_refused() -> None:
+    with pytest.raises(UserError, match=r'class number \d has \d+ negative training image\(s\), but needs 380'):
+        low_shot_mean_average_precisions(BANK, BANK_PRESENT, QUERIES, PRESENT, (1, 20))

@@ -8,7 +8,6 @@ from torch.nn import functional
 
 from mixcl.errors import UserError
 from mixcl.evaluation.models import FrozenFeatures, PooledOutput
-from mixcl.registry import MODELS
 
 VIT = dict(
     type='mmpretrain.VisionTransformer',
@@ -98,7 +97,7 @@ def test_stages_are_the_pooled_maps(deep_stem: bool) -> None:
 
 
 def test_a_grid_by_hand() -> None:
-    model = frozen(RESNET, 'PooledGrid', kernel=1, stride=1)
+    model = frozen(RESNET, 'PooledGrid', kernel=1)
     (last,) = model.backbone(images(64))
     torch.testing.assert_close(model(images(64))[0], last.flatten(1))
     torch.testing.assert_close(frozen(RESNET, 'PooledGrid', kernel=2)(images(64))[0], last.mean(dim=(2, 3)))
@@ -154,11 +153,6 @@ def test_nothing_of_it_trains_with_the_head_of_a_classifier(backbone: dict, size
         optimizer.step()
     torch.testing.assert_close(dict(model.state_dict()), before, rtol=0, atol=0)
     assert classifier.head.fc.weight.grad.abs().sum() > 0
-
-
-def test_a_frozen_encoder_gives_the_features_of_its_backbone() -> None:
-    grid = MODELS.build(dict(type='FrozenEncoder', backbone=RESNET, feature=dict(type='PooledGrid', kernel=1)))
-    torch.testing.assert_close(grid.extract_features(images(64)), grid.backbone.backbone(images(64))[-1].flatten(1))
 
 
 def test_pooled_output_averages_maps_and_passes_vectors_on() -> None:
