@@ -3,17 +3,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
-from evaluation.toy_encoders import (
-    BANK,
-    QUERIES,
-    ToyModel,
-    built,
-    dataloader,
-    evaluation,
-    loop,
-    runner_of,
-    two_processes,
-)
+from evaluation.toy_encoders import BANK, QUERIES, ToyModel, built, dataloader, evaluation, runner_of, two_processes
 from pairs import run_pair
 
 from mixcl.errors import UserError
@@ -81,16 +71,17 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('labels', 'metric', 'message'),
     [
-        (dict(test_cfg=loop(dataloader(BANK), labels='multiple')), 'Digits does not say which classes an image shows'),
-        (dict(test_cfg=loop(dataloader(BANK), labels='many')), "must be 'class' or 'multiple', not 'many'"),
-        (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds a DumpResults'),
+        ('multiple', 'KNNAccuracy', 'Digits does not say which classes an image shows'),
+        ('many', 'KNNAccuracy', "must be 'class' or 'multiple', not 'many'"),
+        ('class', 'StageAccuracy', 'the evaluator holds a StageAccuracy'),
     ],
 )
-def test_refuses_before_encoding(tmp_path: Path, change: dict, message: str) -> None:
+def test_refuses_before_encoding(tmp_path: Path, labels: str, metric: str, message: str) -> None:
     model = ToyModel()
-    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES), 1) | change
+    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES), labels=labels)
+    settings['test_evaluator'] = dict(type=metric)
     with pytest.raises(UserError, match=message):
         runner_of(tmp_path, model, **settings).test()
     assert not model.modes_seen

@@ -61,14 +61,10 @@ def built(loader: dict) -> torch.utils.data.DataLoader:
         return Runner.build_dataloader(loader, seed=0)
 
 
-def loop(bank: dict, **settings: object) -> dict:
-    """Config of the loop."""
-    return dict(type='FeatureLoop', bank_dataloader=bank, **settings)
-
-
 def evaluation(mode: str, bank: dict, queries: dict, *neighbours: int, **settings: object) -> dict:
+    """Of a runner; the settings are those of the loop."""
     return {
-        f'{mode}_cfg': loop(bank, **settings),
+        f'{mode}_cfg': dict(type='FeatureLoop', bank_dataloader=bank, **settings),
         f'{mode}_dataloader': queries,
         f'{mode}_evaluator': dict(type='KNNAccuracy', neighbours=neighbours),
     }
