@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from mixcl.errors import UserError
 from mixcl.evaluation.models import FrozenFeatures, PooledOutput
+from mixcl.registry import MODELS
 
 VIT = dict(
     type='mmpretrain.VisionTransformer',
@@ -36,15 +37,12 @@ def images(size: int, number: int = 3) -> torch.Tensor:
     return torch.randn(number, 3, size, size, generator=torch.Generator().manual_seed(1))
 
 
-def tokens_of_blocks(model: nn.Module, batch: torch.Tensor) -> list[torch.Tensor]:
-    """What each block of mmpretrain's transformer gives, by running it step by step."""
-    patches, _ = model.patch_embed(batch)
-    x = torch.cat([model.cls_token.expand(len(batch), -1, -1), patches], dim=1) + model.pos_embed
-    outputs = []
-    for layer in model.layers:
-        x = layer(x)
-        outputs.append(x)
-    return outputs
+def tokens_of_blocks(model: nn.Module, batch: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """What each block of mmpretrain's transformer gives, before the final norm."""
+    reference = MODELS.build(dict(VIT, out_indices=range(5), out_type='raw', final_norm=False))
+    reference.load_state_dict(model.state_dict(), strict=False)
+    reference.eval()
+    return reference(batch)
 
 
 @pytest.mark.parametrize('blocks', [1, 5])
