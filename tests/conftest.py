@@ -12,7 +12,7 @@ import pytest
 import torch
 from mmengine.logging import MMLogger
 from mmengine.registry import DefaultScope
-from tools.fork_request import FOLDER
+from tools.forked_python import FOLDER
 from tools.once import once
 
 torch.set_num_threads(1)
@@ -24,6 +24,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     folder = Path(tempfile.mkdtemp(prefix='mixcl-tests-'))
     (folder / 'process').write_text(str(os.getpid()))
+    python, program = folder / 'bin/python', Path(__file__).with_name('tools') / 'forked_python.py'
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E {program} "$@"\n')
+    python.chmod(0o755)
     os.environ[FOLDER] = str(folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 

@@ -30,7 +30,7 @@ def test_commands_share_no_state() -> None:
 def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
     process = start('-c', WAITING)
     assert process.stdout.readline() == 'started\n' and process.poll() is None
-    os.killpg(process.pid, number)
+    process.send_signal(number)
     assert process.communicate(timeout=10) == ('', '')
     assert process.returncode == process.poll() == -number
 

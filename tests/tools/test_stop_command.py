@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ROOT, Command, error_lines, start, start_script, stop
+from tools.command import ROOT, error_lines, start, start_script, stop
 from tools.in_process import run_here
 
 from mixcl.weights import newest_checkpoint
@@ -29,13 +29,13 @@ def started_steps(work_dir: Path) -> int:
     return len(logs[-1].read_text().splitlines()) if logs else 0
 
 
-def wait_for_steps(process: Command | subprocess.Popen, work_dir: Path) -> None:
+def wait_for_steps(process: subprocess.Popen, work_dir: Path) -> None:
     deadline = time.monotonic() + 90
     while started_steps(work_dir) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def ended(process: Command | subprocess.Popen) -> tuple[int, str]:
+def ended(process: subprocess.Popen) -> tuple[int, str]:
     try:
         output, errors = process.communicate(timeout=90)
     finally:
@@ -60,7 +60,7 @@ def assert_continues(output: str, step: int, last: int) -> None:
 def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
     wait_for_steps(process, tmp_path)
-    os.killpg(process.pid, signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)  # which goes to its data workers, too
     status, output = ended(process)
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
@@ -186,13 +186,15 @@ def is_running(process: int) -> bool:
 
 @pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='looks for processes in /proc')
 def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
-    process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
+    program = "import os, runpy; print(os.getpid(), flush=True); runpy.run_path('tools/train.py', run_name='__main__')"
+    process = start('-c', program, DIGITS, '--work-dir', tmp_path, *OPTIONS)
     try:
+        run = int(process.stdout.readline())  # itself; killed with its stand-in, its workers would be killed as well
         wait_for_steps(process, tmp_path)
-        workers = children(process.pid)
+        workers = children(run)
         assert len(workers) >= 2 and all(map(is_running, workers))
-        process.kill()
-        process.wait()
+        os.kill(run, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
         deadline = time.monotonic() + 30  # 2 s on an idle machine; orphans would wait for ever
         while any(map(is_running, workers)) and time.monotonic() < deadline:
             time.sleep(0.1)
