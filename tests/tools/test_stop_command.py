@@ -116,59 +116,29 @@ def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
     assert len(error_lines(output)) == 1
 
 
-def test_the_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    command = ('tools/train.py', DIGITS, '--work-dir', tmp_path, '--max-time', '1s', '--no-validate')
-    assert run_here(*command, options=SMALL) == 85
-    assert capsys.readouterr().err.splitlines()[-1].startswith('stopped by the time limit after step ')
-    assert newest_checkpoint(tmp_path) is not None
-
-
-class Cluster:
-    """srun and scontrol that only note how they were called; srun exits with the status that a test sets."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name, ending in dict(srun='exit "$SRUN_STATUS"', scontrol='').items():
-            script = folder / name
-            script.write_text(f'#!/bin/sh\necho "$@" >> "{folder}/{name}.calls"\n{ending}\n')
-            script.chmod(0o755)
-
-    def calls(self, name: str) -> list[str]:
-        path = self.folder / f'{name}.calls'
-        return path.read_text().splitlines() if path.exists() else []
-
-    def submit(self, srun_status: int, **environment: str) -> int:
-        """Run the script as a batch job would; its status."""
-        variables = {'PATH': f'{self.folder}:{os.environ["PATH"]}', 'SRUN_STATUS': str(srun_status), **environment}
-        command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
-        return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True).returncode
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Cluster:
-    return Cluster(tmp_path)
-
-
-REQUEUED = ['requeue 17']
-IN_A_JOB = dict(SLURM_JOB_ID='17')
-
-
 @pytest.mark.parametrize(
-    ('status', 'environment', 'requeued', 'resumed'),
+    ('status', 'job', 'requeued', 'resumed'),
     [
-        (85, IN_A_JOB, REQUEUED, False),
-        (85, {}, [], False),
-        (0, IN_A_JOB | dict(SLURM_RESTART_COUNT='1'), [], True),
-        (2, IN_A_JOB, [], False),
+        (85, dict(SLURM_JOB_ID='17'), 'requeue 17\n', ''),
+        (85, {}, '', ''),
+        (0, dict(SLURM_JOB_ID='17', SLURM_RESTART_COUNT='1'), '', ' --resume'),
+        (2, dict(SLURM_JOB_ID='17'), '', ''),
     ],
     ids=['stopped', 'stopped by hand', 'requeued', 'failed'],
 )
-def test_slurm_jobs(cluster: Cluster, status: int, environment: dict, requeued: list, resumed: bool) -> None:
-    assert cluster.submit(status, **environment) == status
-    assert cluster.calls('scontrol') == requeued
-    (call,) = cluster.calls('srun')
-    resume = ' --resume' if resumed else ''
-    assert f'tools/train.py {DIGITS} --launcher slurm{resume} --max-time 23h30m' in call
+def test_slurm_jobs(tmp_path: Path, status: int, job: dict, requeued: str, resumed: str) -> None:
+    """With srun and scontrol that only note how they are called."""
+    for name in ('srun', 'scontrol'):
+        ending = f'exit {status}' if name == 'srun' else ''
+        (tmp_path / f'{name}.calls').touch()
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/{name}.calls"\n{ending}\n')
+        (tmp_path / name).chmod(0o755)
+    command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
+    variables = dict(PATH=f'{tmp_path}:{os.environ["PATH"]}', **job)
+    assert subprocess.run(command, cwd=ROOT, env=variables, capture_output=True).returncode == status
+    assert (tmp_path / 'scontrol.calls').read_text() == requeued
+    (call,) = (tmp_path / 'srun.calls').read_text().splitlines()
+    assert f'tools/train.py {DIGITS} --launcher slurm{resumed} --max-time 23h30m' in call
     assert '--kill-on-bad-exit=0 --wait 60' in call
 
 
