@@ -7,6 +7,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import host_steps
@@ -48,7 +49,8 @@ def run_processes(function: Callable[[int], object], folder: Path, count: int) -
         count: of the processes.
     """
     (folder / 'function.pkl').write_bytes(pickle.dumps(function))
-    processes = [start('tests/tools/one_of_several.py', folder, rank, count) for rank in range(count)]
+    program = "import sys; sys.path.insert(0, 'tests'); import pairs; pairs.join(*sys.argv[1:])"
+    processes = [start('-c', program, folder, rank, count) for rank in range(count)]
     try:
         errors = [process.communicate(timeout=300)[1] for process in processes]
     finally:
@@ -56,6 +58,17 @@ def run_processes(function: Callable[[int], object], folder: Path, count: int) -
             stop(process)
     assert [process.returncode for process in processes] == [0] * count, '\n'.join(errors)[-4000:]
     return [torch.load(folder / f'rank{rank}.pth') for rank in range(count)]
+
+
+def join(folder: str, rank: str, count: str) -> None:
+    """What each of the processes does."""
+    function = pickle.loads((Path(folder) / 'function.pkl').read_bytes())
+    # A process that waits in vain for the other one shall fail.
+    group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
+    torch.distributed.init_process_group('gloo', rank=int(rank), world_size=int(count), **group)
+    torch.save(function(int(rank)), f'{folder}/rank{rank}.pth')
+    torch.distributed.barrier()
+    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
 
 
 def everything(rank: int) -> dict:

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from tools.forked_python import FOLDER
@@ -24,44 +23,31 @@ ENVIRONMENT = {
 }
 
 
-def start(*arguments: object) -> subprocess.Popen:
-    """Start ``python ARGUMENTS`` in the repository; its output can be read while it runs."""
-    return _start([python(), *arguments], subprocess.PIPE, {})
-
-
-def start_script(*arguments: object, **variables: object) -> subprocess.Popen:
-    """Start ``bash ARGUMENTS`` in the repository; its standard output has its errors, too.
+def start(*arguments: object, **variables: object) -> subprocess.Popen:
+    """Start ``python ARGUMENTS``, or the shell script that comes first, in the repository.
 
     Args:
-        arguments: the script and its arguments.
+        arguments: what is started, and its arguments.
         variables: of the environment, beside those of all commands.
     """
-    return _start(['bash', *arguments], subprocess.STDOUT, variables)
-
-
-def _start(words: Sequence[object], errors: int, variables: dict[str, object]) -> subprocess.Popen:
+    python = Path(os.environ[FOLDER]) / 'bin/python'  # tests/conftest.py makes it
     environment = {
         **ENVIRONMENT,
-        'PATH': f'{python().parent}:{os.environ["PATH"]}',
-        'PYTHON_EXEC': python(),  # of torchrun
+        'PATH': f'{python.parent}:{os.environ["PATH"]}',
+        'PYTHON_EXEC': python,  # of torchrun
         'PORT': free_port(),  # where torchrun meets
         **variables,
     }
     return subprocess.Popen(
-        [*map(str, words)],
+        ['bash' if str(arguments[0]).endswith('.sh') else python, *map(str, arguments)],
         cwd=ROOT,
         env={name: str(value) for name, value in environment.items()},
         text=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=errors,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
-
-
-def python() -> Path:
-    """The program that has the fork server run a command; ``tests/conftest.py`` makes it."""
-    return Path(os.environ[FOLDER]) / 'bin/python'
 
 
 def free_port() -> int:
@@ -71,7 +57,7 @@ def free_port() -> int:
 
 
 def stop(process: subprocess.Popen) -> None:
-    """End what :func:`start` or :func:`start_script` started, if it still runs."""
+    """End what :func:`start` started, if it still runs."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -102,7 +102,9 @@ def is_running(process: int) -> bool:
 def become(request: dict, streams: list[int]) -> None:
     """Make this process look like one that was started by itself."""
     import numpy as np
+    import torch
 
+    torch.set_num_threads(1)  # makes torch's pool anew, which fails where two threads do it at once
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ROOT, error_lines, start, start_script, stop
+from tools.command import ROOT, error_lines, start, stop
 from tools.in_process import run_here
 
 from mixcl.weights import newest_checkpoint
@@ -40,7 +40,7 @@ def ended(process: subprocess.Popen) -> tuple[int, str]:
         output, errors = process.communicate(timeout=90)
     finally:
         stop(process)
-    return process.returncode, output + (errors or '')
+    return process.returncode, output + errors
 
 
 def saved_step(work_dir: Path) -> int:
@@ -88,7 +88,7 @@ def test_a_signal_before_training_begins(tmp_path: Path) -> None:
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Two processes; sixteen steps per epoch."""
-    return start_script('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
+    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
 
 
 @pytest.mark.long
@@ -111,7 +111,7 @@ def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
-    status, output = ended(start_script('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
+    status, output = ended(start('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
     assert status == 1
     assert len(error_lines(output)) == 1
 
@@ -148,10 +148,7 @@ def children(process: int) -> list[int]:
 
 def is_running(process: int) -> bool:
     """Whether a process exists, and is not only waiting to be buried."""
-    try:
-        return Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
-        return False
+    return Path(f'/proc/{process}/exe').exists()
 
 
 @pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='looks for processes in /proc')

@@ -12,13 +12,10 @@ from tools.in_process import run_here
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 SMALL = (
-    'train_dataloader.num_workers=0',
+    'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'val_cfg.bank_dataloader.num_workers=0',
+    'test_dataloader.num_workers=0', 'test_cfg.bank_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',
     'train_dataloader.dataset.dataset.indices=256', 'val_cfg.bank_dataloader.dataset.indices=256',
-    'val_dataloader.num_workers=0',
-    'val_cfg.bank_dataloader.num_workers=0',
-    'test_dataloader.num_workers=0',
-    'test_cfg.bank_dataloader.num_workers=0',
-    'model.backbone.arch.num_layers=1', 'default_hooks.logger.interval=1',
+    'default_hooks.logger.interval=1',
 )  # fmt: skip
 
 

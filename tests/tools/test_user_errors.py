@@ -1,15 +1,14 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
 import json
-import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
 from tools.in_process import refusal, run_here
+from weights.test_checkpoint import Payload
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 FOLDER = 'configs/patchmix/vit-s16_folder.py'
@@ -31,16 +30,6 @@ def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
         line = refusal(capfd, 'tools/train.py', *arguments, '--work-dir', tmp_path, options=options)
         assert re.search(message, line), line
         assert not list(tmp_path.glob('*.pth'))
-
-
-class Payload:
-    """A pickle that makes a folder when it is read."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> tuple:
-        return os.mkdir, (str(self.marker),)
 
 
 @pytest.mark.parametrize('way', ['resume', 'newest', 'load_from', 'init_cfg', 'test'])
@@ -77,34 +66,23 @@ def test_evaluating_what_cannot_be_evaluated(capfd: pytest.CaptureFixture, tmp_p
         assert message in refusal(capfd, 'tools/test.py', config, 'some.pth', '--work-dir', tmp_path, *out)
 
 
-def write_images(folder: Path, good: int, bad: int) -> None:
-    folder.mkdir()
-    random = np.random.default_rng(0)
-    for number in range(good):
-        Image.fromarray(random.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / f'good{number}.png')
-    for number in range(bad):
-        (folder / f'bad{number}.jpg').write_bytes(b'not an image')
-
-
-def train_on(folder: Path, work_dir: Path) -> tuple:
-    return 'tools/train.py', FOLDER, '--work-dir', work_dir, '--data-root', folder
-
-
-def test_unreadable_images_are_named_and_training_goes_on(tmp_path: Path) -> None:
-    write_images(tmp_path / 'images', good=6, bad=2)
-    options = ('train_dataloader.num_workers=2', 'train_dataloader.persistent_workers=True', *TINY)
-    assert run_here(*train_on(tmp_path / 'images', tmp_path / 'run'), options=options) == 0
+def test_unreadable_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
+    """A folder of nothing else is refused; some are named, and training goes on."""
+    images = tmp_path / 'images'
+    images.mkdir()
+    for number in range(5):
+        (images / f'bad{number}.jpg').write_bytes(b'not an image')
+    command = ('tools/train.py', FOLDER, '--data-root', images, '--work-dir')
+    line = refusal(capfd, *command, tmp_path / 'refused', options=('train_dataloader.num_workers=0', *TINY))
+    assert 'none of 5 images tried in' in line and '(not an image)' in line
+    for number in range(6):
+        Image.new('RGB', (40, 40), (40 * number, 0, 0)).save(images / f'good{number}.png')
+    for number in range(2, 5):
+        (images / f'bad{number}.jpg').unlink()
+    assert run_here(*command, tmp_path / 'run', options=('train_dataloader.num_workers=2', *TINY)) == 0
     log = next((tmp_path / 'run').glob('*/*.log')).read_text()
-    for number in range(2):
-        assert log.count(f'images/bad{number}.jpg (not an image)') == 1
+    assert all(log.count(f'images/bad{number}.jpg (not an image)') == 1 for number in range(2))
     assert 'met 2 unreadable image(s)' in log
     assert (tmp_path / 'run/epoch_1.pth').exists()
     record = json.loads((tmp_path / 'run/environment.json').read_text())
     assert record['train_data']['samples'] == 8 and 'torch' in record['packages']
-
-
-def test_a_folder_of_unreadable_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    write_images(tmp_path / 'images', good=0, bad=5)
-    options = ('train_dataloader.num_workers=0', *TINY)
-    line = refusal(capfd, *train_on(tmp_path / 'images', tmp_path / 'run'), options=options)
-    assert 'none of 5 images tried in' in line and '(not an image)' in line

@@ -91,10 +91,6 @@ def test_a_checkpoint_that_is_missing_or_of_another_architecture(tmp_path: Path)
         build_runner(wider)
 
 
-def test_resuming_an_empty_work_dir_starts_anew(tmp_path: Path) -> None:
-    assert trained(run_config(tmp_path, resume=True, train_cfg__max_epochs=1)).epoch == 1
-
-
 def test_a_gpu_gets_a_fused_optimizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
     for overrides, fused in (
