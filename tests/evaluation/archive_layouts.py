@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from mmpretrain.datasets.categories import VOC2007_CATEGORIES as VOC_CLASSES
 
 from mixcl.datasets.imagenet_robustness import CORRUPTIONS, SEVERITIES, imagenet_classes
 
@@ -15,10 +16,6 @@ GROUPS = dict(
     weather=('snow', 'frost', 'fog', 'brightness'),
     digital=('contrast', 'elastic_transform', 'pixelate', 'jpeg_compression'),
 )
-VOC_CLASSES = (
-    'aeroplane', 'bicycle', 'bird', 'boat', 'bottle', 'bus', 'car', 'cat', 'chair', 'cow', 'diningtable', 'dog',
-    'horse', 'motorbike', 'person', 'pottedplant', 'sheep', 'sofa', 'train', 'tvmonitor',
-)  # fmt: skip
 
 
 def picture(path: Path, height: int = 40, width: int = 30, seed: int = 0) -> None:
