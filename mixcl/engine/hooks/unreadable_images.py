@@ -11,6 +11,9 @@ from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
+TOLERATED = 5
+"""So many unreadable images stop no run, however small its data set."""
+
 
 class TooManyUnreadableImages(UserError):
     """More files of the training set are unreadable than the run tolerates."""
@@ -27,20 +30,17 @@ class UnreadableImagesHook(Hook):
     process has met is the scalar ``train/unreadable_images``.
 
     Args:
-        max_share: the run stops when more than this share of the training images turned out unreadable, in [0, 1].
-        tolerated: so many never stop it; for small data sets.
+        max_share: the run stops when more than this share of the training images (and more than five) turned out
+            unreadable, in [0, 1].
 
     Raises:
-        UserError: for values out of range.
+        UserError: for a share out of range.
     """
 
-    def __init__(self, max_share: float = 0.001, tolerated: int = 5) -> None:
+    def __init__(self, max_share: float = 0.001) -> None:
         if not 0 <= max_share <= 1:
             raise UserError(f'UnreadableImagesHook: max_share must lie in [0, 1], not {max_share!r}')
-        if tolerated < 0:
-            raise UserError(f'UnreadableImagesHook: tolerated must not be negative, not {tolerated!r}')
         self.max_share = max_share
-        self.tolerated = tolerated
         self.unreadable: dict[str, ImageNote] = {}
         self.converted: Counter = Counter()
 
@@ -73,7 +73,7 @@ class UnreadableImagesHook(Hook):
 
     def _check_share(self, num_images: int) -> None:
         count = len(self.unreadable)
-        if count <= max(self.tolerated, self.max_share * num_images):
+        if count <= max(TOLERATED, self.max_share * num_images):
             return
         first = next(iter(self.unreadable.values()))
         raise TooManyUnreadableImages(

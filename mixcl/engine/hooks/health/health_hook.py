@@ -12,7 +12,7 @@ from mmengine.runner import Runner
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.health.first_term import FirstTermListener
 from mixcl.engine.hooks.health.rules import RULES, Rule
-from mixcl.engine.hooks.health.step_log import is_logged, log_interval
+from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -22,7 +22,7 @@ class HealthHook(Hook):
     """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
     At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
-    :meth:`~mixcl.engine.hooks.health.first_term.FirstTerm.readings`. No random number is drawn and no gradient
+    :func:`~mixcl.engine.hooks.health.first_term.readings`. No random number is drawn and no gradient
     touched: training is the same to the bit with and without.
 
     These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
@@ -57,22 +57,20 @@ class HealthHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Listen to the objective from now on, where the model has one."""
-        self._interval = log_interval(runner)
         self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         """Listen to this step if it will be logged."""
-        if is_logged(runner, batch_idx, self._interval):
+        if is_logged(runner, batch_idx):
             self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Read, and say what is wrong."""
-        if not is_logged(runner, batch_idx, self._interval):
+        if not is_logged(runner, batch_idx):
             return
-        heard = self._first_term.heard
-        for name, value in heard.readings().items() if heard else ():
+        for name, value in self._first_term.heard().items():
             runner.message_hub.update_scalar(f'train/{name}', value)
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:
