@@ -99,11 +99,11 @@ class CheckpointHook(EngineCheckpointHook):
             self._remove_superseded(step)
 
     def _remove_superseded(self, newest: int | str) -> None:
-        if self._last_step is None:
+        if self._last_step is None and newest in self.keep_ckpt_ids:
             self.keep_ckpt_ids.remove(newest)  # it could not be written
         while len(self.keep_ckpt_ids) > self._kept:
-            path = Path(self.out_dir, self.filename_tmpl.format(self.keep_ckpt_ids.popleft()))
-            if is_main_process() and path.is_file():
+            path = self.file_backend.join_path(self.out_dir, self.filename_tmpl.format(self.keep_ckpt_ids.popleft()))
+            if is_main_process() and self.file_backend.isfile(path):
                 self.file_backend.remove(path)
 
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:

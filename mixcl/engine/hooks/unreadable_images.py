@@ -59,7 +59,7 @@ class UnreadableImagesHook(Hook):
             self.converted[note.kind] += 1
         if self.unreadable and mode == 'train':
             runner.message_hub.update_scalar('train/unreadable_images', len(self.unreadable))
-            self._check_share(len(runner.train_dataloader.dataset))
+            self._stop_if_too_many(len(runner.train_dataloader.dataset))
 
     def after_train(self, runner: Runner) -> None:
         """Sum up."""
@@ -71,16 +71,14 @@ class UnreadableImagesHook(Hook):
         if self.converted:
             runner.logger.info(f'process {get_rank()} converted images as it loaded them: {_listed(self.converted)}')
 
-    def _check_share(self, num_images: int) -> None:
-        count = len(self.unreadable)
-        if count <= max(TOLERATED, self.max_share * num_images):
-            return
-        first = next(iter(self.unreadable.values()))
-        raise TooManyUnreadableImages(
-            f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
-            f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
-            'them all with tools/verify_data.py and repair or remove them, or raise max_share'
-        )
+    def _stop_if_too_many(self, num_images: int) -> None:
+        count, (first, *_) = len(self.unreadable), self.unreadable.values()
+        if count > max(TOLERATED, self.max_share * num_images):
+            raise TooManyUnreadableImages(
+                f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
+                f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
+                'them all with tools/verify_data.py and repair or remove them, or raise max_share'
+            )
 
     def _kinds(self) -> Counter:
         return Counter(note.kind for note in self.unreadable.values())

@@ -38,9 +38,7 @@ def chance_level(
 
 
 def _constant(vectors: Tensor) -> Tensor:
-    constant = torch.zeros_like(vectors)
-    constant[..., 0] = 1
-    return constant
+    return torch.full_like(vectors, vectors.shape[-1] ** -0.5)
 
 
 @torch.no_grad()
@@ -113,7 +111,7 @@ class FirstTermListener:
             self._features = inputs[0].detach()
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
-        if self._listening:
+        if self._listening and self._features is not None:
             self._listening = False
             queries, keys, *others = inputs
             vectors = rows.detach(), queries.detach(), keys.detach()

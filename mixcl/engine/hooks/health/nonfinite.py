@@ -7,6 +7,7 @@ from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor, nn
+from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped, whole
@@ -91,7 +92,7 @@ class NonFiniteHook(Hook):
 
     def _before_optimizer_step(self, optimizer: Any, *_: object) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
-        norm = total_norm(gradients)
+        norm = whole(get_total_norm(gradients))
         if not hasattr(optimizer, 'grad_scale'):
             self._gradient_norm = norm
             self._judge(self._loss_failed() | ~norm.isfinite())
@@ -151,9 +152,8 @@ class NonFiniteHook(Hook):
         self._failures_in_a_row += 1
         self._runner.message_hub.update_scalar('train/nonfinite_steps', self.failures)
         terms = [name for batch in batches for name in batch.broken_terms()]
-        what = f'step {batches[-1].step}: the loss or the gradient is not finite' + (
-            f', first {terms[0]}' if terms else ''
-        )
+        first = f', first {terms[0]}' if terms else ''
+        what = f'step {batches[-1].step}: the loss or the gradient is not finite{first}'
         where = self._dumped(batches) if self.failures <= MOST_DUMPS else ''
         if self.policy == 'raise' or self._failures_in_a_row >= self.max_failures:
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
@@ -182,13 +182,6 @@ class NonFiniteHook(Hook):
     def _restore_buffers_where(self, condition: Tensor) -> None:
         for buffer, copy in zip(self._model.buffers(), self._copies, strict=True):
             torch.where(condition.to(buffer.device), copy, buffer, out=buffer)
-
-
-def total_norm(gradients: list[Tensor]) -> Tensor:
-    """The Euclidean norm of all gradients together: a float32 scalar on their device, not finite if an entry is not."""
-    if not gradients:
-        return torch.zeros(())
-    return whole(torch.linalg.vector_norm(torch.stack([norm.float() for norm in torch._foreach_norm(gradients)])))
 
 
 def skips_on_device(optimizer: Optimizer) -> bool:
