@@ -17,29 +17,19 @@ FAILING = 7
 STEPS = 2 * STEPS_PER_EPOCH
 
 
-class InjectFault(Hook):
-    """Makes steps fail.
+def inject_fault(runner: Runner, place: str, steps: tuple[int, ...], rank: int) -> None:
+    """Let the loss, the gradient or the input not be finite, at some steps of one process."""
 
-    Args:
-        place: what is not finite: 'loss', 'gradient' or 'input'.
-        steps: which ones.
-        rank: on which process.
-    """
+    def spoilt(value: torch.Tensor, by: str = 'nan') -> torch.Tensor:
+        return value * float(by) if runner.iter in steps and get_rank() == rank else value
 
-    def __init__(self, place: str, steps: tuple[int, ...], rank: int = 0) -> None:
-        self.place, self.steps, self.rank = place, steps, rank
-
-    def before_train(self, runner: Runner) -> None:
-        def spoilt(value: torch.Tensor, by: str = 'nan') -> torch.Tensor:
-            return value * float(by) if runner.iter in self.steps and get_rank() == self.rank else value
-
-        model = unwrapped(runner.model)
-        if self.place == 'loss':
-            model.objective.register_forward_hook(lambda _, inputs, rows: spoilt(rows, 'inf'))
-        elif self.place == 'gradient':
-            model.predictor.fc0.weight.register_hook(spoilt)
-        else:
-            model.backbone.register_forward_pre_hook(lambda _, inputs: spoilt(*inputs))
+    model = unwrapped(runner.model)
+    if place == 'loss':
+        model.objective.register_forward_hook(lambda _, inputs, rows: spoilt(rows, 'inf'))
+    elif place == 'gradient':
+        model.predictor.fc0.weight.register_hook(spoilt)
+    else:
+        model.backbone.register_forward_pre_hook(lambda _, inputs: spoilt(*inputs))
 
 
 class Weights(Hook):
@@ -65,7 +55,7 @@ def run_with(
 ) -> Runner:
     runner = build_runner(run_config(work_dir, **overrides))
     if place is not None:
-        runner.register_hook(InjectFault(place, steps, rank))
+        inject_fault(runner, place, steps, rank)
     runner.recorded = Weights()
     runner.register_hook(runner.recorded)
     return runner

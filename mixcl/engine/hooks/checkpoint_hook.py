@@ -92,16 +92,13 @@ class CheckpointHook(EngineCheckpointHook):
         self._postponed = None
         _refuse_non_finite(runner, meta['iter'])
         self._last_step = None
+        is_new = self._kept > 0 and step not in self.keep_ckpt_ids
         with self._failure_told(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
             super()._save_checkpoint_with_step(runner, step, meta)
             self._last_step = meta['iter']
-        if self._kept > 0:
-            self._remove_superseded(step)
-
-    def _remove_superseded(self, newest: int | str) -> None:
-        if self._last_step is None and newest in self.keep_ckpt_ids:
-            self.keep_ckpt_ids.remove(newest)  # it could not be written
-        while len(self.keep_ckpt_ids) > self._kept:
+        if is_new and self._last_step is None:
+            self.keep_ckpt_ids.remove(step)  # it could not be written
+        while self._kept > 0 and len(self.keep_ckpt_ids) > self._kept:
             path = self.file_backend.join_path(self.out_dir, self.filename_tmpl.format(self.keep_ckpt_ids.popleft()))
             if is_main_process() and self.file_backend.isfile(path):
                 self.file_backend.remove(path)
