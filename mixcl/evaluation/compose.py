@@ -43,15 +43,12 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     folder = configs / 'evaluation/datasets'
     path = folder / f'{name}.py'
     if not path.is_file():
-        others = sorted(other.stem for other in folder.glob('*.py'))
-        raise UserError(
-            f'there is no data set {name} under {folder}; there are {", ".join(others)}; choose another --data, or add '
-            'a file for it'
-        )
+        others = ', '.join(sorted(other.stem for other in folder.glob('*.py')))
+        raise UserError(f'there is no data set {name} under {folder}, only {others}; choose one, or add a file for it')
     data = read_config(path)
-    allowed = data.get('protocols')
-    if name not in OWN_DATA.get(protocol, (name,)) or (allowed and protocol not in allowed):
-        raise UserError(f'the data set {name} is not for the protocol {protocol}; choose another --data')
+    if protocol not in data.get('protocols', [protocol]) or name not in OWN_DATA.get(protocol, [name]):
+        others = ' or '.join(OWN_DATA.get(protocol, ['another']))
+        raise UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by --data')
     return data
 
 
@@ -65,8 +62,8 @@ def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: st
         protocol: name of the protocol.
         family: of the backbone, which decides whether small images are enlarged.
     """
-    cfg = Config({name: value for name, value in recipe.items() if name in RUNNER_KEYS or name == 'protocol'})
-    cfg = Config(cfg.to_dict())  # shares nothing with the recipe
+    parts = recipe.to_dict().items()  # a copy
+    cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
     cfg.protocol.name = protocol
     _set_training(cfg, row)
     trains = cfg.get('train_cfg') is not None

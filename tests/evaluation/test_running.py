@@ -10,10 +10,11 @@ from tools.command import run
 from tools.in_process import run_here
 
 from mixcl.evaluation.plan import planned
-from mixcl.evaluation.running import Outcome, Revalidation, folder_name, run_evaluation
+from mixcl.evaluation.results import Row
+from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
 from mixcl.evaluation.subject import Subject
 
-RANDOM = Subject('random', None, {}, None, None)
+RANDOM = Subject()
 SMALL = {
     'train_cfg.max_epochs': 3,
     'train_cfg.val_interval': 2,
@@ -25,26 +26,26 @@ SMALL = {
 }
 
 
-def probe(folder: Path, resume: bool) -> Outcome:
+def probe(folder: Path, resume: bool) -> Row:
     (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
     return run_evaluation(evaluation, RANDOM, folder, resume=resume)
 
 
 @pytest.fixture(scope='module')
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row]:
     folder = tmp_path_factory.mktemp('whole')
     return folder, probe(folder, resume=False)
 
 
-def test_last_and_best_are_reported(whole: tuple[Path, Outcome]) -> None:
+def test_last_and_best_are_reported(whole: tuple[Path, Row]) -> None:
     _, outcome = whole
-    assert outcome.metrics.keys() == outcome.best.keys() == {'accuracy/top1', 'accuracy/top5'}
-    assert all(outcome.best[name] >= value for name, value in outcome.metrics.items())
-    assert Path(outcome.trained).name == 'epoch_3.pth'
+    assert outcome['metrics'].keys() == outcome['best'].keys() == {'accuracy/top1', 'accuracy/top5'}
+    assert all(outcome['best'][name] >= value for name, value in outcome['metrics'].items())
+    assert Path(outcome['trained']).name == 'epoch_3.pth'
 
 
 @pytest.mark.parametrize('lost', [(), ('epoch_3.pth',)])
-def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Outcome], lost: tuple[str, ...]) -> None:
+def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Row], lost: tuple[str, ...]) -> None:
     folder, outcome = whole
     (run,) = folder.iterdir()
     for name in lost:
@@ -63,7 +64,7 @@ def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:
 
 def test_other_weights_do_not_go_on_from_what_became_of_the_first() -> None:
     (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
-    subjects = (RANDOM, *(Subject('epoch_1.pth', digest, {}, None, None) for digest in ('first', 'second')))
+    subjects = (RANDOM, *(Subject('epoch_1.pth', digest) for digest in ('first', 'second')))
     assert len({folder_name(evaluation, subject) for subject in subjects}) == 3
 
 
