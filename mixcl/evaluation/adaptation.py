@@ -140,11 +140,14 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
             f'{cfg.config_name} tests classifiers of {cfg.model.head.num_classes} classes, but {subject.checkpoint} '
             f'tells {classes} apart: give one that was fine-tuned on ImageNet-1K'
         )
-    if source is not None:
-        cfg.model, cfg.data_preprocessor = copy.deepcopy((source.model, source.get('data_preprocessor')))
     if subject.classes is not None and subject.backbone is not None:
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
+    if source is not None:
+        cfg.model, cfg.data_preprocessor = source.model, source.get('data_preprocessor')
+    elif subject.backbone is not None:
         put_backbone(cfg, subject.backbone, subject.config)
-        fit(cfg, subject.encoders['online'])
+        fit(cfg, None)
 
 
 def image_size(cfg: Config) -> int:

@@ -121,43 +121,23 @@ def planned(
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
-        finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
         encoders = subject.encoders_for(encoder, start.protocol.get('encoder', 'online'))
+        finetuned: dict[str, Evaluation] = {}  # whose classifiers are tested
         if protocol == 'robustness' and subject.classes is None:
-            encoders = list(finetuned) or encoders  # those that there are classifiers of
-        changes = overrides_for(overrides, protocol)
-        for each in encoders:
+            finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
+        changes = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
+        prefix = f'{protocol}.'
+        changes |= {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
+        for each in finetuned or encoders:
             cfg = copy.deepcopy(start)
             _apply_options(cfg, changes, roots.get(name), path)
-            if protocol == 'robustness':
-                tuned = finetuned.get(each) if subject.classes is None else None
-                put_classifier(cfg, subject, tuned and tuned.cfg)
-                if tuned:  # another recipe of fine-tuning makes another result, though the test is the same
-                    cfg.protocol.update(classifier=tuned.name, recipe=tuned.cfg.protocol.get('recipe'))
-            else:
-                fit(cfg, subject.encoders.get(each))
-            if cfg.get('train_cfg'):
-                if amp:
-                    use_mixed_precision(cfg)
-                check_trainable(cfg)
-            _check_layouts(cfg)
+            if amp and cfg.get('train_cfg'):
+                use_mixed_precision(cfg)
+            _complete(cfg, protocol, subject, each, finetuned.get(each))
             whole = copy.deepcopy(cfg)
             keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
-            # What a checkpoint of unknown origin brings must stay data when the file is read.
-            if '{{' in json.dumps(whole.to_dict(), default=repr):
-                raise UserError(
-                    f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a '
-                    'variable: no config may have them; give the backbone by --backbone-config'
-                )
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
-
-
-def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:
-    """Those of ``--cfg-options`` that are for every protocol, and those for this one, ``knn.test_cfg...``."""
-    chosen = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
-    prefix = f'{protocol}.'
-    return chosen | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
 
 
 def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
@@ -212,8 +192,23 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
     check_data_roots(cfg)
 
 
-def _check_layouts(cfg: Config) -> None:
-    """Ask every data set that can tell whether its folders hold what it expects: a look at lists, but not at images."""
+def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetuned: Evaluation | None) -> None:
+    """Put into a config what the weights decide, in place, and check what can be told without loading images."""
+    if protocol == 'robustness':
+        put_classifier(cfg, subject, finetuned and finetuned.cfg)
+        if finetuned:  # another recipe of fine-tuning makes another result, though the test is the same
+            cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
+    else:
+        fit(cfg, subject.encoders.get(encoder))
+    if cfg.get('train_cfg'):
+        check_trainable(cfg)
+    # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
+    if '{{' in json.dumps(cfg.to_dict(), default=repr):
+        raise UserError(
+            f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
+            'no config may have them; give the backbone by --backbone-config'
+        )
+    # Every data set that can tells whether its folders hold what it expects: a look at lists, but not at images.
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         kind = DATASETS.get(node['type']) if isinstance(node, Mapping) and isinstance(node.get('type'), str) else None
         if hasattr(kind, 'check_layout'):

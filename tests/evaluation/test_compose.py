@@ -97,21 +97,6 @@ def test_labels() -> None:
     assert (cfg.train_dataloader.dataset.dataset.share, cfg.protocol.share, cfg.protocol.seed) == (0.1, 0.1, 0)
 
 
-def test_dino_tests_on_bicubic_images_and_trains_on_bilinear_crops() -> None:
-    cfg = composed('linear', 'in100', 'dino/vit-s16_in100', builds=False)
-    tested, trained = (innermost(loader.dataset).pipeline for loader in (cfg.test_dataloader, cfg.train_dataloader))
-    assert (tested[1].type, tested[1].scale, tested[1].interpolation) == ('mmpretrain.ResizeEdge', 256, 'bicubic')
-    assert (trained[1].type, trained[1].interpolation) == ('mmpretrain.RandomResizedCrop', 'bilinear')
-
-
-def test_the_archives_of_robustness() -> None:
-    types = {'imagenet-a': 'MaskedAccuracy', 'imagenet-r': 'MaskedAccuracy', 'imagenet-c': 'CorruptionRobustness'}
-    for data, metric in types.items():
-        cfg = composed('robustness', data, builds=False)
-        assert cfg.test_evaluator == dict(type=metric) and cfg.model.head.num_classes == 1000
-        assert cfg.get('train_dataloader') is None
-
-
 def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) -> None:
     configs = tmp_path / 'configs'
     configs.mkdir()
@@ -133,6 +118,7 @@ def test_data_sets_that_a_protocol_has_not() -> None:
     for data, protocol, message in (
         ('stl10', 'knn', r'no data set stl10 under .*, only cifar10, cifar100, .*; choose one'),
         ('voc07', 'knn', 'knn is not for the data set voc07; choose another by --data'),
+        ('digits', 'robustness', 'robustness is not for the data set digits; choose in1k or imagenet-a or '),
         ('cifar10', 'svm', 'svm is not for the data set cifar10; choose voc07 by --data'),
     ):
         with pytest.raises(UserError, match=message):

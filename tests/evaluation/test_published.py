@@ -71,41 +71,23 @@ def test_numbers_of_training_from_scratch() -> None:
             assert {row['value'] for row in papers_numbers(untrained, data, cfg, CONFIGS)} == values
 
 
-def trained_with(name: str, **changes: object) -> Config:
-    cfg = Config.fromfile(CONFIGS / f'{name}.py')
-    cfg.merge_from_dict({key.replace('__', '.'): value for key, value in changes.items()})
-    return Config.fromstring(cfg.pretty_text, '.py')  # as a checkpoint stores it
-
-
-def values(trained: Config, name: str, epochs: int, protocol: str, data: str) -> set[float]:
-    pretrained = PretrainedBackbone('x.pth', 'online', {}, epochs=epochs)
-    subject = Subject('x.pth', encoders=dict(online=pretrained), config=trained)
-    trained.config_name = name
-    rows = papers_numbers(subject, data, composed(protocol, data, name, builds=False), CONFIGS)
-    return {row['value'] for row in rows}
-
-
-def test_overrides_of_the_model_lead_to_the_row_of_the_ablation() -> None:
-    name = 'patchmix/vit-s2_cifar10'
-    found = [
-        values(trained_with(name, **changes), name, 800, 'linear', 'cifar10')
-        for changes in ({}, dict(model__mixer__num_mix=2), dict(model__mixer__num_mix=5))
-    ]
-    assert found == [{96.0}, {95.6}, set()]
-
-
-def test_another_place_of_the_data_or_batch_size_is_the_same_recipe() -> None:
-    name = 'patchmix/vit-s16_in1k'
-    moved = trained_with(name, train_dataloader__batch_size=64)
-    moved.train_dataloader.dataset.dataset.data_root = 'elsewhere'
-    assert values(moved, name, 300, 'knn', 'in1k') == {73.3}
-
-
-def test_overrides_outside_the_model_count_where_a_row_has_them() -> None:
-    name = 'aps/vit-t2_cifar10_clip'
-    trained = trained_with(name)
-    trained.custom_hooks[2].momentum = 0.8
-    assert values(trained, name, 1600, 'finetune', 'cifar10') == {96.8}
+def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
+    """Not where the data lie, nor the batch."""
+    patchmix, aps = 'patchmix/vit-s2_cifar10', 'aps/vit-t2_cifar10_clip'
+    moved = {'train_dataloader.batch_size': 64, 'train_dataloader.dataset.dataset.data_root': 'elsewhere'}
+    for name, changes, epochs, protocol, data, expected in (
+        (patchmix, {}, 800, 'linear', 'cifar10', {96.0}),
+        (patchmix, {'model.mixer.num_mix': 2}, 800, 'linear', 'cifar10', {95.6}),
+        (patchmix, {'model.mixer.num_mix': 5}, 800, 'linear', 'cifar10', set()),
+        ('patchmix/vit-s16_in1k', moved, 300, 'knn', 'in1k', {73.3}),
+        (aps, {'custom_hooks.2.momentum': 0.8}, 1600, 'finetune', 'cifar10', {96.8}),
+    ):
+        trained = Config.fromfile(CONFIGS / f'{name}.py')
+        trained.merge_from_dict({'config_name': name, **changes})
+        trained = Config.fromstring(trained.pretty_text, '.py')  # as a checkpoint stores it
+        encoders = dict(online=PretrainedBackbone('x.pth', 'online', {}, epochs=epochs))
+        subject, cfg = Subject('x.pth', encoders=encoders, config=trained), composed(protocol, data, name, builds=False)
+        assert {row['value'] for row in papers_numbers(subject, data, cfg, CONFIGS)} == expected, (name, changes)
 
 
 # The first whose expression matches '<protocol> <source> <metric> <config>': learning rate, batch, epochs.
@@ -159,10 +141,8 @@ def test_no_number_of_another_recipe_stands_beside_a_result_and_every_one_beside
     expected, seen = {id(row): row for row in rows if 'config' in row}, set()  # all come from one list, read once
     for place in {tuple(row.get(key) for key in KEYS) for row in expected.values()}:
         config, epochs, data, protocol = place
-        names = {
-            name for row in TABLE['finetune' if protocol == 'robustness' else protocol] for name in row.names.split()
-        }
-        for recipe in (None, *names - {'*'}):
+        table = TABLE['finetune' if protocol == 'robustness' else protocol]
+        for recipe in (None, *{name for row in table for name in row.names.split()} - {'*'}):
             cfg = evaluated(protocol, data, config, recipe)
             for row in published_of_config(config, epochs, data, {**cfg.protocol, 'name': protocol}) if cfg else []:
                 if id(row) in expected:

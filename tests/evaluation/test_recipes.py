@@ -1,5 +1,7 @@
 """Which recipe a checkpoint gets, and that each is complete and builds what it says."""
 
+import itertools
+
 import pytest
 import torch
 from evaluation.composed import CONFIGS, backbone_of, composed, facts, recipe_of
@@ -21,7 +23,6 @@ ROWS = [
     ('linear', 'in1k', 'patchmix/vit-s16_in1k_800e', None, 'linear/patchmix'),
     ('linear', 'digits', 'mocov3/vit-xs4_digits', None, 'linear/patchmix', 0.1, 128, 100),
     ('linear', 'in1k', 'imix/vit-s16_in1k_mocov3', None, 'linear/mocov3', 12, 1024, 90),
-    ('linear', 'in1k', 'mocov3/vit-b16_in1k', None, 'linear/mocov3'),
     ('linear', 'in1k', 'mocov3/vit-b16_in1k', 'dino', 'linear/dino_average'),
     ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', None, 'linear/dino'),
     ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', 'mocov3', 'linear/mocov3'),
@@ -30,7 +31,6 @@ ROWS = [
     ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/moco', 3, 256, 100),
     ('linear', 'in1k', 'bsim/r50_in1k_byol', 'moco', 'linear/moco'),
     ('linear', 'in1k', 'mocov2/r50_in1k', 'bsim', 'linear/bsim', 0.01, 256, 90),
-    ('linear', 'in1k', 'wbsim/r50_in1k_byol_300e', None, 'linear/bsim'),
     ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', None, 'linear/simsiam'),
     ('finetune', 'in1k', 'aps/vit-s16_in1k', None, 'finetune/patchmix'),
     ('finetune', 'in1k', 'mocov3/vit-s16_in1k', 'sdmp', 'finetune/deit'),
@@ -86,21 +86,16 @@ def test_every_host_on_cifar_is_evaluated_as_patchmix_is() -> None:
 
 
 def test_residual_networks_get_recipes_of_their_own() -> None:
+    """Few labels as OpenSelfSup: the head learns a hundred times as fast, the rates fall after 60 and 80 %."""
     for protocol, asked in (('linear', None), ('finetune', None), ('semi', None), ('semi', '1percent')):
-        for data in DATA:
-            for backbone in (RESNET, CIFAR_RESNET):
-                cfg = composed(protocol, data, backbone=backbone, recipe=asked, builds=False)
-                assert cfg.optim_wrapper.optimizer.type == 'SGD' and cfg.protocol.encoder == 'online'
-                assert 'LayerDecay' not in cfg.optim_wrapper.constructor
-
-
-def test_few_labels_of_residual_networks() -> None:
-    """OpenSelfSup's: the head learns a hundred times as fast, the rates fall after 60 and 80 % of the epochs."""
-    for data in DATA:
-        cfg = composed('semi', data, backbone=RESNET, builds=False)
-        assert cfg.optim_wrapper.paramwise_cfg.custom_keys == {'head.': dict(lr_mult=100)}
-        (schedule,) = cfg.param_scheduler
-        assert schedule.milestones == [0.6 * cfg.train_cfg.max_epochs, 0.8 * cfg.train_cfg.max_epochs]
+        for data, backbone in itertools.product(DATA, (RESNET, CIFAR_RESNET)):
+            cfg = composed(protocol, data, backbone=backbone, recipe=asked, builds=False)
+            assert cfg.optim_wrapper.optimizer.type == 'SGD' and cfg.protocol.encoder == 'online'
+            assert 'LayerDecay' not in cfg.optim_wrapper.constructor
+            if protocol == 'semi':
+                assert cfg.optim_wrapper.paramwise_cfg.custom_keys == {'head.': dict(lr_mult=100)}
+                milestones = [round(share * cfg.train_cfg.max_epochs) for share in (0.6, 0.8)]
+                assert [schedule.milestones for schedule in cfg.param_scheduler] == [milestones]
 
 
 def test_every_protocol_has_a_recipe_for_any_backbone_on_any_data() -> None:

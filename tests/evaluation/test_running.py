@@ -1,5 +1,6 @@
 """Trainings of protocols that are interrupted give what uninterrupted ones give."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -75,16 +76,22 @@ def head(folder: Path) -> torch.Tensor:
 
 
 @pytest.mark.long
-def test_a_probe_depends_neither_on_the_images_seen_at_once_nor_on_the_processes(tmp_path: Path) -> None:
-    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir')
-    options = ['train_cfg.max_epochs=2', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0']
+def test_neither_the_images_seen_at_once_nor_the_processes_change_a_result(tmp_path: Path) -> None:
+    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'linear')
+    loaders = ('test_dataloader', 'test_cfg.bank_dataloader')
+    options = [f'{name}.{loader}.num_workers=0' for name in ('knn', 'linear_fast') for loader in loaders]
+    options += [f'linear.{name}_dataloader.num_workers=0' for name in ('train', 'val')]
+    options += ['linear.train_cfg.max_epochs=2', 'linear_fast.test_evaluator.epochs=20']
     for images in (128, 16):
-        at_once = f'train_dataloader.batch_size={images}'
-        assert run_here(*arguments, tmp_path / f'{images}', options=(*options, at_once)) == 0
+        at_once = f'linear.train_dataloader.batch_size={images}'
+        assert run_here(*arguments, '--work-dir', tmp_path / f'{images}', options=(*options, at_once)) == 0
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
-    result = run(*launch, *arguments, tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)
+    two = ('--work-dir', tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)
+    result = run(*launch, *arguments, *two, timeout=300)
     assert result.returncode == 0, result.stderr[-3000:]
     expected = head(tmp_path / '128')
     assert expected.abs().max() > 1e-2
     for other in ('16', 'two'):
         torch.testing.assert_close(head(tmp_path / other), expected, rtol=1e-4, atol=1e-6)
+    found = [json.loads((tmp_path / name / 'results.json').read_text())[:2] for name in ('128', 'two')]
+    assert [row['metrics'] for row in found[0]] == [row['metrics'] for row in found[1]]
