@@ -31,8 +31,6 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
 
-SAMPLERS = ('KeyedSampler', 'RepeatedKeyedSampler')
-
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     """Read the config of a data set below the folder of all configs.
@@ -53,14 +51,9 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
 
 
 def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: str) -> Config:
-    """Fill a data set into a recipe.
+    """Fill a data set into a recipe, which a row of the table changes.
 
-    Args:
-        recipe: its config.
-        row: what is changed there.
-        data: config of the data set.
-        protocol: name of the protocol.
-        family: of the backbone, which decides whether small images are enlarged.
+    The family of the backbone decides whether small images are enlarged.
     """
     parts = recipe.to_dict().items()  # a copy
     cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
@@ -111,7 +104,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )
     cfg.auto_scale_lr.enable = False  # the batch is what the rate is for
-    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in SAMPLERS:
+    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in ('KeyedSampler', 'RepeatedKeyedSampler'):
         cfg.train_dataloader.sampler.multiple_of = batch
     share = batch // processes
     most = min(cfg.train_dataloader.batch_size, share)

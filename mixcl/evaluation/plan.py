@@ -79,19 +79,15 @@ def planned(
     amp: bool = False,
     processes: int = 1,
 ) -> list[Evaluation]:
-    """Compose and check every config.
+    """Compose and check every config. What is not explained here is the option of ``tools/evaluate.py`` of that name.
 
     Args:
         configs: the folder of the configs.
-        protocols: names of protocols, in the order of running.
-        data: name of the data set.
+        protocols: in the order of running.
         subject: what is evaluated.
-        own_configs: paths of configs that take the place of the chosen ones, for the protocols in their names.
-        encoder: 'online', 'target', 'all', or None for each protocol's.
-        recipe: name of a recipe, for the protocols that have it; at least one must.
+        own_configs: of ``--config``.
         roots: folders of data by the data set's name.
         overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
-        amp: train under bfloat16 autocast.
         processes: how many evaluate together.
 
     Raises:

@@ -32,7 +32,6 @@ from mixcl.engine.runners.command_options import RANDOM
 from mixcl.evaluation.recipes import parts_of_name
 from mixcl.evaluation.subject import Subject
 
-FILE = Path(__file__).with_name('published.json')
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """What two runs of one recipe have in common, apart from where the data lie."""
 
@@ -45,17 +44,13 @@ Published = dict[str, Any]
 @functools.cache
 def all_published() -> tuple[Published, ...]:
     """Every number."""
-    return tuple(json.loads(FILE.read_text(encoding='utf-8')))
+    return tuple(json.loads(Path(__file__).with_name('published.json').read_text(encoding='utf-8')))
 
 
 def papers_numbers(subject: Subject, data: str, cfg: Config, configs: Path) -> list[Published]:
     """Numbers that stand beside a result: of the same pretraining, or of the same training from scratch.
 
-    Args:
-        subject: what is evaluated.
-        data: what on, for example ``'in1k'``.
-        cfg: the config of the evaluation.
-        configs: the folder of the configs.
+    Evaluated is a subject on a data set, by the config ``cfg``; the pretraining of numbers is read from ``configs``.
     """
     if subject.checkpoint != RANDOM:
         rows = published_of_config(subject.config_name, subject.epochs, data, cfg.protocol)

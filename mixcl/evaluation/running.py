@@ -15,9 +15,6 @@ from mixcl.evaluation.results import Row
 from mixcl.evaluation.subject import Subject
 from mixcl.files import written_whole
 
-ENCODER_PREFIX = 'online_'
-"""FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric."""
-
 
 class Revalidation(Hook):
     """Repeats the validation that a resumed training has lost: mmengine saves a checkpoint before it validates."""
@@ -74,7 +71,8 @@ def run_evaluation(
         use_pretrained(cfg, subject.checkpoint, evaluation.encoder)
     if not evaluation.trains:
         metrics = build_runner(cfg).test()
-        found = {name.removeprefix(ENCODER_PREFIX): float(value) for name, value in metrics.items()}
+        # FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric.
+        found = {name.removeprefix('online_'): float(value) for name, value in metrics.items()}
         return dict(metrics=found, best={}, trained=None)
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
     runner = build_runner(cfg)

@@ -11,9 +11,6 @@ from mixcl.errors import UserError
 from mixcl.weights import backbone_config, check_known, local_file, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
-HEAD = 'head.fc.weight'
-"""Of mmpretrain's linear heads, (classes, channels)."""
-
 
 @dataclass(frozen=True)
 class Subject:
@@ -95,7 +92,8 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
         )
     check_known(backbone, checkpoint)
     classifier = next((each for each in (stored, given) if _is_classifier(each)), None)
-    head = weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD, ())
+    # Of mmpretrain's linear heads, (classes, channels).
+    head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
     return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)

@@ -1,4 +1,4 @@
-"""The papers' numbers: spot checks, counts, and which of them belong to a checkpoint and a recipe.
+"""The papers' numbers: counts, and which of them belong to a checkpoint and a recipe.
 
 Rates, batches and epochs are those that papers and authors' code give, row by row; no label in a config is believed.
 """
@@ -15,28 +15,6 @@ from mixcl.evaluation.published import all_published, papers_numbers, published_
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE
 from mixcl.evaluation.subject import Subject
 from mixcl.weights.pretrained import PretrainedBackbone
-
-# config, epochs, protocol, data, metric, value, source
-NUMBERS = [
-    ('patchmix/vit-s16_in1k_800e', 800, 'knn', 'in1k', 'top1', 74.3, 'PatchMix, Table 2'),
-    ('mocov3/vit-t2_cifar10', 800, 'knn', 'cifar10', 'top1', 88.1, 'PatchMix, Table 3'),
-    ('patchmix/vit-b16_in1k', 300, 'detection', 'coco', 'mask_AP', 46.1, 'PatchMix, Table 4'),
-    ('mixco/r34_tinyimagenet_mocov2', 200, 'linear', 'cifar100', 'top1', 52.67, 'MixCo, Table 1'),
-    ('mixco/r18_tinyimagenet_mocov2', 400, 'linear', 'tinyimagenet', 'top5', 72.72, 'MixCo, Table 4'),
-    ('sdmp/vit-s16_in1k_dino', 300, 'robustness', 'imagenet-r', 'top1', 45.3, 'SDMP, Table 4'),
-    ('sdmp/r101_cifar100_mocov3', 2000, 'linear', 'cifar100', 'top1', 80.0, 'SDMP, Table 5'),
-    ('sdmp/vit-s16_in100_dino', 300, 'linear', 'in100', 'top1', 83.2, 'SDMP, Table 11'),
-    ('aps/vit-b16_in1k', 800, 'finetune', 'in1k', 'top1', 84.7, 'APS, Table 1'),
-    ('aps/vit-s2_cifar100', 3200, 'finetune', 'cifar100', 'top1', 85.6, 'APS, Table 2'),
-    ('wbsim/r50_in1k_mocov2', 200, 'svm', 'voc07', 'svm_map', 85.4, 'BSIM, Table 1'),
-    ('bsim/r50_in1k_simclr', 200, 'linear', 'in1k', 'feat3_top1', 42.7, 'BSIM, Table 2'),
-]
-
-
-def test_single_numbers() -> None:
-    keys = ('config', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
-    found = {tuple(row.get(key) for key in keys) for row in all_published()}
-    assert not set(NUMBERS) - found
 
 
 def test_how_many_numbers_each_table_has() -> None:

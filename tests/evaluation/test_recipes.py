@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from evaluation.composed import CONFIGS, backbone_of, composed, facts, recipe_of
+from evaluation.composed import CONFIGS, composed, facts, recipe_of
 from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
@@ -131,19 +131,6 @@ def test_every_recipe_that_trains_builds_and_classifies() -> None:
         assert shapes == [(2, cfg.data_preprocessor.num_classes)] * (5 if recipe == 'linear/bsim' else 1), recipe
 
 
-def test_what_all_recipes_of_vision_transformers_share() -> None:
-    for recipe in ('finetune/patchmix', 'finetune/deit', 'finetune/mae', 'finetune/aps', 'supervised/deit'):
-        protocol, data, name, asked = TRAINED[recipe]
-        cfg = composed(protocol, data, name, recipe=asked, builds=False)
-        assert cfg.optim_wrapper.optimizer.type == 'AdamW' and cfg.optim_wrapper.optimizer.weight_decay == 0.05
-        assert cfg.optim_wrapper.paramwise_cfg.flat_decay_mult == 0
-        assert {'.cls_token', '.pos_embed'} == set(cfg.optim_wrapper.paramwise_cfg.custom_keys)
-        assert [augment.alpha for augment in cfg.model.train_cfg.augments] == [0.8, 1.0]
-        assert cfg.model.head.loss.label_smooth_val == 0.1
-        types = [step.type for step in cfg.train_dataloader.dataset.dataset.pipeline]
-        assert types[-3:] == ['RandAugment', 'mmpretrain.RandomErasing', 'mmpretrain.PackInputs']
-
-
 def test_the_knn_recipe_is_the_papers_protocol() -> None:
     cfg = composed('knn', 'in1k', builds=False)
     assert cfg.protocol.encoder == 'target' and cfg.model.feature == dict(type='Output')
@@ -153,9 +140,3 @@ def test_the_knn_recipe_is_the_papers_protocol() -> None:
     assert (queries[1].scale, queries[2].crop_size) == (cfg.protocol.resize, cfg.protocol.crop) == (256, 224)
     random_head = composed('knn', 'cifar10', recipe='randomhead', builds=False).model.feature
     assert random_head == dict(type='RandomHead', channels=1000, seed=0)
-
-
-def test_deit_from_scratch_is_deits_own_network() -> None:
-    backbone = composed('supervised', 'in1k', DEIT, builds=False).model.backbone
-    assert backbone.arch.num_heads == 6 and backbone.drop_path_rate == 0.1
-    assert {**backbone_of(DEIT), 'drop_path_rate': 0.1} == backbone

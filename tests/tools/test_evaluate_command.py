@@ -47,15 +47,25 @@ def weights(path: str | Path) -> dict[str, torch.Tensor]:
     return torch.load(path, map_location='cpu', weights_only=True)['state_dict']
 
 
-def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    arguments = (
+@pytest.fixture(scope='module')
+def several(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
+    """The work dir and the arguments of a call with several protocols."""
+    folder = tmp_path_factory.mktemp('several')
+    arguments = [
         checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'quality', 'linear', 'semi',
-        '--work-dir', tmp_path, '--recipe', '1percent', '--cfg-options', *KNN, *features('linear_fast'),
+        '--work-dir', folder, '--recipe', '1percent', '--cfg-options', *KNN, *features('linear_fast'),
         'linear_fast.test_evaluator.epochs=20', *features('quality'), 'quality.test_evaluator.images=5',
         *training('linear'), *training('semi'), 'semi.train_cfg.val_interval=1',
-    )  # fmt: skip
+    ]  # fmt: skip
     assert evaluate(*arguments) == 0
-    rows = stored(tmp_path)
+    return folder, arguments
+
+
+def test_several_protocols_then_nothing_again(
+    checkpoint: Path, several: tuple[Path, list[object]], capfd: pytest.CaptureFixture
+) -> None:
+    folder, arguments = several
+    rows = stored(folder)
     knn, fast, quality, linear, semi = rows
     assert [row['protocol']['name'] for row in rows] == ['knn', 'linear_fast', 'quality', 'linear', 'semi']
     assert {row['encoder'] for row in (knn, linear, semi)} == {'target'} and semi['protocol']['share'] == 0.01
@@ -65,10 +75,6 @@ def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, 
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
     assert semi['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
     assert semi['overrides']['train_cfg.max_epochs'] == 1
-    text = (tmp_path / 'results.md').read_text()
-    assert text.strip() in capfd.readouterr().out
-    assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
-
     pretrained, probe = weights(checkpoint), weights(linear['trained'])
     tuned = weights(semi['trained'])
     assert not torch.equal(tuned['backbone.ln1.weight'], pretrained['target.backbone.ln1.weight'])
@@ -78,17 +84,19 @@ def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, 
         assert torch.equal(value, pretrained[name.replace('backbone.backbone.', 'target.backbone.')]), name
 
     assert evaluate(*arguments) == 0
-    assert stored(tmp_path) == rows  # with the seconds of the first time
+    assert stored(folder) == rows  # with the seconds of the first time
+    text = (folder / 'results.md').read_text()
+    assert text.strip() in capfd.readouterr().out
+    assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
 
 
 @pytest.mark.long
-def test_the_written_configs_run_by_themselves(checkpoint: Path, tmp_path: Path) -> None:
-    options = (*KNN, *training('linear'))
-    protocols = ('--protocols', 'knn', 'linear', '--work-dir', tmp_path, '--cfg-options', *options)
-    assert evaluate(checkpoint, '--data', 'digits', *protocols) == 0
-    knn, linear = stored(tmp_path)
+def test_the_written_configs_run_by_themselves(
+    checkpoint: Path, several: tuple[Path, list[object]], tmp_path: Path
+) -> None:
+    knn, _, _, linear, _ = stored(several[0])
     probe = weights(linear['trained'])
-    knn_config, linear_config = (next(tmp_path.glob(f'{name}_digits_target-*.py')) for name in ('knn', 'linear'))
+    knn_config, linear_config = (next(several[0].glob(f'{name}_digits_target-*.py')) for name in ('knn', 'linear'))
     out = ('--out', tmp_path / 'metrics.json')
     by_itself = ('--pretrained', checkpoint, '--work-dir', tmp_path / 'by_itself')
     assert run_here('tools/test.py', knn_config, *by_itself, *out) == 0
