@@ -3,6 +3,10 @@
 import importlib
 import warnings
 
+from mixcl import machine
+
+machine.prepare()  # before anything here loads torch
+
 # mmcv says this at every import, in every worker, where its compiled operators are absent. Pretraining needs none.
 warnings.filterwarnings('ignore', message='Fail to import ``MultiScaleDeformableAttention``')
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
-    ['errors'],
+    ['errors', 'machine'],
     ['registry', 'randomness', 'distributed', 'files', 'quiet_imports'],
     ['composition'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],

@@ -12,11 +12,13 @@ import sys
 import time
 from pathlib import Path
 
+import mixcl  # before torch, which it prepares the process for
+
+# isort: split
 import torch
 from mmengine.dist import get_world_size, is_main_process
 from mmengine.logging import print_log
 
-import mixcl
 from mixcl.configuration import OverrideAction
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher

@@ -12,6 +12,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import mixcl  # noqa: F401  (before torch, which it prepares the process for)
+
+# isort: split
 import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope

@@ -10,6 +10,9 @@ import json
 import os
 from pathlib import Path
 
+import mixcl  # noqa: F401  (before torch, which it prepares the process for)
+
+# isort: split
 from mmengine.config import Config
 
 from mixcl.configuration import OverrideAction, check_metric_files

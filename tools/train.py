@@ -55,6 +55,9 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
     parser.add_argument(
+        '--compile', action='store_true', help='compile the blocks of the backbone: for long runs on GPUs'
+    )
+    parser.add_argument(
         '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
     )
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
@@ -89,6 +92,8 @@ def main() -> None:
         shrink_to_smoke(cfg)
     if args.amp:
         use_mixed_precision(cfg)
+    if args.compile:
+        cfg.compile = cfg.get('compile') or True
     if args.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
             raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')

@@ -31,6 +31,7 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
+from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import (
@@ -155,6 +156,7 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     check_data_roots(cfg)
     for note in schedule_notes(cfg):
         print_log(note, level=logging.WARNING)
+    check_compiling(cfg)
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
@@ -256,6 +258,10 @@ def _add_scale_switches(runner: Runner) -> None:
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)
         runner.logger.info(f'activations are computed twice instead of kept: {names}')
+    compiled = runner.cfg.pop('compile', None)  # mmengine's would compile the whole step
+    if compiled:
+        number = compile_blocks(unwrapped(runner.model), compiled)
+        runner.logger.info(f'{number} blocks are compiled; the first steps of each resolution take minutes')
 
 
 def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:

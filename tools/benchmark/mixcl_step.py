@@ -1,0 +1,190 @@
+"""The training step of a config as tools/train.py takes it, with all hooks: the other side of tools/benchmark/step.py.
+
+A program of its own: ``mixcl_step.py CONFIG BATCH_SIZE DEVICE PRECISION [--smoke] [--compile] [NAME=VALUE ...]``. One
+batch of synthetic images is taken again and again. For every line ``N`` on the standard input it takes N steps and
+prints their seconds, by phase.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, TextIO
+
+import mixcl  # noqa: F401  (before torch, which it prepares the process for)
+
+# isort: split
+import torch
+from mmengine.config import Config, ConfigDict, DictAction
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+
+from mixcl.engine.hooks import NonFiniteHook
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.dry_run import synthetic_images
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
+
+VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
+UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'
+PHASES = (VIEWS, LOSSES, FORWARD, BACKWARD, UPDATE, HOOKS)
+BATCHES = 1000
+
+
+class Stopwatch:
+    """Seconds by phase; what a phase within another one takes counts for itself alone."""
+
+    def __init__(self, device: str) -> None:
+        self.on_gpu = device == 'cuda'
+        self.marks: list[tuple[Any, str]] = []
+        self.phase = HOOKS
+
+    def enter(self, phase: str) -> str:
+        """Begin a phase; returns the one before."""
+        before, self.phase = self.phase, phase
+        now: Any = time.perf_counter()
+        if self.on_gpu:
+            now = torch.cuda.Event(enable_timing=True)
+            now.record()
+        self.marks.append((now, phase))
+        return before
+
+    def wrap(self, owner: Any, name: str, phase: str) -> None:
+        """Count the calls of a method as a phase."""
+        method = getattr(owner, name)
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            before = self.enter(phase)
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self.enter(before)
+
+        setattr(owner, name, timed)
+
+    def read(self) -> dict[str, float]:
+        """Seconds by phase since the last call."""
+        self.enter(HOOKS)
+        if self.on_gpu:
+            torch.cuda.synchronize()
+        totals: Counter[str] = Counter(dict.fromkeys(PHASES, 0.0))
+        for (start, phase), (end, _) in pairwise(self.marks):
+            totals[phase] += start.elapsed_time(end) / 1000 if self.on_gpu else end - start
+        self.marks = self.marks[-1:]
+        return dict(totals)
+
+
+class OneBatch:
+    """A loader that gives its first batch for ever."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[dict]:
+        batch = next(iter(self.loader))
+        while True:
+            yield batch
+
+
+class StepsOnDemand(Hook):
+    """Takes so many steps as each line of the standard input asks for, and answers what they took."""
+
+    priority = 'LOWEST'
+
+    def __init__(self, watch: Stopwatch, answers: TextIO) -> None:
+        self.watch = watch
+        self.answers = answers
+        self.left = 0
+
+    def before_run(self, runner: Runner) -> None:
+        # Schedules have wrapped the optimiser by now, and hooks have not yet been told that training begins.
+        watch_parts(runner, self.watch)
+
+    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
+        if self.left == 0:
+            line = sys.stdin.readline()
+            if not line:
+                sys.exit()
+            self.left = int(line)
+            self.watch.read()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        self.left -= 1
+        if self.left == 0:
+            phases = self.watch.read()
+            used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            peak = torch.cuda.max_memory_allocated() if self.watch.on_gpu else used
+            answer = dict(seconds=sum(phases.values()), peak=peak, phases=phases)
+            print(json.dumps(answer), file=self.answers, flush=True)
+
+
+def prepared(path: str, batch_size: int, smoke: bool, options: dict) -> Config:
+    """The config on synthetic images, without validation."""
+    cfg = read_config(path, options)
+    if smoke:
+        shrink_to_smoke(cfg)
+    cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    cfg.test_cfg = cfg.test_dataloader = cfg.test_evaluator = None
+    loader = cfg.train_dataloader
+    loader.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
+    images = synthetic_images(loader.dataset, batch_size * BATCHES)
+    loader.dataset = ConfigDict(type='KeyedDataset', dataset=images)
+    return cfg
+
+
+def watch_parts(runner: Runner, watch: Stopwatch) -> None:
+    """Let every part of the step count as its phase."""
+    model, optimizer = runner.model, runner.optim_wrapper
+    parts: list[tuple[Any, str, str]] = [(model.data_preprocessor, 'forward', VIEWS), (model, 'loss', LOSSES)]
+    parts += [(part, 'forward', FORWARD) for part in (model.backbone, model.neck, model.predictor)]
+    parts += [(model.target, 'keys', FORWARD), (model, 'end_step', UPDATE)]
+    parts += [(optimizer, 'backward', BACKWARD), (optimizer, 'step', UPDATE), (optimizer, 'zero_grad', UPDATE)]
+    judges = [hook for hook in runner.hooks if isinstance(hook, NonFiniteHook)]
+    parts += [(hook, name, HOOKS) for hook in judges for name in ('_see_losses', '_before_optimizer_step')]
+    for part in parts:
+        watch.wrap(*part)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('config')
+    parser.add_argument('batch_size', type=int)
+    parser.add_argument('device', choices=['cpu', 'cuda'])
+    parser.add_argument('precision', choices=['fp32', 'bf16'])
+    parser.add_argument('--smoke', action='store_true')
+    parser.add_argument('--compile', action='store_true')
+    parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={})
+    args = parser.parse_args(arguments)
+    answers = os.fdopen(os.dup(1), 'w')
+    os.dup2(2, 1)  # the log
+    cfg = prepared(args.config, args.batch_size, args.smoke, args.cfg_options)
+    if args.precision == 'bf16':
+        use_mixed_precision(cfg)
+    if args.compile:
+        cfg.compile = True
+    with tempfile.TemporaryDirectory() as folder:
+        cfg.work_dir = folder
+        runner = build_runner(cfg)
+        loop: Any = runner.train_loop
+        loop.dataloader = OneBatch(loop.dataloader)
+        watch = Stopwatch(args.device)
+        runner.register_hook(StepsOnDemand(watch, answers))
+        runner.train()
+
+
+if __name__ == '__main__':
+    main()
