@@ -232,11 +232,13 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
 
 
 def _adapt_to_machine(cfg: Config) -> None:
-    """No pinned memory without a GPU, for which torch would warn at every loader; and with one a fused optimiser.
+    """No pinned memory without a GPU, for which torch would warn at every loader; TF32 with one; a fused optimiser.
 
-    That is faster, and NonFiniteHook need not wait for the device before each step. Not under loss scaling, where the
-    optimiser and hooks that clip gradients would see them before the scale is undone.
+    That is several times faster, also on a CPU, and NonFiniteHook need not wait for the device before each step. Not
+    under loss scaling, where the optimiser and hooks that clip gradients would see them before the scale is undone.
     """
+    if torch.cuda.is_available():
+        torch.set_float32_matmul_precision('high')  # TF32 for what stays float32 under autocast
     for loader in _loaders(cfg):
         if not loader.get('num_workers'):
             loader.persistent_workers = False
@@ -245,7 +247,7 @@ def _adapt_to_machine(cfg: Config) -> None:
     wrapper = cfg.get('optim_wrapper') or {}
     optimizer = wrapper.get('optimizer') or {}
     scaled = str(wrapper.get('type')).endswith('AmpOptimWrapper')
-    if torch.cuda.is_available() and optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
+    if optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
         optimizer.setdefault('fused', True)
 
 
