@@ -66,6 +66,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
     )
+    parser.add_argument('--amp', action='store_true', help='encode under bfloat16 autocast')
     parser.add_argument('--batch-size', type=positive, default=256)
     parser.add_argument('--workers', type=int, default=4, help='processes that load images')
     parser.add_argument(
@@ -113,10 +114,12 @@ def extract(args: argparse.Namespace) -> None:
         images=images,
         content=content_digest(dataset),
         images_per_file=args.images_per_file,
+        precision='bf16' if args.amp else 'fp32',
     )
     open_folder(args.out, identity)
     model.to(args.device)
-    unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
+    with torch.autocast(args.device, torch.bfloat16, enabled=args.amp):
+        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
     print(f'{args.out}: features of {len(dataset)} images, {unreadable} of them unreadable')
 
 

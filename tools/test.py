@@ -36,6 +36,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<method>/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
+    parser.add_argument(
+        '--amp', action='store_true', help='encode under bfloat16 autocast (of configs that measure features)'
+    )
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     parser.add_argument(
@@ -80,6 +83,12 @@ def main() -> None:
     if args.allow_pickle:
         allow_pickle()
     use_weights(cfg, args)
+    if args.amp:
+        if str(cfg.test_cfg.get('type')).removeprefix('mixcl.') != 'FeatureLoop':
+            raise UserError(
+                f'--amp is for configs that measure features, but {args.config} has test_cfg of another type'
+            )
+        cfg.test_cfg.amp = True
     be_patient(cfg)
     check_metric_files(cfg, 'test_evaluator')
     use_launcher(cfg, args.launcher)

@@ -1,5 +1,6 @@
 """The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
+import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
 from mmengine.model import BaseModel, is_model_wrapper
@@ -28,6 +29,7 @@ class FeatureLoop(ValLoop):
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).
+        amp: encode under bfloat16 autocast (``--amp`` of ``tools/test.py``); features are float32 all the same.
 
     Raises:
         UserError: if a data set has no such labels, the evaluator holds other metrics, or the model has no encoders.
@@ -41,8 +43,10 @@ class FeatureLoop(ValLoop):
         evaluator: Evaluator | dict | list,
         bank_dataloader: DataLoader | dict,
         labels: str = 'class',
+        amp: bool = False,
     ) -> None:
         super().__init__(runner, dataloader, evaluator)
+        self.amp = amp
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
         if not hasattr(self.model, 'encoder_names'):
             raise UserError(
@@ -82,7 +86,8 @@ class FeatureLoop(ValLoop):
         mode = self.mode
         self.runner.call_hook(f'before_{mode}')
         self.runner.call_hook(f'before_{mode}_epoch')
-        with evaluating(self.model):
+        device = next(self.model.parameters()).device.type
+        with evaluating(self.model), torch.autocast(device, torch.bfloat16, enabled=self.amp):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
             self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')

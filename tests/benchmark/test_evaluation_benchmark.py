@@ -1,4 +1,4 @@
-"""The benchmark of nearest neighbours, on small sizes."""
+"""The benchmarks of evaluation, on small sizes."""
 
 import re
 import sys
@@ -6,12 +6,12 @@ import sys
 import pytest
 import torch
 
-from tools.benchmark.knn import main, same_neighbours
+from tools.benchmark.evaluation import main, same_neighbours
 
 
 def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     sizes = '--bank 3000 --queries 200 --dimensions 16 --neighbours 20 --subset-bank 1000 --subset-queries 50'
-    monkeypatch.setattr(sys, 'argv', ['knn.py', *sizes.split()])
+    monkeypatch.setattr(sys, 'argv', ['evaluation.py', 'knn', *sizes.split()])
     main()
     output = capsys.readouterr().out
     assert '200 queries against 3000 features of 16 dimensions' in output
@@ -24,3 +24,18 @@ def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_the_comparison_counts_what_searches_have_in_common() -> None:
     found = torch.tensor([[1, 2, 3], [4, 5, 6]])
     assert same_neighbours(found, torch.tensor([[3, 2, 1], [4, 5, 9]])) == pytest.approx(100 * 5 / 6)
+
+
+def test_features_and_probes_are_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    parts = [
+        'forward configs/mocov3/vit-xs4_digits.py --batch-size 4 --image-size 32 --repeats 1 --device cpu',
+        'probe --images 200 --dimensions 8 --classes 3 --repeats 1 --device cpu',
+    ]
+    for part in parts:
+        monkeypatch.setattr(sys, 'argv', ['evaluation.py', *part.split()])
+        main()
+    output = capsys.readouterr().out
+    assert re.findall(r'^(fp32|bf16): .* images per second, [\d.]+ of the bare backbone', output, re.MULTILINE) == [
+        'fp32', 'bf16',
+    ]  # fmt: skip
+    assert re.search(r'probes, an epoch: .* times one by one', output)
