@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 from mmengine.logging import MMLogger
-from mmengine.optim import DefaultOptimWrapperConstructor, OptimWrapper
-from torch import nn
+from mmengine.optim import DefaultOptimWrapperConstructor
+from mmengine.optim import OptimWrapper as MMEngineOptimWrapper
+from torch import Tensor, nn
 
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
 
@@ -25,7 +26,7 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
     groups: no weight decay for biases and other 1-D parameters, while position embedding and class token decay.
     """
 
-    def __call__(self, model: nn.Module) -> OptimWrapper:
+    def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:
         logger = MMLogger.get_current_instance()
         level = logger.level
         logger.setLevel(logging.WARNING)  # mmengine logs a line or two for every single parameter
@@ -49,6 +50,21 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
             settings = {name: value for name, value in settings.items() if value is not None}
             merged.setdefault(tuple(sorted(settings.items())), {**settings, 'params': []})['params'] += group['params']
         return list(merged.values())
+
+
+@OPTIM_WRAPPERS.register_module()
+class OptimWrapper(MMEngineOptimWrapper):
+    """mmengine's wrapper, which reads the norm of the gradient from the device at every step that it clips.
+
+    Here the norm stays there as ``norm_before_clipping``; NonFiniteHook logs it as ``train/gradient_norm``.
+    """
+
+    norm_before_clipping: Tensor | None = None
+
+    def _clip_grad(self) -> None:
+        parameters = [p for group in self.param_groups for p in group['params'] if p.grad is not None]
+        if parameters:
+            self.norm_before_clipping = self.clip_func(parameters, **self.clip_kwargs)
 
 
 @OPTIM_WRAPPERS.register_module()

@@ -31,8 +31,8 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
+from mixcl.engine.runners.channels_last import ChannelsLastRunner
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
-from mixcl.engine.runners.device_runner import DeviceRunner
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import (
@@ -188,7 +188,7 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     with built_from(cfg):
-        runner = DeviceRunner.from_cfg(cfg)
+        runner = ChannelsLastRunner.from_cfg(cfg)
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.

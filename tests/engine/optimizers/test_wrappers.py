@@ -1,13 +1,17 @@
 """Parameter groups, and what runs in bfloat16."""
 
+from unittest.mock import patch
+
 import pytest
 import tiny
 import torch
 from mmengine.optim import OptimWrapper
 from mmengine.registry import DefaultScope
+from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.engine import FewGroupsConstructor
+from mixcl.registry import OPTIM_WRAPPERS
 
 
 def build_wrapper(model: ContrastiveLearner, kind: str = 'OptimWrapper', **paramwise) -> OptimWrapper:
@@ -62,3 +66,14 @@ def test_bfloat16_computes_in_bfloat16_and_keeps_weights_in_float32() -> None:
     # AdamW's first step has the length of the learning rate wherever there is a gradient, whatever its size.
     for one, other in zip(model.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=2.1e-3)
+
+
+def test_clipping_reads_no_norm_and_keeps_it_for_the_log() -> None:
+    parameter = nn.Parameter(torch.tensor([3.0, 4.0]))
+    wrapper = OPTIM_WRAPPERS.build(
+        dict(type='mixcl.OptimWrapper', optimizer=torch.optim.SGD([parameter], lr=1.0), clip_grad=dict(max_norm=1.0))
+    )
+    with patch.object(torch.Tensor, '__float__', side_effect=AssertionError('waits for the device')):
+        wrapper.update_params((parameter.square() / 2).sum())
+    torch.testing.assert_close(parameter.data, torch.tensor([2.4, 3.2]))
+    assert float(wrapper.norm_before_clipping) == 5.0

@@ -43,7 +43,7 @@ def test_losses_gradients_and_names_stay_at_every_resolution() -> None:
             model.zero_grad()
             loss.backward()
             found.append([loss, *(p.grad for p in model.parameters() if p.grad is not None)])
-        torch.testing.assert_close(*found, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(*found, rtol=1e-3, atol=1e-5)
     assert list(compiled.state_dict()) == list(eager.state_dict())
 
 

@@ -37,8 +37,8 @@ class NonFiniteHook(Hook):
     Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business, which skips the
     step and lowers its scale; a failure is then a loss that is not finite, or a scale that has fallen below 1.
 
-    Logs the norm of the gradient as ``train/gradient_norm`` and, once there was one, the failures as
-    ``train/nonfinite_steps``.
+    Logs the norm of the gradient, before ``clip_grad`` if that is set, as ``train/gradient_norm`` and, once there was
+    one, the failures as ``train/nonfinite_steps``.
 
     Args:
         policy: 'raise' stops the run with a sentence; 'skip' goes on with the next step.
@@ -94,7 +94,8 @@ class NonFiniteHook(Hook):
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
         norm = whole(get_total_norm(gradients))
         if not hasattr(optimizer, 'grad_scale'):
-            self._gradient_norm = norm
+            unclipped = getattr(self._runner.optim_wrapper, 'norm_before_clipping', None)
+            self._gradient_norm = norm if unclipped is None else whole(unclipped)
             self._judge(self._loss_failed() | ~norm.isfinite())
         else:  # a loss scaler leaves it to the optimiser to undo the scale and to skip overflow
             self._gradient_norm = norm if optimizer.grad_scale is None else norm / optimizer.grad_scale

@@ -11,7 +11,7 @@ from mixcl.algorithms import ContrastiveLearner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 
 
-class DeviceRunner(Runner):
+class ChannelsLastRunner(Runner):
     """ResNets keep the channels of images last in memory, with which convolutions are faster on GPUs and CPUs."""
 
     def build_model(self, model: Any) -> nn.Module:

@@ -5,7 +5,7 @@ import torch
 from hosts import byol
 from torch import nn
 
-from mixcl.engine.runners.device_runner import put_channels_last
+from mixcl.engine.runners.channels_last import put_channels_last
 from mixcl.registry import MODELS
 
 
