@@ -1,5 +1,6 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
+import io
 import os
 import signal
 import sys
@@ -11,6 +12,11 @@ from pathlib import Path
 
 PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
+
+
+def printable(text: str) -> str:
+    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
+    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 class UserError(ValueError):
@@ -25,7 +31,7 @@ class UserError(ValueError):
 
     def __init__(self, message: str) -> None:
         # torch re-raises an error of a data worker with the worker's traceback before the sentence.
-        super().__init__(message.rpartition('UserError: ')[2].strip())
+        super().__init__('\n'.join(map(printable, message.rpartition('UserError: ')[2].strip().split('\n'))))
 
 
 class RunStopped(BaseException):
@@ -52,6 +58,8 @@ def reported_to_user(
     Args:
         afterwards: what the user can do after Ctrl-C.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')  # names of files need not be UTF-8; standard error does so
     try:
         yield
     except UserError as error:

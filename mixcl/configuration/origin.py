@@ -10,6 +10,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
+from mixcl.configuration.reading import config_from_file
 
 COMMAND_LINE = 'command line'
 
@@ -73,7 +74,7 @@ def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
-    stated = {place: (value, path) for place, value in _values(Config.fromfile(path).to_dict()).items()}
+    stated = {place: (value, path) for place, value in _values(config_from_file(path).to_dict()).items()}
     for base in Config._get_base_files(str(path)):
         if '::' not in base:  # of another package, read from where that is installed
             inherited = _stated((path.parent / base).resolve())

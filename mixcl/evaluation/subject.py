@@ -1,23 +1,20 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import readable, walk
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.weights import check_known, local_file, pretrained, read_checkpoint, sha256_of, weights_of
+from mixcl.registry import MODELS
+from mixcl.weights import checked_part, local_file, pretrained, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 HEAD = 'head.fc.weight'
 """Of mmpretrain's linear heads, (classes, channels)."""
-
-PLAIN = (Mapping, list, tuple, str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Subject:
     def config_name(self) -> str | None:
         """Name of the config, for example ``'patchmix/vit-s16_in1k'``."""
         name = None if self.config is None else self.config.get('config_name')
-        return name if isinstance(name, str) else None
+        return name if isinstance(name, str) and name.isprintable() else None
 
     @property
     def epochs(self) -> int | None:
@@ -91,7 +88,7 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
 
     Raises:
         UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
-            config in the file has parts that it must not have.
+            config in the file has parts that only the user's own may have.
     """
     given = read_config(backbone_config) if backbone_config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
@@ -102,41 +99,21 @@ def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
     stored = encoders['online'].config
-    backbone = pretrained.backbone_config(given) or encoders['online'].backbone
+    backbone = pretrained.backbone_config(given)
+    if backbone is None and encoders['online'].backbone is not None:
+        backbone = checked_part(encoders['online'].backbone, MODELS, checkpoint, 'backbone')
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    check_stored(backbone, checkpoint)
-    classifier = next((config for config in (stored, given) if _is_classifier(config)), None)
-    if classifier is not None:
-        check_stored(classifier.model, checkpoint)
+    classifier = given if _is_classifier(given) else None
+    if stored is not None and _is_classifier(stored):
+        parts = {name: part for name, part in stored.to_dict().items() if name in ('model', 'data_preprocessor')}
+        classifier = Config(checked_part(parts, MODELS, checkpoint, 'config'))
     digest, head = sha256_of(local_file(checkpoint)), weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
     classes = None if head is None else len(head)
     return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)
-
-
-def check_stored(part: Mapping, checkpoint: str) -> None:
-    """Check what a checkpoint of unknown origin brings into configs that are built and written: here, and only here.
-
-    Args:
-        part: the model or the backbone in its config.
-        checkpoint: where it comes from, for messages.
-
-    Raises:
-        UserError: if there is more than plain values in it, or the backbone is of an unknown type.
-    """
-    for path, value in walk(part):
-        # Config files are read with variables filled in where two braces stand, whatever quotes are around them.
-        if not isinstance(value, PLAIN) or (isinstance(value, str) and '{{' in value):
-            raise UserError(
-                f'the config in {checkpoint} has {readable(path)}={value!r}, which is no plain value; give the '
-                'backbone by --backbone-config'
-            )
-    while 'backbone' in part:
-        part = part['backbone']
-    check_known(part, checkpoint)
 
 
 def _is_classifier(config: Config | None) -> bool:

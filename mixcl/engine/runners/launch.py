@@ -20,6 +20,7 @@ from mixcl.configuration import (
     check_data_roots,
     check_files,
     check_overrides,
+    config_from_file,
     schedule_notes,
     set_data_root,
 )
@@ -62,8 +63,10 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        cfg = Config.fromfile(path)
+        cfg = config_from_file(path)
         cfg.items()  # imports what a config names by import
+    except UserError:
+        raise
     except Exception as error:  # a config is a program, and may raise anything
         reason = ' '.join(str(error).split())
         raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
