@@ -56,7 +56,7 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
 
 
 def is_registered(name: str) -> bool:
-    """Whether a name with a scope, as ``'mmpretrain.ResNet'``, stands in a registry of a library that mixcl builds on."""
+    """Whether a name with a scope (``'mmpretrain.ResNet'``) stands in a registry of a library that mixcl builds on."""
     package, _, rest = name.partition('.')
     registries = [*_registries(package), *_registries('mmengine')] if package in SCOPES else []
     return any(rest in registry.module_dict for registry in registries)
