@@ -74,7 +74,7 @@ def _checked_value(key: Any, value: Any, registry: Registry, source: str, place:
         raise _refusal(source, f'{place}.keys', key, 'which is no name')
     place = f'{place}.{key}'
     if key in NAMING:
-        if not _is_harmless(value, registry):
+        if not _is_harmless(value, registry, place):
             raise _refusal(source, place, value, 'which is no class that any file may name')
         return value
     if (key in REACHING and value) or (key == '_scope_' and value not in ('mixcl', 'mmengine', 'mmpretrain')):
@@ -84,21 +84,20 @@ def _checked_value(key: Any, value: Any, registry: Registry, source: str, place:
     return checked_part(value, registry, source, place)
 
 
-def _is_harmless(name: Any, registry: Registry) -> bool:
+def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
     """Whether a name is registered, looked up as mmengine does but without its imports, for a class that is safe."""
     if not isinstance(name, str):
         return False
-    scope, dot, rest = name.rpartition('.')
-    root = registry.root
-    # mmpretrain asks its own registry for what its classes are made of.
-    places = [root._search_child(scope)] if dot else [registry, root._search_child('mmpretrain')]
-    for place in places:
-        while place is not None:
-            place.import_from_location()
-            if rest in place.module_dict:
-                module = str(getattr(place.module_dict[rest], '__module__', 'functools'))
-                return not LIBRARIES.match(module) or HARMLESS.match(module) is not None
-            place = place.parent
+    scope, _, rest = name.rpartition('.')
+    # mmpretrain asks its own registry for normalisation layers.
+    scope = scope or ('mmpretrain' if place.endswith('norm_cfg.type') else registry.scope)
+    asked = registry.root._search_child(scope)
+    while asked is not None:
+        asked.import_from_location()
+        if rest in asked.module_dict:
+            module = str(getattr(asked.module_dict[rest], '__module__', 'functools'))
+            return not LIBRARIES.match(module) or HARMLESS.match(module) is not None
+        asked = asked.parent
     return False
 
 
