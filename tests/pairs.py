@@ -157,9 +157,9 @@ def hashed_batches() -> list[list[list]]:
 class NotingLearner(ContrastiveLearner):
     """Notes which steps the train loop announces."""
 
-    def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
-        self.steps = [*getattr(self, 'steps', []), tuple(key)]
-        super().begin_step(key, progress)
+    def begin_step(self, key: StepKey, epoch: int = 0) -> None:
+        self.steps = [*getattr(self, 'steps', []), (*key, epoch)]
+        super().begin_step(key, epoch)
 
 
 def run(rank: int) -> dict:

@@ -106,6 +106,6 @@ def test_samplers_without_a_seed_agree_on_one(pair: list[dict]) -> None:
 def test_a_run_of_two_processes_keys_its_steps_by_rank_and_keeps_the_weights_together(pair: list[dict]) -> None:
     first, second = (found['run'] for found in pair)
     seed = first['steps'][0][0]
-    assert first['steps'] == [(seed, step, 0) for step in range(4)]
-    assert second['steps'] == [(seed, step, 1) for step in range(4)]
+    assert first['steps'] == [(seed, step, 0, step // 2) for step in range(4)]
+    assert second['steps'] == [(seed, step, 1, step // 2) for step in range(4)]
     torch.testing.assert_close(first['state'], second['state'], rtol=0, atol=0)

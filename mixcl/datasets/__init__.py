@@ -16,6 +16,7 @@ from mixcl.datasets.transforms import (
     ColourNoise,
     KeyedMultiView,
     LoadImage,
+    RandomErasing,
     RecordedResizedCrop,
     RGBToBGR,
     SampledPatchPair,

@@ -20,6 +20,7 @@ RECIPES = {
     'linear/dino': ('linear', 'in100', 'dino/vit-s16_in100', None),
     'linear/dino_average': ('linear', 'in1k', 'mocov3/vit-b16_in1k', 'dino'),
     'linear/moco': ('linear', 'tinyimagenet', 'mocov2/r18_tinyimagenet', None),
+    'linear/mixco': ('linear', 'cifar10', 'mixco/r18_tinyimagenet_mocov2', None),
     'linear/simsiam': ('linear', 'in1k', 'simsiam/r50_in1k', None),
     'linear/bsim': ('linear', 'in1k', 'bsim/r50_in1k_byol', None),
     'finetune/patchmix': ('finetune', 'cifar10', 'patchmix/vit-s2_cifar10', None),
@@ -87,7 +88,16 @@ def test_what_all_recipes_of_vision_transformers_share() -> None:
         assert [augment.alpha for augment in cfg.model.train_cfg.augments] == [0.8, 1.0]
         assert cfg.model.head.loss.label_smooth_val == 0.1
         types = [step.type for step in cfg.train_dataloader.dataset.dataset.pipeline]
-        assert types[-3:] == ['RandAugment', 'mmpretrain.RandomErasing', 'mmpretrain.PackInputs']
+        assert types[-3:] == ['RandAugment', 'RandomErasing', 'mmpretrain.PackInputs']
+
+
+def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
+    for recipe in ('finetune/patchmix', 'finetune/aps', 'supervised/aps', 'linear/patchmix', 'linear/mocov3'):
+        head = MODELS.build(dict(read(recipe).model.head, in_channels=192))
+        head.init_weights()
+        own = recipe != 'linear/mocov3'
+        assert head.fc.weight.std().item() == pytest.approx((3 * 192) ** -0.5 if own else 0.01, rel=0.1), recipe
+        assert head.fc.bias.any() == own, recipe
 
 
 def test_the_knn_recipe_is_the_papers_protocol() -> None:

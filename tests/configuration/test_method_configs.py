@@ -92,8 +92,8 @@ def test_numbers_of_the_recipes(name: str) -> None:
     assert cfg.auto_scale_lr.base_batch_size == batch
     assert cfg.train_cfg.max_epochs == epochs
     schedule = {node.type: node for node in cfg.param_scheduler}
-    assert schedule['WarmupCosineLR'].warmup == warmup
-    assert schedule['WarmupCosineLR'].final == (1e-6 if name.startswith('patchmix') else 0)
+    kind, final = ('WarmupCosineLR', 1e-6) if name.startswith('patchmix') else ('MoCoV3CosineLR', 0)
+    assert (schedule[kind].warmup, schedule[kind].final) == (warmup, final)
     rise = schedule.get('mmpretrain.CosineAnnealingWeightDecay', dict(eta_min_ratio=1))
     assert optimizer.weight_decay * rise['eta_min_ratio'] == pytest.approx(final_decay)
     assert all(node.convert_to_iter_based for node in cfg.param_scheduler)
@@ -132,6 +132,16 @@ def test_patchmix_and_its_frame() -> None:
             frame, full = read(name).model, read(name.removesuffix('_oto')).model
             assert frame.terms == [('view1', 'view2', 1.0)]
             assert {**frame, 'terms': None} == {**full, 'terms': None}
+
+
+def test_local_crops_have_the_authors_positions() -> None:
+    for name in ('patchmix/vit-s16_in1k_released', 'dino/vit-s2_cifar10', 'sdmp/vit-s16_in1k_dino'):
+        assert built(name).backbone.position_offset == 0.1
+
+
+def test_mixco_on_tinyimagenet_is_trained_by_two_processes() -> None:
+    for name in (name for name in CONFIGS if 'tinyimagenet' in name):
+        assert 2 * read(name).train_dataloader.batch_size == read(name).auto_scale_lr.base_batch_size == 128
 
 
 def test_mocov3_recipe() -> None:

@@ -49,10 +49,10 @@ ROWS = [
     ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'linear/mocov3_resnet', 0.4, 1024, 90),
     ('linear', 'cifar100', 'sdmp/r101_cifar100_mocov3', None, 'linear/mocov3_resnet', 0.1, 256, 90),
     ('linear', 'in1k', 'mocov3/r50_cifar10', None, 'linear/moco', 30, 256, 100),  # its stem is another one
-    ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/moco', 3, 256, 100),
+    ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/mixco', 3, 256, 100),
     ('linear', 'in1k', 'mocov1/r50_in1k', None, 'linear/moco', 30, 256, 100),
     ('linear', 'tinyimagenet', 'simclr/r18_tinyimagenet', None, 'linear/moco', 3, 256, 100),
-    ('linear', 'cifar10', 'mixco/r34_tinyimagenet_mocov2', None, 'linear/moco', 3, 256, 100),
+    ('linear', 'cifar10', 'mixco/r34_tinyimagenet_mocov2', None, 'linear/mixco', 3, 256, 100),
     ('linear', 'in1k', 'bsim/r50_in1k_byol', None, 'linear/bsim', 0.01, 256, 90),
     ('linear', 'in1k', 'bsim/r50_in1k_byol', 'moco', 'linear/moco', 30, 256, 100),
     ('linear', 'in1k', 'mocov2/r50_in1k', 'bsim', 'linear/bsim', 0.01, 256, 90),

@@ -55,7 +55,6 @@ def test_source_row(objective: type[InfoNCE], expected: float) -> None:
 def test_dino(keys: str, expected: float) -> None:
     """lambda .7 for the first image and .6 for the second, so that their mixtures share .7."""
     objective = DINODistillation(num_prototypes=3)
-    objective.begin_step(0.5)
     objective.centre.copy_(torch.tensor([[0.3, -0.2, 0.1]]))
     teacher = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]])
     student = torch.tensor([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])

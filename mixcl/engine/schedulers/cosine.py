@@ -11,7 +11,7 @@ from mixcl.registry import PARAM_SCHEDULERS
 
 @PARAM_SCHEDULERS.register_module()
 class WarmupCosineLR(_ParamScheduler):
-    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO, PatchMix and MoCo v3).
+    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO and PatchMix).
 
     With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
@@ -77,6 +77,17 @@ class WarmupCosineLR(_ParamScheduler):
             base if group.get('fix_lr') else base * base_share + self.final * final_share
             for base, group in zip(self.base_values, self.optimizer.param_groups, strict=True)
         ]
+
+
+@PARAM_SCHEDULERS.register_module()
+class MoCoV3CosineLR(WarmupCosineLR):
+    """As :class:`WarmupCosineLR`, but the warm-up is ``base * t / W``: the base rate comes with step W, not W - 1.
+
+    The schedule of the MoCo v3 authors' code.
+    """
+
+    def factor(self, step: int) -> tuple[float, float]:
+        return (step / self.warmup, 0.0) if step < self.warmup else super().factor(step)
 
 
 @PARAM_SCHEDULERS.register_module()

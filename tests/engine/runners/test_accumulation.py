@@ -50,7 +50,7 @@ def gradients(witness: Witness, seed: int, step: int) -> dict[str, Tensor]:
     learner = tiny.build(target=TARGET)
     learner.load_state_dict(witness.weights[step])
     key = StepKey(seed, step, 0)
-    learner.begin_step(key, step / STEPS)
+    learner.begin_step(key)
     seed_global_generators(*key)
     learner.parse_losses(learner(witness.batches[step], mode='loss'))[0].backward()
     return {name: p.grad for name, p in learner.named_parameters() if p.grad is not None}

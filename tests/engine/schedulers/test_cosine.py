@@ -11,7 +11,7 @@ from mmengine.registry import DefaultScope
 from timm.scheduler import CosineLRScheduler
 from torch.optim import SGD, AdamW
 
-from mixcl.engine import CutWarmupCosineLR, TimmCosineLR, WarmupCosineLR
+from mixcl.engine import CutWarmupCosineLR, MoCoV3CosineLR, TimmCosineLR, WarmupCosineLR
 from mixcl.registry import PARAM_SCHEDULERS
 
 PATCHMIX = 'configs/_base_/methods/patchmix.py'
@@ -166,6 +166,12 @@ def test_every_epoch_is_that_of_timm(settings: dict) -> None:
         ours.step()
         schedule.step()
         timms.step(epoch)
+
+
+def test_the_schedule_of_moco_v3() -> None:
+    optimizer = optimizer_of(0.0, lr=1.0)
+    used = [lr for lr, _ in take_steps(optimizer, [MoCoV3CosineLR(optimizer, warmup=4, end=8, by_epoch=False)], 8)]
+    assert used == pytest.approx([0, 0.25, 0.5, 0.75, *((1 + math.cos(math.pi * t / 4)) / 2 for t in range(4))])
 
 
 def test_the_schedule_of_aps() -> None:
