@@ -27,21 +27,29 @@ CHANNELS = 12
 
 LOCAL_CROPS = 2
 MIXED = dict(mix1=dict(mix='view1'), mix2=dict(mix='view2'))
-SYMMETRIC = (('view1', 'view2'), ('view2', 'view1'))
-MIXED_SYMMETRIC = (('mix1', 'view2'), ('mix2', 'view1'))
+EMA = dict(type='EMA', momentum=0.99)
 
 
-def _rows(pairs: tuple, weight: float) -> list[tuple]:
-    return [(*pair, weight) for pair in pairs]
+def _symmetric(mixer: dict | None, weight: float) -> list[tuple]:
+    queries = ('mix1', 'mix2') if mixer else ('view1', 'view2')
+    return [(queries[0], 'view2', weight), (queries[1], 'view1', weight)]
 
 
-def _model(backbone: str, neck: dict, mixer: dict | None, streams: dict, **parts) -> dict:
+def _mlp(**settings) -> dict:
+    return dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS) | settings
+
+
+def _model(
+    backbone: str, neck: dict, mixer: dict | None, streams: dict = MIXED, predictor: dict | None = None, **parts
+) -> dict:
     model = dict(
         type='ContrastiveLearner',
         backbone=BACKBONES[backbone],
         neck=dict(in_channels=WIDTHS[backbone], **neck),
         **parts,
     )
+    if predictor is not None:
+        model['predictor'] = dict(in_channels=CHANNELS, **predictor)
     return model if mixer is None else model | dict(mixer=mixer, streams=streams)
 
 
@@ -77,66 +85,43 @@ def moco_v3(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     sdmp = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)]
     return _model(
         backbone,
-        dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, num_layers=3),
+        _mlp(num_layers=3),
         mixer,
-        MIXED,
-        predictor=dict(type='MLPHead', in_channels=CHANNELS, hidden_channels=24, out_channels=CHANNELS),
-        target=dict(type='EMA', momentum=0.99),
+        predictor=_mlp(),
+        target=EMA,
         objective=dict(type='InfoNCE', temperature=0.2, temperature_scale=2),
-        terms=sdmp if mixer else _rows(SYMMETRIC, 1.0),
+        terms=sdmp if mixer else _symmetric(mixer, 1.0),
         swap_views=0.5 if mixer else 0.0,
     )
 
 
 def simclr(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     """Mixed: BSIM with the denominator of the other view's keys and the same view's other mixtures."""
-    return _model(
-        backbone,
-        dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, last_affine=True, bias=True),
-        mixer,
-        MIXED,
-        target=dict(type='Shared'),
-        objective=dict(type='InfoNCE', temperature=0.5, negatives=['own']),
-        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 0.5),
-    )
+    objective = dict(type='InfoNCE', temperature=0.5, negatives=['own'])
+    parts = dict(target=dict(type='Shared'), objective=objective, terms=_symmetric(mixer, 0.5))
+    return _model(backbone, _mlp(last_affine=True, bias=True), mixer, **parts)
 
 
 def byol(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     """Mixed: BSIM."""
-    head = dict(type='MLPHead', hidden_channels=24, out_channels=CHANNELS, last_norm=False, bias=True, last_bias=True)
-    return _model(
-        backbone,
-        head,
-        mixer,
-        MIXED,
-        predictor=dict(in_channels=CHANNELS, **head),
-        target=dict(type='EMA', momentum=0.99),
-        objective=dict(type='NegativeCosine', scale=2.0),
-        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 1.0),
-    )
+    head, objective = _mlp(last_norm=False, bias=True, last_bias=True), dict(type='NegativeCosine', scale=2.0)
+    parts = dict(target=EMA, objective=objective, terms=_symmetric(mixer, 1.0))
+    return _model(backbone, head, mixer, predictor=head, **parts)
 
 
 def simsiam(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     """Mixed: BSIM."""
-    predictor = dict(type='MLPHead', hidden_channels=6, out_channels=CHANNELS, last_norm=False, last_bias=True)
-    return _model(
-        backbone,
-        dict(type='MLPHead', hidden_channels=CHANNELS, out_channels=CHANNELS, num_layers=3),
-        mixer,
-        MIXED,
-        predictor=dict(in_channels=CHANNELS, **predictor),
-        target=dict(type='StopGrad'),
-        objective=dict(type='NegativeCosine', scale=1.0),
-        terms=_rows(MIXED_SYMMETRIC if mixer else SYMMETRIC, 0.5),
-    )
+    objective = dict(type='NegativeCosine', scale=1.0)
+    parts = dict(target=dict(type='StopGrad'), objective=objective, terms=_symmetric(mixer, 0.5))
+    predictor = _mlp(hidden_channels=6, last_norm=False, last_bias=True)
+    return _model(backbone, _mlp(hidden_channels=CHANNELS, num_layers=3), mixer, predictor=predictor, **parts)
 
 
 def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     """Every (teacher view, other student crop) counts alike. Mixed: SDMP, half of the local crops mixed."""
     views = dict(view1=1, view2=1, local=LOCAL_CROPS)
     pairs = 2 + 2 * LOCAL_CROPS
-    terms = _rows(SYMMETRIC, 1 / pairs) + _rows((('local', 'view1'), ('local', 'view2')), LOCAL_CROPS / pairs)
-    streams = dict(local_mix=dict(mix='more_local'), mix1=MIXED['mix1'], mix2=MIXED['mix2'])
+    terms = _symmetric(None, 1 / pairs) + [('local', key, LOCAL_CROPS / pairs) for key in ('view1', 'view2')]
     parts = {}
     if mixer:
         views['more_local'] = LOCAL_CROPS
@@ -146,7 +131,7 @@ def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
         backbone,
         dict(type='DINOHead', out_channels=CHANNELS, hidden_channels=24, bottleneck_channels=8),
         mixer,
-        streams,
+        dict(local_mix=dict(mix='more_local')) | MIXED,
         target=dict(type='EMA', momentum=0.996),
         objective=dict(type='DINODistillation', num_prototypes=CHANNELS),
         views=views,

@@ -31,12 +31,6 @@ def test_overlap_and_target_agree_with_set_intersection(data):
     assert target.valid.tolist() == (total[:, 0] > 0).tolist()
 
 
-def test_merged_sums_shares_of_one_image_and_frees_the_entry():
-    merged = Composition(torch.tensor([[3, 1, 3]]), torch.tensor([[0.2, 0.5, 0.3]])).merged()
-    assert merged.sources.tolist() == [[3, 1, -1]]
-    torch.testing.assert_close(merged.weights, torch.tensor([[0.5, 0.5, 0.0]]))
-
-
 def test_crops_stacked_as_one_stream_share_the_target():
     views, crops = Composition.identity(3), Composition.cat([Composition.identity(3)] * 2)
     assert crops.reach == 2

@@ -4,14 +4,12 @@ import mixcl.quiet_imports
 from mixcl.datasets.digits import Digits
 from mixcl.datasets.fashion_mnist import FashionMNIST
 from mixcl.datasets.folder import ImageFolder
-from mixcl.datasets.imagenet import ImageNet1K, ImageNet100
-from mixcl.datasets.imagenet_c import ImageNetC
-from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetR
+from mixcl.datasets.imagenet import ImageNet1K, ImageNet100, TinyImageNet
+from mixcl.datasets.imagenet_robustness import ImageNetA, ImageNetC, ImageNetR
 from mixcl.datasets.keyed_dataset import KeyedDataset, SampleKey
 from mixcl.datasets.labelled_subset import LabelledSubset
 from mixcl.datasets.samplers import KeyedSampler
 from mixcl.datasets.synthetic import SyntheticImages
-from mixcl.datasets.tiny_imagenet import TinyImageNet
 from mixcl.datasets.transforms import (
     ColourNoise,
     KeyedMultiView,

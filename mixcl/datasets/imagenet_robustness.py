@@ -1,7 +1,12 @@
-"""ImageNet-A and ImageNet-R, which test classifiers of ImageNet-1K on a part of its classes."""
+"""ImageNet-A, -R and -C: hard, rendered and corrupted images that test classifiers of ImageNet-1K."""
+
+from collections import Counter
+from pathlib import Path
 
 from mixcl.datasets.imagenet import check_class_folders, folders_in, imagenet_classes, images_in
 from mixcl.datasets.split_dataset import SplitDataset
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.robustness import CORRUPTIONS, SEVERITIES
 from mixcl.registry import DATASETS
 
 
@@ -56,3 +61,63 @@ class ImageNetR(_ClassSubset):
     """
 
     SUBSET = 'imagenet_r'
+
+
+@DATASETS.register_module()
+class ImageNetC(SplitDataset):
+    """ImageNet-1K's 50,000 validation images under 15 corruptions with 5 severities: 3.75 million images.
+
+    Read from ``<corruption>/<severity>/<wnid>/*.JPEG``, or with the folders of the archives (noise, blur, weather,
+    digital) around. Further corruptions (extra) are not read. Samples have ``corruption`` (its name) and ``severity``
+    (1 to 5). The list of all images needs about 3 GB while it is made and 1 GB afterwards.
+
+    Arguments same as SplitDataset's.
+
+    Raises:
+        UserError: if one of the 75 settings is missing, or holds another number of images than the others.
+
+    Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
+    https://arxiv.org/abs/1903.12261.
+    """
+
+    SPLITS = ('test',)
+    LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or the folders of the archives around'
+
+    def check_layout(self) -> dict[tuple[str, int], Path]:
+        """The folder of each corruption and severity, or an error if one is missing; no images are looked for."""
+        root = self.required()
+        groups = [root, *(root / name for name in folders_in(root) if name not in CORRUPTIONS)]
+        settings: dict[tuple[str, int], Path] = {}
+        for corruption in CORRUPTIONS:
+            folder = next((group / corruption for group in groups if (group / corruption).is_dir()), root / corruption)
+            settings |= {(corruption, severity): folder / str(severity) for severity in SEVERITIES}
+        absent = [folder for folder in settings.values() if not folder.is_dir()]
+        missing = dict.fromkeys(folder if folder.parent.is_dir() else folder.parent for folder in absent)
+        if missing:
+            raise UserError(
+                f'ImageNetC: folders are missing in {root} and the folders in it (noise, blur, weather, digital): '
+                f'{", ".join(str(folder.relative_to(root)) for folder in missing)}; unpack all archives there or give '
+                'the right folder with --data-root'
+            )
+        return settings
+
+    def load_data_list(self) -> list[dict]:
+        """One entry per image."""
+        classes = imagenet_classes()
+        self._metainfo['classes'] = tuple(classes)
+        settings = self.check_layout()
+        images = [
+            dict(img_path=path, gt_label=label, corruption=corruption, severity=severity)
+            for (corruption, severity), folder in settings.items()
+            for label, wnid in enumerate(classes)
+            if (folder / wnid).is_dir()
+            for path in images_in(folder / wnid)
+        ]
+        sizes = Counter((image['corruption'], image['severity']) for image in images)
+        fewest, most = (pick(settings, key=lambda setting: sizes[setting]) for pick in (min, max))
+        if sizes[fewest] < sizes[most]:
+            raise UserError(
+                f'ImageNetC: {settings[fewest]} holds {sizes[fewest]} images, but every corruption and severity should '
+                f'hold as many as the fullest, {sizes[most]}; unpack the archive again'
+            )
+        return images

@@ -104,7 +104,17 @@ class KeyedDataset(Dataset):
             if 'data_samples' in packed:
                 packed['data_samples'].set_metainfo({name: value for name, value in notes.items() if value})
             return packed
-        raise NoReadableImage(self._explain(failures))
+        folder = self._parts[0].data_root
+        if not failures:
+            raise NoReadableImage(
+                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {folder}; '
+                'check the annotations, or transforms that drop objects'
+            )
+        first = failures[0]
+        raise NoReadableImage(
+            f'none of {len(failures)} images tried in {folder or os.path.dirname(first.path)} could be read; the '
+            f'first: {first.path} ({first.reason}); check the files or give another folder'
+        )
 
     def _candidates(self, key: SampleKey) -> Iterator[int]:
         """The image itself, then distinct others."""
@@ -117,16 +127,3 @@ class KeyedDataset(Dataset):
         info = self.dataset.get_data_info(index)
         part = bisect_right(self.dataset.cumulative_sizes, index) if len(self._parts) > 1 else 0
         return self._parts[part].pipeline({**info, 'sample_key': key, 'conversions': conversions})
-
-    def _explain(self, failures: list[ImageNote]) -> str:
-        if not failures:
-            return (
-                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {self._parts[0].data_root}; '
-                'check the annotations, or transforms that drop objects'
-            )
-        path, _, reason = failures[0]
-        folder = self._parts[0].data_root or os.path.dirname(path)
-        return (
-            f'none of {len(failures)} images tried in {folder} could be read; the first: {path} ({reason}); '
-            'check the files or give another folder'
-        )

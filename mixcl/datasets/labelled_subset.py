@@ -66,8 +66,8 @@ class LabelledSubset(BaseDataset):
         self._metainfo.update(self.dataset.metainfo)
         if self.share is not None:
             chosen = balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
-            return [self.dataset.get_data_info(index) for index in sorted(chosen)]
-        infos = [self.dataset.get_data_info(index) for index in range(len(self.dataset))]
+            return list(map(self.dataset.get_data_info, sorted(chosen)))
+        infos = list(map(self.dataset.get_data_info, range(len(self.dataset))))
         files = [Path(info.get('img_path', '')).name for info in infos]  # no names where images lie in memory
         names = self._listed_names()
         counts = Counter(files)

@@ -9,7 +9,6 @@ from mixcl.detection.aspect_ratio_sampler import KeyedAspectRatioBatchSampler
 from mixcl.detection.datasets import CocoDetection, VOCDetection
 from mixcl.detection.detector_layer_decay import DetectorLayerDecayConstructor
 from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
+from mixcl.detection.heads import FullPrecisionRPNHead, PretrainedSharedHeadHook
 from mixcl.detection.precise_batch_norm import PreciseBatchNormHook
-from mixcl.detection.rpn_head import FullPrecisionRPNHead
-from mixcl.detection.shared_head import PretrainedSharedHeadHook
 from mixcl.detection.vit import DetectionViT

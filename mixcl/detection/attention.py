@@ -18,18 +18,13 @@ ALIGNMENT = 8
 """Fused kernels want head sizes that are multiples of this."""
 
 
-def transformer_block(layer: TransformerEncoderLayer, x: Tensor) -> Tensor:
-    """Run a block of mmpretrain's ``ViTSAM``, with drop path on both residual branches as in ViTDet.
+class FusedBlock(TransformerEncoderLayer):
+    """A block of mmpretrain's ``ViTSAM``, with drop path on both residual branches as in ViTDet."""
 
-    Args:
-        layer: holds the parameters; ``window_size`` 0 means global attention.
-        x: (B, H, W, C) tokens.
-
-    Returns:
-        (B, H, W, C).
-    """
-    x = x + layer.ffn.dropout_layer(windowed_attention(layer.attn, layer.ln1(x), layer.window_size))
-    return layer.ffn(layer.ln2(x), identity=x)
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, H, W, C) tokens to (B, H, W, C); ``window_size`` 0 means global attention."""
+        x = x + self.ffn.dropout_layer(windowed_attention(self.attn, self.ln1(x), self.window_size))
+        return self.ffn(self.ln2(x), identity=x)
 
 
 def windowed_attention(attention: Attention, x: Tensor, window_size: int) -> Tensor:
@@ -77,8 +72,9 @@ def self_attention(attention: Attention, x: Tensor, absent: Tensor | None = None
     qkv = attention.qkv(x).reshape(batch, height * width, 3, attention.num_heads, -1)
     query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind()
     queries = [query * attention.scale, *_relative_channels(attention, query, height, width)]
-    positions = _one_hot_positions(height, width, key)
-    keys = [key, *(channels.expand(*key.shape[:3], -1) for channels in positions)]
+    rows = torch.eye(height, dtype=key.dtype, device=key.device).repeat_interleave(width, dim=0)
+    columns = torch.eye(width, dtype=key.dtype, device=key.device).repeat(height, 1)
+    keys = [key, *(one_hot.expand(*key.shape[:3], -1) for one_hot in (rows, columns))]
     if absent is not None:
         queries.append(torch.ones_like(query[..., :1]))
         keys.append(ABSENT * absent.to(key.dtype).flatten(1, 2)[:, None].expand(-1, attention.num_heads, -1, -1))
@@ -100,10 +96,3 @@ def _relative_channels(attention: Attention, query: Tensor, height: int, width: 
     by_row = torch.einsum('bnhwc,hkc->bnhwk', grid, rows)
     by_column = torch.einsum('bnhwc,wkc->bnhwk', grid, columns)
     return [by_row.flatten(2, 3), by_column.flatten(2, 3)]
-
-
-def _one_hot_positions(height: int, width: int, like: Tensor) -> list[Tensor]:
-    """(HW, H) and (HW, W): the row and the column of every token."""
-    rows = torch.eye(height, dtype=like.dtype, device=like.device).repeat_interleave(width, dim=0)
-    columns = torch.eye(width, dtype=like.dtype, device=like.device).repeat(height, 1)
-    return [rows, columns]

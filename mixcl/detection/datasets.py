@@ -25,14 +25,11 @@ class _CompleteCOCO(COCO):
         found = [self.cats[one]['name'] for one in ids]
         if cat_names and found != list(cat_names):
             absent = [name for name in cat_names if name not in found]
-            problem = f'in the order {", ".join(found)}'
-            if absent:
-                problem = (
-                    f'but lacks {len(absent)} of the {len(cat_names)} that the config names, such as {absent[0]!r}'
-                )
+            problem = f'lacks {absent[0]!r}' if absent else f'has them in the order {", ".join(found)}'
             raise UserError(
-                f'the annotation file {self.source} has classes {problem}; list its own, in its order, under '
-                'dataset.metainfo.classes, and set num_classes of the heads'
+                f'the annotation file {self.source} should have the {len(cat_names)} classes that the config names, '
+                f'but {problem}; list its own, in its order, under dataset.metainfo.classes, and set num_classes of '
+                'the heads'
             )
         return ids
 
@@ -41,7 +38,8 @@ class _CompleteData(BaseDetDataset):
     """What both data sets refuse. :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images in training."""
 
     def load_data_list(self) -> list[dict]:
-        _check_exists(self.ann_file)
+        if _is_local(self.ann_file) and not Path(self.ann_file).is_file():
+            raise UserError(f'there is no annotation file {self.ann_file}; put it there or pass --data-root DIR')
         data = super().load_data_list()
         _check_files((item['img_path'] for item in data), self.ann_file, 'image')
         return data
@@ -86,10 +84,14 @@ class CocoDetection(_CompleteData, CocoDataset):
         except UserError:
             raise
         except (AssertionError, KeyError, TypeError, ValueError) as error:
-            reason = f'{type(error).__name__}: {error}'
-            raise UserError(f'{self.ann_file} is no COCO annotation file: {reason}') from error
-        if any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms):
-            _check_masks(data, self.ann_file)
+            raise UserError(f'{self.ann_file} is no COCO annotation file: {type(error).__name__}: {error}') from error
+        with_mask = any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms)
+        without = sum('mask' not in instance for item in data for instance in item['instances'])
+        if with_mask and without:
+            raise UserError(
+                f'{without} object(s) in {self.ann_file} have no segmentation, but the config trains masks; take a '
+                'detector of boxes alone, or annotations with masks'
+            )
         return data
 
 
@@ -103,8 +105,7 @@ class VOCDetection(_CompleteData, VOCDataset):
     """
 
     def load_data_list(self) -> list[dict]:
-        _check_exists(self.ann_file)
-        if _is_local(self.ann_file):
+        if Path(self.ann_file).is_file():
             names = Path(self.ann_file).read_text(encoding='utf-8').split()
             annotations = Path(self.sub_data_root, self.ann_subdir)
             _check_files((str(annotations / f'{name}.xml') for name in names), self.ann_file, 'annotation')
@@ -113,20 +114,6 @@ class VOCDetection(_CompleteData, VOCDataset):
 
 def _is_local(path: str) -> bool:
     return '://' not in path
-
-
-def _check_exists(path: str) -> None:
-    if _is_local(path) and not Path(path).is_file():
-        raise UserError(f'there is no annotation file {path}; put it there or pass --data-root DIR')
-
-
-def _check_masks(data: list[dict], source: str) -> None:
-    without = sum('mask' not in instance for item in data for instance in item['instances'])
-    if without:
-        raise UserError(
-            f'{without} object(s) in {source} have no segmentation, but the config trains masks; take a detector of '
-            'boxes alone, or annotations with masks'
-        )
 
 
 def _check_files(paths: Iterable[str], source: str, kind: str) -> None:

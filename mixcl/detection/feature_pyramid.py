@@ -20,35 +20,22 @@ class SimpleFeaturePyramid(BaseModule):
     Args:
         in_channels: of the backbone's map; a multiple of 4.
         out_channels: of every map.
-        norm_cfg: normalisation over channels.
-        init_cfg: initialisation, as in mmengine.
+        norm_cfg: normalisation over channels; layer norm by default.
 
     Raises:
         UserError: if ``in_channels`` is no multiple of 4.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int = 256,
-        norm_cfg: dict | None = None,
-        init_cfg: dict | list | None = None,
-    ) -> None:
-        super().__init__(init_cfg)
+    def __init__(self, in_channels: int, out_channels: int = 256, norm_cfg: dict | None = None) -> None:
+        super().__init__()
         if in_channels % 4:
             raise UserError(f'SimpleFeaturePyramid: in_channels={in_channels} is no multiple of 4')
         norm_cfg = norm_cfg or dict(type='mmpretrain.LN2d', eps=1e-6)
         half, quarter = in_channels // 2, in_channels // 4
+        twice = nn.ConvTranspose2d(in_channels, half, 2, stride=2)
+        norm = build_norm_layer(norm_cfg, half)[1]
         scalings = [
-            (
-                nn.Sequential(
-                    nn.ConvTranspose2d(in_channels, half, 2, stride=2),
-                    build_norm_layer(norm_cfg, half)[1],
-                    nn.GELU(),
-                    nn.ConvTranspose2d(half, quarter, 2, stride=2),
-                ),
-                quarter,
-            ),
+            (nn.Sequential(twice, norm, nn.GELU(), nn.ConvTranspose2d(half, quarter, 2, stride=2)), quarter),
             (nn.ConvTranspose2d(in_channels, half, 2, stride=2), half),
             (nn.Identity(), in_channels),
             (nn.MaxPool2d(2), in_channels),

@@ -7,12 +7,12 @@ import torch
 from mmdet.models import BaseDetector
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
-from mmengine.visualization import Visualizer
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 
 
+@torch.no_grad()
 def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_threshold: float = 0.3) -> list[Path]:
     """Draw test images twice: with the annotations on the left, with a detector's boxes and masks on the right.
 
@@ -39,17 +39,11 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
     torch.nn.Module.eval(runner.model)
     dataset = runner.build_dataloader(cfg.test_dataloader).dataset
     runner.visualizer.dataset_meta = dataset.metainfo
-    return [
-        _draw(runner.model, runner.visualizer, dataset[index], Path(folder), score_threshold)
-        for index in range(min(num_images, len(dataset)))
-    ]
-
-
-@torch.no_grad()
-def _draw(model: BaseDetector, visualizer: Visualizer, sample: dict, folder: Path, score_threshold: float) -> Path:
-    (found,) = model.test_step(pseudo_collate([sample]))
-    source = Path(found.img_path)
-    path = folder / f'{source.stem}.png'
-    image = mmcv.imread(source, channel_order='rgb')
-    visualizer.add_datasample(source.stem, image, found.cpu(), pred_score_thr=score_threshold, out_file=str(path))
-    return path
+    paths = []
+    for index in range(min(num_images, len(dataset))):
+        (found,) = runner.model.test_step(pseudo_collate([dataset[index]]))
+        source = Path(found.img_path)
+        paths.append(Path(folder, f'{source.stem}.png'))
+        shown = dict(image=mmcv.imread(source, channel_order='rgb'), data_sample=found.cpu())
+        runner.visualizer.add_datasample(source.stem, **shown, pred_score_thr=score_threshold, out_file=str(paths[-1]))
+    return paths

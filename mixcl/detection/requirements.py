@@ -33,24 +33,20 @@ def check_requirements(device: str = 'cpu') -> None:
         raise UserError('mixcl.detection needs mmdet, which is not installed; run `make det` (docs/detection.md)')
     try:
         from mmcv.ops import nms, roi_align
-    except ModuleNotFoundError as error:
-        raise UserError(f'mixcl.detection needs the compiled operators of mmcv ({error}); {COMPILE}') from error
-    except (ImportError, OSError) as error:
-        raise UserError(f"mmcv's operators {_stale('cannot be loaded', error)}") from error
-    boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0], [20.0, 20.0, 29.0, 29.0]], device=device)
-    try:
+
+        boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0], [20.0, 20.0, 29.0, 29.0]], device=device)
         _, kept = nms(boxes, torch.tensor([0.9, 0.8, 0.7], device=device), 0.5)
         region = torch.tensor([[0.0, 0.0, 0.0, 4.0, 4.0]], device=device)
         pooled = roi_align(torch.ones(1, 1, 8, 8, device=device), region, 2)
+    except ModuleNotFoundError as error:
+        raise UserError(f'mixcl.detection needs the compiled operators of mmcv ({error}); {COMPILE}') from error
     except Exception as error:  # operators of another torch raise whatever its runtime raises
-        raise UserError(f"mmcv's operators {_stale(f'do not run on {device}', error)}") from error
+        raise UserError(
+            f"mmcv's operators do not run on {device} with torch {torch.__version__} "
+            f'({" ".join(str(error).split())[:160]}), so they were compiled for another one; {COMPILE}'
+        ) from error
     if kept.tolist() != [0, 2] or pooled.tolist() != [[[[1, 1], [1, 1]]]]:
         raise UserError(f"mmcv's operators give wrong results on {device} with torch {torch.__version__}; {COMPILE}")
-
-
-def _stale(what: str, error: Exception) -> str:
-    reason = ' '.join(str(error).split())[:160]
-    return f'{what} with torch {torch.__version__} ({reason}), so they were compiled for another one; {COMPILE}'
 
 
 check_requirements()

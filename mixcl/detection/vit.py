@@ -8,9 +8,8 @@ import torch
 from mmpretrain.models.backbones import ViTSAM
 from mmpretrain.models.utils import resize_pos_embed
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
-from mixcl.detection.attention import transformer_block
+from mixcl.detection.attention import FusedBlock
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -38,8 +37,6 @@ class DetectionViT(ViTSAM):
         patch_size: in pixels.
         window_size: side of the windows, in patches.
         drop_path_rate: of the last block; rises linearly from 0.
-        activation_checkpointing: compute activations within blocks again in the backward pass instead of keeping
-            them: less memory, about a third more time.
         **kwargs: of ``mmpretrain.ViTSAM``.
 
     Raises:
@@ -58,7 +55,6 @@ class DetectionViT(ViTSAM):
         patch_size: int = 16,
         window_size: int = 14,
         drop_path_rate: float = 0.0,
-        activation_checkpointing: bool = False,
         **kwargs: Any,
     ) -> None:
         unknown = [index for index in global_blocks if not 0 <= index < arch['num_layers']]
@@ -80,7 +76,8 @@ class DetectionViT(ViTSAM):
         )
         self.position_resolution = (pretrained_img_size // patch_size,) * 2
         self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
-        self.activation_checkpointing = activation_checkpointing
+        for layer in self.layers:
+            layer.__class__ = FusedBlock  # of the same parameters; ViTSAM names its own class
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         """Encode images.
@@ -98,10 +95,7 @@ class DetectionViT(ViTSAM):
         x = self.drop_after_pos(tokens + position).unflatten(1, (height, width))
         maps = []
         for index, layer in enumerate(self.layers):
-            if self.activation_checkpointing and self.training:
-                x = checkpoint(transformer_block, layer, x, use_reentrant=False)
-            else:
-                x = transformer_block(layer, x)
+            x = layer(x)
             if index in self.out_indices:
                 maps.append(self._format_output(x.permute(0, 3, 1, 2)))
         return tuple(maps)

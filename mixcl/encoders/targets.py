@@ -18,8 +18,11 @@ from mixcl.registry import TARGET_ENCODERS
 class TargetEncoder(nn.Module, ABC):
     """Projects key streams. Built with the online backbone and neck, which it may copy but must not keep."""
 
-    own_weights: bool
+    own_weights = False
     """Whether it has a second set of weights, which can be evaluated as encoder 'target'."""
+
+    def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
+        super().__init__()
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
         """The streams that the online encoder encodes with gradient: by default the queries."""
@@ -75,11 +78,6 @@ class StopGrad(TargetEncoder):
     A stream that is both query and key is encoded once.
     """
 
-    own_weights = False
-
-    def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
-        super().__init__()
-
     def keys(
         self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
@@ -95,11 +93,6 @@ class StopGrad(TargetEncoder):
 @TARGET_ENCODERS.register_module()
 class Shared(TargetEncoder):
     """The online encoder itself, with gradient (SimCLR): keys are trained as queries are."""
-
-    own_weights = False
-
-    def __init__(self, backbone: nn.Module, neck: nn.Module) -> None:
-        super().__init__()
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
         return queries | keys
@@ -132,7 +125,7 @@ class EMA(TargetEncoder):
     def __init__(
         self, backbone: nn.Module, neck: nn.Module, momentum: float = 0.996, final_momentum: float = 1.0
     ) -> None:
-        super().__init__()
+        super().__init__(backbone, neck)
         for name, value in dict(momentum=momentum, final_momentum=final_momentum).items():
             if not 0 <= value <= 1:
                 raise UserError(

@@ -2,21 +2,27 @@
 
 import copy
 
+import hosts
 import pytest
 import tiny
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from mixcl.algorithms import StepKey
+from mixcl.algorithms import StepKey, Term
+from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 
 BATCH = 7
 
 
-def views(seed: int = 0, batch: int = BATCH) -> list[torch.Tensor]:
-    rng = torch.Generator().manual_seed(seed)
-    return [torch.randn(batch, 3, 8, 8, generator=rng) for _ in range(2)]
+def views() -> list[Tensor]:
+    return [crop.float() for crop in hosts.crops(tiny.build(), BATCH)]
+
+
+def total(losses: dict[str, Tensor]) -> Tensor:
+    return sum(value for name, value in losses.items() if 'loss' in name)
 
 
 def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
@@ -43,15 +49,17 @@ def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
     def cross_entropy(q, k, target):
         return -(target * (q @ k.T / 0.2).log_softmax(1)).sum(1).mean()
 
+    smooth = 0.9 * torch.eye(batch, dtype=q1.dtype) + 0.1 / batch
     return dict(
-        loss_view1_view2=cross_entropy(q1, k2, torch.eye(batch, dtype=q1.dtype)),
+        loss_view1_view2=cross_entropy(q1, k2, smooth),
         loss_mix2_view1=0.5 * cross_entropy(q2m, k1, membership),
         loss_mix2_mix1=0.5 * cross_entropy(q2m, k1m, band),
     )
 
 
 def test_patchmix_equals_the_loss_written_out_with_its_gradients():
-    model = tiny.build().double()
+    terms = [('view1', 'view2', 1.0, dict(smoothing=0.1)), *tiny.PATCHMIX_TERMS[1:]]  # as the authors trained
+    model = tiny.build(terms=terms).double()
     reference = copy.deepcopy(model)
     crops, key = [view.double() for view in views()], StepKey(3, 11, 0)
     model.begin_step(key)
@@ -59,7 +67,7 @@ def test_patchmix_equals_the_loss_written_out_with_its_gradients():
     expected = patchmix_by_hand(reference, crops, key)
     for name, value in expected.items():
         torch.testing.assert_close(losses[name], value)
-    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    total(losses).backward()
     sum(expected.values()).backward()
     for parameter, other in zip(model.parameters(), reference.parameters(), strict=True):
         if parameter.requires_grad:
@@ -67,16 +75,47 @@ def test_patchmix_equals_the_loss_written_out_with_its_gradients():
             torch.testing.assert_close(parameter.grad, other.grad, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize('negatives', [[], ['own'], ['view1'], ['queue', dict(type='HardMix', hardest=3)]])
+def test_options_of_a_row_replace_those_of_the_objective(negatives: list) -> None:
+    options = dict(temperature=0.05, among='batch', smoothing=0.1, negatives=negatives)
+    rows = [('view1', 'view2', 1.0), ('mix1', 'view2', 1.0)]
+    plain = hosts.moco_v2(hosts.MIXERS['mixup'])
+    everywhere = hosts.build(plain, terms=rows, objective=dict(type='InfoNCE', gather=False, **options))
+    in_one_row = hosts.build(plain, terms=[rows[0], (*rows[1], options)])
+    in_one_row.load_state_dict(everywhere.state_dict())
+    crops = [view[:6] for view in views()]
+    one, other = (model(crops, mode='loss') for model in (everywhere, in_one_row))
+    assert torch.equal(one['loss_mix1_view2'], other['loss_mix1_view2'])
+    assert abs(one['loss_view1_view2'] - other['loss_view1_view2']) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ('rule', 'of_views', 'of_mixtures'),
+    [
+        ('overlap', [[0.7, 0.3], [0.4, 0.6]], [[1 / 1.7, 0.7 / 1.7], [0.7 / 1.7, 1 / 1.7]]),
+        ('even', [[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]),
+        ('owner', [[1, 0], [0, 1]], [[1, 0], [0, 1]]),
+    ],
+)
+def test_fixed_lambda_by_the_rule_of_a_row(rule: str, of_views: list, of_mixtures: list) -> None:
+    """SDMP's ablation of lambda."""
+    mixtures = Composition(torch.tensor([[0, 1], [1, 0]]), torch.tensor([[0.7, 0.3], [0.6, 0.4]]))
+    for keys, expected in ((Composition.identity(2), of_views), (mixtures, of_mixtures)):
+        target = Term('mix1', 'key', 1.0, target=rule).soft_target(mixtures, keys, start=0)
+        torch.testing.assert_close(target.dense(2), torch.tensor(expected, dtype=torch.float32))
+
+
 def test_without_momentum_there_are_four_encoder_passes():
     """PatchMix's no-momentum frame: q1 gives k1; x2 and mix1 are encoded without gradient."""
     assert tiny.build().passes_per_image() == (2, 3)
+    assert hosts.build(hosts.simclr()).passes_per_image() == (2, 0)
     model = tiny.build(target=dict(type='StopGrad'))
     assert model.passes_per_image() == (2, 2)
     rows = []
     model.backbone.register_forward_hook(lambda module, inputs, output: rows.append(len(inputs[0])))
     losses = model(views(), mode='loss')
     assert rows == [2 * BATCH, 2 * BATCH]
-    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    total(losses).backward()
     assert all(p.grad is not None for p in model.parameters()) and not list(model.target.parameters())
     assert model.encoder_names == ('online',)
 
@@ -87,7 +126,7 @@ def test_local_crops_are_stacked_and_mixed_each_on_its_own():
         streams=dict(local_mix=dict(mix='local')),
         terms=[('view1', 'view2', 1.0), ('local', 'view1', 1.0), ('local_mix', 'view1', 1.0)],
     )
-    crops = views() + [torch.randn(BATCH, 3, 4, 4) for _ in range(3)]
+    crops = hosts.crops(model, BATCH)
     streams = model.recipe.build(crops, {'local', 'local_mix', 'view1'}, StepKey(0, 0, 0))
     assert streams['local'].images.shape == (3 * BATCH, 3, 4, 4)
     assert torch.equal(streams['local'].images[BATCH : 2 * BATCH], crops[3])
@@ -95,8 +134,6 @@ def test_local_crops_are_stacked_and_mixed_each_on_its_own():
     own = [(part == crop).flatten(2).all(1)[0] for part, crop in zip(mixed, crops[2:], strict=True)]
     assert len({tuple(mask.tolist()) for mask in own}) > 1, 'every crop has a permutation of its own'
     assert model.passes_per_image() == (7, 2)
-    losses = model(crops, mode='loss')
-    assert all(torch.isfinite(value) for value in losses.values())
 
 
 def test_feature_std_shows_a_collapse():

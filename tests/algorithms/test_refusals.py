@@ -10,7 +10,10 @@ MIXUP = dict(type='Mixup')
 PATCHMIX = dict(type='PatchMix', num_mix=3, patch_size=2)
 QUEUE = dict(size=24, channels=12, fed_by='view2')
 NCE = dict(type='InfoNCE')
+HARD = dict(type='HardMix', mixed_with_query=0)
 HEAD = dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=12)
+TEACHER = dict(type='DINODistillation', num_prototypes=12)
+RESNET = dict(type='mmpretrain.ResNet', depth=18)
 
 
 def row(**options: object) -> dict:
@@ -42,12 +45,14 @@ OBJECTIVES = [
     (hosts.moco_v3(), dict(objective=NCE | dict(negatives='queue')), r"must be a list, such as \['queue'\]"),
     (hosts.moco_v3(), dict(objective=dict(type='LogMixture', smoothing=0.1)), 'LogMixture has no label smoothing'),
     (hosts.byol(), dict(objective=dict(type='NegativeCosine', scale=0)), 'scale must be above 0, not 0'),
-    (hosts.dino(), dict(objective=dict(type='DINODistillation', num_prototypes=10)), 'objective.num_prototypes=10'),
-    (
-        hosts.dino(),
-        dict(objective=dict(type='DINODistillation', num_prototypes=12, centred_by=['view7'])),
-        "model.objective names an unknown stream 'view7'",
-    ),
+    (hosts.moco_v3(), row(negatives=[HARD | dict(hardest=0)]), 'hardest=0, .* leave nothing to mix'),
+    (hosts.moco_v3(), row(negatives=[HARD | dict(mixed=0)]), 'mixed=0, mixed_with_query=0 leave nothing to mix'),
+    (hosts.moco_v3(), row(negatives=[dict(type='HardMix', mixed=-1)]), 'mixed=-1, .* leave nothing to mix'),
+    (hosts.dino(), dict(objective=TEACHER | dict(num_prototypes=10)), 'objective.num_prototypes=10'),
+    (hosts.dino(), dict(objective=TEACHER | dict(centred_by=['view7'])), "names an unknown stream 'view7'"),
+    (hosts.dino(), dict(objective=TEACHER | dict(centred_by=())), 'DINODistillation: centred_by must name'),
+    (hosts.dino(), dict(objective=TEACHER | dict(student_temperature=0)), 'student_temperature must be above 0'),
+    (hosts.dino(), dict(objective=TEACHER | dict(warmup_epochs=-1)), 'warmup_epochs must be 0 or more, not -1'),
 ]
 STREAMS = [
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
@@ -60,17 +65,20 @@ STREAMS = [
     (hosts.moco_v2(MIXUP), dict(joint=('view1', 'mix1')), 'must list groups of streams'),
 ]
 PARTS = [
-    (
-        hosts.moco_v2(),
-        dict(memory=dict(queue=QUEUE | dict(channels=8))),
-        r'different lengths: model.neck.out_channels=12, .*model.memory.queue.channels=8',
-    ),
+    (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(channels=8))), 'neck.out_channels=12, .*queue.channels=8'),
     (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(fed_by='view9'))), "fed_by names an unknown .*'view9'"),
     (hosts.moco_v2(), dict(memory=dict(queue=dict(size=24, channels=12))), 'must give size, channels and fed_by'),
     (hosts.moco_v2(), dict(memory=dict(view1=QUEUE, queue=QUEUE)), "names a queue 'view1', .* name of a stream"),
     (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(size=0))), 'a queue of size=0 .* holds nothing'),
+    (hosts.moco_v2(), dict(target=dict(type='ShuffledEMA', groups=0)), 'groups must be at least 1, not 0'),
     (hosts.byol(), dict(predictor=HEAD | dict(out_channels=10)), 'model.predictor.out_channels=10'),
     (hosts.byol(), dict(predictor=HEAD | dict(in_channels=9)), 'model.predictor.in_channels=9'),
+    (hosts.byol(), dict(target=dict(type='EMA', momentum=1.1)), 'momentum must lie between 0 and 1, not 1.1'),
+    (hosts.byol(), dict(target=dict(type='EMA', final_momentum=-1)), 'final_momentum must lie between 0 and 1'),
+    (hosts.aps(), dict(views=dict(view1=1, view2=2)), 'two views of one crop each'),
+    (hosts.aps(), dict(swap_views=0.5), r'swap_views=0\.5'),
+    (hosts.aps(), dict(backbone=RESNET), 'ResNet cannot drop patches; use ContrastiveViT'),
+    (hosts.aps(), dict(target=dict(type='ShuffledEMA')), 'ShuffledEMA cannot drop patches.*use EMA or StopGrad'),
 ]
 
 
@@ -102,14 +110,16 @@ def test_shuffled_batches_of_several_processes_need_no_equal_parts() -> None:
     hosts.build(hosts.moco_v2()).check_batch([torch.zeros(3, 8, 8)] * 2, 7, processes=2)
 
 
-def test_a_neck_for_another_backbone() -> None:
-    model = hosts.build(hosts.moco_v3(), neck=hosts.moco_v3(backbone='resnet')['neck'])
-    with pytest.raises(UserError, match=r'features of 16 channels, but model.neck.in_channels=32'):
-        model([torch.randn(4, 3, 8, 8)] * 2, mode='loss')
+TOKENS = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_type='raw')
 
 
-def test_a_backbone_that_gives_a_vector_per_token() -> None:
-    backbone = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_type='raw')
-    model = hosts.build(hosts.moco_v3(), backbone=backbone)
-    with pytest.raises(UserError, match=r'VisionTransformer gives one vector for every token, .* \(8, 17, 16\)'):
-        model([torch.randn(4, 3, 8, 8)] * 2, mode='loss')
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        (dict(neck=hosts.moco_v3(backbone='resnet')['neck']), 'features of 16 channels, but model.neck.in_channels=32'),
+        (dict(backbone=TOKENS), r'VisionTransformer gives one vector for every token, .* \(8, 17, 16\)'),
+    ],
+)
+def test_a_backbone_of_another_kind(changes: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        hosts.build(hosts.moco_v3(), **changes)([torch.randn(4, 3, 8, 8)] * 2, mode='loss')

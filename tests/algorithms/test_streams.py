@@ -22,19 +22,12 @@ def crops() -> list[Tensor]:
 
 
 @pytest.mark.parametrize('shared', [True, False])
-def test_streams_share_one_plan_or_have_one_each(shared: bool) -> None:
-    key = StepKey(0, 5, 0)
-    first, second = (
-        recipe(shared_plan=shared).build(crops(), {'mix1', 'mix2'}, key)[name].composition for name in MIXED
-    )
+def test_streams_share_one_plan_or_have_one_each_whichever_others_a_step_needs(shared: bool) -> None:
+    views, key, made = crops(), StepKey(0, 5, 0), recipe(shared_plan=shared)
+    streams = made.build(views, {'view1', 'mix1', 'mix2'}, key)
+    first, second = (streams[name].composition for name in MIXED)
     assert torch.equal(first.weights, second.weights) == torch.equal(first.sources, second.sources) == shared
-
-
-@pytest.mark.parametrize('shared', [True, False])
-def test_a_stream_is_mixed_alike_whichever_others_a_step_needs(shared: bool) -> None:
-    views, key = crops(), StepKey(0, 5, 0)
-    alone = recipe(shared_plan=shared).build(views, {'mix2'}, key)['mix2'].images
-    assert torch.equal(alone, recipe(shared_plan=shared).build(views, {'view1', 'mix1', 'mix2'}, key)['mix2'].images)
+    assert torch.equal(streams['mix2'].images, made.build(views, {'mix2'}, key)['mix2'].images)
 
 
 def test_mixing_is_a_function_of_seed_step_and_rank() -> None:

@@ -9,10 +9,7 @@ import torch
 from configuration.all_configs import read
 from mmcv.transforms import Compose
 from mmengine.config import Config
-from mmengine.runner import Runner
 from mmpretrain.registry import MODELS
-
-from mixcl.datasets import SampleKey, SyntheticImages
 
 FOLDER = Path(__file__).parents[2] / 'configs/_base_/datasets'
 SIZES = dict(cifar10=32, cifar100=32, digits=16, fashionmnist=28, in100=224, in1k=224, tinyimagenet=224)
@@ -34,12 +31,9 @@ def data(name: str) -> Config:
     return Config.fromfile(FOLDER / f'{name}.py')
 
 
-def training_pipeline(name: str) -> list[Mapping]:
-    return read(name).train_dataloader.dataset.dataset.pipeline
-
-
 def views(name: str) -> list[list[Mapping]]:
-    (multi_view,) = (step for step in training_pipeline(name) if step.type == 'KeyedMultiView')
+    pipeline = read(name).train_dataloader.dataset.dataset.pipeline
+    (multi_view,) = (step for step in pipeline if step.type == 'KeyedMultiView')
     return multi_view.transforms
 
 
@@ -52,13 +46,14 @@ def test_every_data_set_is_known_here() -> None:
     assert {path.stem for path in FOLDER.glob('*.py')} == {*SIZES, 'folder'}
 
 
-@pytest.mark.parametrize('name', [name for name in VIEWS if len(views(name)) == 2])
-def test_two_views_differ_only_in_blur_and_solarisation(name: str) -> None:
-    first, second = ([step for step in view if step.type != 'mmpretrain.Solarize'] for view in views(name))
-    assert len(first) == len(second)
-    for left, right in zip(first, second, strict=True):
-        blurs = left.type == right.type == 'mmpretrain.GaussianBlur'
-        assert ({**left, 'prob': None} == {**right, 'prob': None}) if blurs else left == right
+def test_sizes_of_views_which_differ_only_in_blur_and_solarisation() -> None:
+    for name, (size, least) in VIEWS.items():
+        kinds = [[step for step in view if step.type != 'mmpretrain.Solarize'] for view in views(name)]
+        assert all((kind[0].scale, *kind[0].crop_ratio_range) == (size, least, 1) for kind in kinds), name
+        for steps in zip(*kinds, strict=True):
+            blurs = all(step.type == 'mmpretrain.GaussianBlur' for step in steps)
+            first, *others = ({**step, 'prob': None} if blurs else step for step in steps)
+            assert all(other == first for other in others), name
 
 
 @pytest.mark.parametrize('name', ['patchmix/vit-s16_in1k', 'patchmix/vit-s16_folder', 'patchmix/vit-s2_cifar10'])
@@ -79,34 +74,18 @@ def test_the_recipe_of_patchmix(name: str) -> None:
         assert flip.prob == 0.5
 
 
-@pytest.mark.parametrize('name', VIEWS)
-def test_training_views_of_an_image(name: str) -> None:
-    size, least = VIEWS[name]
-    assert tuple(views(name)[0][0].crop_ratio_range) == (least, 1)
-    image = SyntheticImages(num_images=1, image_size=40).get_data_info(0)['img']
-    results = {'img': image, 'gt_label': 1, 'sample_key': SampleKey(0, 0, 0)}
-    packed = Compose(training_pipeline(name))(results)
-    assert [tuple(view.shape) for view in packed['inputs']] == [(3, size, size)] * 2
-    assert all(view.dtype == torch.uint8 for view in packed['inputs'])
-    assert not torch.equal(*packed['inputs'])
-
-
-@pytest.mark.parametrize('name', SIZES)
-def test_evaluation_images(name: str) -> None:
-    config, size = data(name), SIZES[name]
-    splits = {loader: evaluation_images(config, loader).split for loader in ('val', 'test', 'bank')}
-    held_out = 'val' if size == 224 else 'test'
-    assert splits == dict(val=held_out, test=held_out, bank='train')
-    kinds = {evaluation_images(config, loader).type for loader in splits}
-    assert kinds == {config.train_dataloader.dataset.dataset.type}
-    assert not config.val_dataloader.drop_last
-    assert config.val_evaluator.neighbours == (10, 20)
-    assert config.test_evaluator.neighbours == (10, 20, 100, 200)
-    image = SyntheticImages(num_images=1, image_size=8 if name == 'digits' else 40).get_data_info(0)['img']
-    for loader in splits:
-        packed = Compose(evaluation_images(config, loader).pipeline)({'img': image, 'gt_label': 1})
-        assert packed['inputs'].shape == (3, size, size)
-        assert packed['data_samples'].gt_label.item() == 1
+def test_evaluation_images() -> None:
+    for name, size in SIZES.items():
+        config = data(name)
+        image = np.zeros((8 if name == 'digits' else 40,) * 2 + (3,), np.uint8)
+        held_out = 'val' if size == 224 else 'test'
+        for loader, split in dict(val=held_out, test=held_out, bank='train').items():
+            images = evaluation_images(config, loader)
+            assert (images.split, images.type) == (split, config.train_dataloader.dataset.dataset.type)
+            packed = Compose(images.pipeline)({'img': image, 'gt_label': 1})
+            assert packed['inputs'].shape == (3, size, size) and packed['data_samples'].gt_label.item() == 1
+        assert not config.val_dataloader.drop_last
+        assert (config.val_evaluator.neighbours, config.test_evaluator.neighbours) == ((10, 20), (10, 20, 100, 200))
 
 
 def test_images_of_cifar_are_bgr_until_the_preprocessor() -> None:
@@ -122,20 +101,6 @@ def test_images_of_cifar_are_bgr_until_the_preprocessor() -> None:
 
 def test_a_folder_has_no_evaluation() -> None:
     config = data('folder')
-    assert [config[f'{phase}_{part}'] for phase in ('val', 'test') for part in ('dataloader', 'cfg', 'evaluator')] == (
-        [None] * 6
+    assert not any(
+        config[f'{phase}_{part}'] for phase in ('val', 'test') for part in ('dataloader', 'cfg', 'evaluator')
     )
-
-
-def test_loaders_of_the_digits_run() -> None:
-    config = data('digits')
-    workers = dict(num_workers=0, persistent_workers=False, pin_memory=False)
-    train = Runner.build_dataloader({**config.train_dataloader, **workers}, seed=3)
-    batch = next(iter(train))
-    assert len(train) == 1437 // 128
-    assert [tuple(view.shape) for view in batch['inputs']] == [(128, 3, 16, 16)] * 2
-    assert {sample.gt_label.item() for sample in batch['data_samples']} == set(range(10))
-    assert train.sampler.seed == 3
-    for loader, number in ((config.val_dataloader, 360), (config.val_cfg.bank_dataloader, 1437)):
-        built = Runner.build_dataloader({**loader, **workers})
-        assert sum(len(batch['data_samples']) for batch in built) == number

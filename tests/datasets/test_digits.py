@@ -14,26 +14,20 @@ def images_and_labels(split: str) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([info['img'] for info in infos]), np.array([info['gt_label'] for info in infos])
 
 
-def sorted_pairs(images: np.ndarray, labels: np.ndarray) -> list[tuple[int, bytes]]:
-    return sorted((label, image.tobytes()) for image, label in zip(images, labels, strict=True))
-
-
-def test_the_two_splits_are_all_digits_once() -> None:
+def test_the_two_splits_are_all_digits_once_and_stratified() -> None:
     parts = [images_and_labels(split) for split in ('train', 'test')]
     assert [len(labels) for _, labels in parts] == [1437, 360]
     images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     digits = load_digits()
     expected = np.floor(digits.images * 255 / 16 + 0.5).astype(np.uint8)
-    assert sorted_pairs(images[..., 0], labels) == sorted_pairs(expected, digits.target)
-    assert (images.dtype, images.shape) == (np.uint8, (1797, 8, 8, 3))
-    assert (images == images[..., :1]).all()
-
-
-def test_the_split_is_stratified_and_always_the_same() -> None:
-    images, labels = images_and_labels('test')
-    shares = np.bincount(labels) / np.bincount(load_digits().target)
+    assert (images.dtype, images.shape) == (np.uint8, (1797, 8, 8, 3)) and (images == images[..., :1]).all()
+    found, wanted = ([tuple(row) for row in np.c_[label, image.reshape(1797, 64)].tolist()] for label, image in (
+        (labels, images[..., 0]), (digits.target, expected)
+    ))  # fmt: skip
+    assert sorted(found) == sorted(wanted)
+    shares = np.bincount(parts[1][1]) / np.bincount(digits.target)
     assert np.abs(shares - 0.2).max() < 0.01
-    assert np.array_equal(images, images_and_labels('test')[0])
+    assert np.array_equal(parts[1][0], images_and_labels('test')[0]), 'always the same split'
 
 
 def test_an_unknown_split() -> None:

@@ -38,14 +38,6 @@ def test_symbolic_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
     assert found == ['alias.jpg', 'linked/far.jpg', 'sub/near.jpg']
 
 
-def test_a_file_list_decides_what_is_taken_and_in_which_order(tmp_path: Path) -> None:
-    make_files(tmp_path, 'a.jpg', 'b/c.jpg', 'd.jpg')
-    (tmp_path / 'list.txt').write_text('d.jpg\nb/c.jpg\n')
-    dataset = ImageFolder(str(tmp_path), ann_file='list.txt')
-    assert paths(dataset) == [str(tmp_path / 'd.jpg'), str(tmp_path / 'b/c.jpg')]
-    assert 'gt_label' not in dataset.get_data_info(0)
-
-
 def test_a_missing_folder_and_one_without_images(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'none does not exist: .*--data-root'):
         ImageFolder(str(tmp_path / 'none'))

@@ -1,10 +1,10 @@
-"""ImageNet-1K's folders are looked at before a run, and 100 of its classes."""
+"""ImageNet-1K's folders are looked at before a run; 100 of its classes; TinyImageNet."""
 
 from pathlib import Path
 
 import pytest
 
-from mixcl.datasets import ImageNet1K, ImageNet100
+from mixcl.datasets import ImageNet1K, ImageNet100, TinyImageNet
 from mixcl.datasets.imagenet import imagenet_classes
 from mixcl.errors import UserError
 
@@ -55,3 +55,18 @@ def test_imagenet100_is_a_list_of_classes(tmp_path: Path, write_images) -> None:
     (tmp_path / 'imagenet100.txt').write_text('n001 n002')
     with pytest.raises(UserError, match='names 2 different classes'):
         ImageNet100(str(tmp_path))
+
+
+def test_both_splits_of_tiny_imagenet(tmp_path: Path, write_images) -> None:
+    images = [f'train/{wnid}/images/{wnid}_{number}.JPEG' for wnid in ('n02', 'n01') for number in range(3)]
+    write_images(tmp_path, [*images, 'val/images/val_0.JPEG', 'val/images/val_1.JPEG'])
+    (tmp_path / 'train/n01/n01_boxes.txt').write_text('')
+    (tmp_path / 'val/val_annotations.txt').write_text('val_0.JPEG\tn02\t0\t0\t7\t7\nval_1.JPEG\tn01\t0\t0\t7\t7\n')
+    train, val = TinyImageNet(str(tmp_path)), TinyImageNet(str(tmp_path), split='val')
+    train.check_layout()
+    assert train.get_gt_labels().tolist() == [0, 0, 0, 1, 1, 1]
+    assert train.metainfo['classes'] == ('n01', 'n02')
+    assert val.get_gt_labels().tolist() == [1, 0]
+    assert all(Path(val.get_data_info(i)['img_path']).is_file() for i in range(2))
+    with pytest.raises(UserError, match=r'train is missing; expected under .*val_annotations\.txt'):
+        TinyImageNet(str(tmp_path / 'elsewhere'))

@@ -9,7 +9,7 @@ from evaluation.archive_layouts import GROUPS, class_folders, imagenet_c, pictur
 
 from mixcl.datasets import ImageNetA, ImageNetC, ImageNetR
 from mixcl.datasets.imagenet import imagenet_classes
-from mixcl.datasets.imagenet_c import CORRUPTIONS
+from mixcl.datasets.imagenet_robustness import CORRUPTIONS
 from mixcl.errors import UserError
 
 
@@ -57,8 +57,8 @@ def test_imagenet_c(tmp_path: Path, grouped: bool) -> None:
     # The archive of the further corruptions is no part of the benchmark.
     picture(root / 'extra/spatter/1/n01440764/0.JPEG')
     found = entries(ImageNetC(str(root)))
-    assert Counter(entry['corruption'] for entry in found) == dict.fromkeys(CORRUPTIONS, 10)
-    assert Counter(entry['severity'] for entry in found) == dict.fromkeys((1, 2, 3, 4, 5), 30)
+    settings = Counter((entry['corruption'], entry['severity']) for entry in found)
+    assert settings == {(corruption, severity): 2 for corruption in CORRUPTIONS for severity in (1, 2, 3, 4, 5)}
     for entry in found:
         *_, corruption, severity, wnid, _ = Path(entry['img_path']).parts
         assert (corruption, int(severity)) == (entry['corruption'], entry['severity'])

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from evaluation.archive_layouts import voc_image, voc_list
 
 from mixcl.errors import UserError
 
 try:
     import mixcl.detection  # noqa: F401
+    from tools.examples.shapes import write_shapes
 
     REASON = ''
 except UserError as error:
@@ -29,3 +31,22 @@ class LeftOut(pytest.Item):
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.File | None:
     return LeftOutModule.from_parent(parent, path=module_path) if REASON else None
+
+
+@pytest.fixture(scope='session')
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six images in COCO's format, for reading alone: three steps of two images are a pass over them."""
+    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
+
+
+@pytest.fixture
+def voc(tmp_path: Path) -> Path:
+    """VOC2007 and VOC2012 with four images each, all in trainval and test."""
+    folder = tmp_path / 'voc'
+    for year in (2007, 2012):
+        names = [f'{year}{number:02}' for number in range(4)]
+        for name in names:
+            voc_image(folder / f'VOC{year}', name, dict(car=[1], person=[0, 0]), size=64)
+        for split in ('trainval', 'test'):
+            voc_list(folder / f'VOC{year}', split, names)
+    return folder

@@ -6,8 +6,6 @@ import re
 import sys
 
 import pytest
-from detection.shapes_runs import SHAPES, log_of
-from detection.voc_shapes import write_voc
 from mmengine.config import Config
 from mmengine.runner import Runner
 from tools.command import ROOT, error_lines, run
@@ -16,8 +14,8 @@ from tools.in_process import run_here
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone, newest_checkpoint, read_pretrained
-from tools.examples.shapes import write_shapes
 
+SHAPES = 'configs/transfer/shapes/mask-rcnn_vit-xs16.py'
 VOC = 'configs/transfer/voc/faster-rcnn_r50-c4_24k.py'
 VIT_S = (
     'model.backbone.arch.embed_dims=384',
@@ -29,27 +27,20 @@ VIT_S = (
 )
 """The backbone that a smoke run of ViT-S/16 pretrains."""
 
-SHORT = ('train_cfg.max_iters=2', 'train_cfg.val_interval=2', 'default_hooks.logger.interval=1')
-SHORT_SHAPES = (
-    *SHORT,
+SHORT = (
+    'train_cfg.max_iters=2',
+    'train_cfg.val_interval=2',
+    'default_hooks.logger.interval=1',
     'train_dataloader.num_workers=0',
     'val_dataloader.num_workers=0',
-    'train_dataloader.batch_size=2',
-)
-SMALL_IMAGES = tuple(
-    f'train_dataloader.dataset.dataset.datasets.{index}.pipeline.2.scales=[(64,48),(64,64)]' for index in (0, 1)
 )
 SHORT_VOC = (
     *SHORT,
-    *SMALL_IMAGES,
-    'train_dataloader.num_workers=0',
-    'val_dataloader.num_workers=0',
-    'val_dataloader.dataset.pipeline.1.scale=(64,64)',
+    'train_cfg.max_iters=1',
+    *(f'train_dataloader.dataset.dataset.datasets.{part}.pipeline.2.scales=[(64,48),(64,64)]' for part in (0, 1)),
     'model.train_cfg.rcnn.sampler.num=4',
     'model.train_cfg.rpn_proposal.max_per_img=8',
-    'model.test_cfg.rpn.max_per_img=4',
     'custom_hooks.3.num_samples=4',
-    'train_cfg.max_iters=1',
 )
 
 
@@ -65,21 +56,12 @@ def patchmix(tmp_path_factory):
     return pretrain(tmp_path_factory.mktemp('patchmix'), 'configs/patchmix/vit-s16_in1k.py')
 
 
-@pytest.fixture(scope='module')
-def mixco(tmp_path_factory):
-    return pretrain(tmp_path_factory.mktemp('mixco'), 'configs/mixco/r50_in1k_mocov2.py')
-
-
-@pytest.fixture(scope='module')
-def shapes(tmp_path_factory):
-    return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
-
-
 def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     data = ('--data-root', shapes, '--work-dir', tmp_path)
-    train = ('tools/train.py', SHAPES, *data, '--pretrained', patchmix)
-    assert run_here(*train, options=(*SHORT_SHAPES, *VIT_S)) == 0
-    log = log_of(tmp_path)
+    train = ('tools/train.py', SHAPES, *data, '--pretrained', patchmix, '--amp')
+    assert run_here(*train, options=('train_dataloader.batch_size=2', *SHORT, *VIT_S)) == 0
+    log = '\n'.join(path.read_text() for path in tmp_path.glob('*/*.log'))
+    assert 'BFloat16OptimWrapper' in log
     report = re.search(r'backbone from the online encoder in \S+: (.*)', log).group(1)
     assert report.startswith('27 tensors loaded, new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
     # four tables of relative positions; class token and final norm stay behind
@@ -97,10 +79,11 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
 
 
 @pytest.mark.long
-def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
+def test_from_mixco_to_voc_in_two_processes(voc, tmp_path):
     """Synchronised batch norm, the extra norm of the C4 head and precise statistics under gloo; then a test."""
+    mixco = pretrain(tmp_path / 'mixco', 'configs/mixco/r50_in1k_mocov2.py')
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', VOC)
-    options = ('--data-root', write_voc(tmp_path / 'voc', 4), '--work-dir', tmp_path / 'run', '--pretrained', mixco)
+    options = ('--data-root', voc, '--work-dir', tmp_path / 'run', '--pretrained', mixco)
     train = run(*launch, '--launcher', 'pytorch', '--no-validate', *options, '--cfg-options', *SHORT_VOC, timeout=400)
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout
@@ -111,7 +94,7 @@ def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
     assert 'batch norms from 4 images' in train.stdout
     # one process reads what two have written
     out = tmp_path / 'results.json'
-    test = ('tools/test.py', VOC, tmp_path / 'run/iter_1.pth', '--data-root', tmp_path / 'voc', '--out', out)
+    test = ('tools/test.py', VOC, tmp_path / 'run/iter_1.pth', '--data-root', voc, '--out', out)
     size = 'test_dataloader.dataset.pipeline.1.scale=(64,64)'
     options = ('test_dataloader.num_workers=0', size, 'model.test_cfg.rpn.max_per_img=4')
     assert run_here(*test, '--work-dir', tmp_path / 'test', options=options) == 0
@@ -119,47 +102,16 @@ def test_from_mixco_to_voc_in_two_processes(mixco, tmp_path):
     assert all(0 <= results[f'pascal_voc/{metric}'] <= 1 for metric in ('mAP', 'AP50', 'AP75'))
 
 
-@pytest.mark.long
-def test_the_vit_detector_trains_in_two_processes_and_in_mixed_precision(patchmix, shapes, tmp_path):
-    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/train.py', SHAPES)
-    options = (
-        '--launcher', 'pytorch', '--amp', '--no-validate',
-        '--data-root', shapes, '--work-dir', tmp_path, '--pretrained', patchmix,
-    )  # fmt: skip
-    train = run(*launch, *options, '--cfg-options', *SHORT_SHAPES, *VIT_S, timeout=400)
-    assert train.returncode == 0, train.stderr[-3000:]
-    assert 'BFloat16OptimWrapper' in train.stdout and 'learning rate' in train.stdout
-    assert 'Iter(train) [2/2]' in train.stdout and (tmp_path / 'iter_2.pth').exists()
-
-
-def detection_backbone(patch_size=16, **arch):
-    arch = dict(embed_dims=384, num_layers=2, num_heads=12, feedforward_channels=1536) | arch
-    settings = dict(arch=arch, global_blocks=(0,), img_size=64, patch_size=patch_size)
-    return MODELS.build(dict(type='mixcl.DetectionViT', **settings))
-
-
-@pytest.mark.parametrize(
-    ('arch', 'message'),
-    [
-        (dict(patch_size=8), r'projection.weight is \(384, 3, 16, 16\) in the file and \(384, 3, 8, 8\) in the model'),
+def test_a_checkpoint_of_another_architecture_is_refused(patchmix):
+    arch = dict(embed_dims=384, num_layers=2, num_heads=12, feedforward_channels=1536)
+    for changes, message in (
         (dict(embed_dims=96), r'pos_embed is \(1, 17, 384\) in the file and \(1, 196, 96\) in the model'),
         (dict(num_heads=6), 'trained with 12 attention heads, the model has 6'),
-        (dict(num_layers=1), r'the file has 12 tensors more, for example layers\.1'),
         (dict(num_layers=3), r'tensors are not in the file, for example layers\.2'),
-    ],
-    ids=str,
-)
-def test_a_checkpoint_of_another_architecture_is_refused(patchmix, arch, message):
-    backbone = detection_backbone(**arch)
-    with pytest.raises(UserError, match=message):
-        load_backbone(backbone, read_pretrained(patchmix), backbone.new_parameters)
-
-
-def test_a_missing_annotation_file_is_refused_before_training(shapes, tmp_path, capsys):
-    train = ('tools/train.py', SHAPES, '--data-root', shapes, '--work-dir', tmp_path)
-    assert run_here(*train, options=('val_evaluator.ann_file=other.json', *SHORT_SHAPES)) == 2
-    (line,) = error_lines(capsys.readouterr().err)
-    assert 'there is no annotation file' in line and 'other.json' in line and 'Iter(train)' not in log_of(tmp_path)
+    ):
+        backbone = MODELS.build(dict(type='mixcl.DetectionViT', arch={**arch, **changes}, global_blocks=(0,)))
+        with pytest.raises(UserError, match=message):
+            load_backbone(backbone, read_pretrained(patchmix), backbone.new_parameters)
 
 
 def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):

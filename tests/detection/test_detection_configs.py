@@ -76,14 +76,14 @@ def test_resnets_are_pytorch_style_with_synchronised_batch_norm_and_nothing_froz
         assert model.roi_head.shared_head.norm.num_features == 2048
 
 
-@pytest.mark.parametrize(('name', 'epochs', 'milestones'), [('r50-fpn_1x', 12, [8, 11]), ('r50-c4_2x', 24, [16, 22])])
-def test_schedules_of_coco(name, epochs, milestones):
-    cfg = read(f'coco/mask-rcnn_{name}.py')
-    assert cfg.train_cfg.max_epochs == cfg.param_scheduler[1].end == epochs
-    assert cfg.param_scheduler[1].milestones == milestones
-    assert cfg.optim_wrapper.optimizer.lr == 0.02 and cfg.auto_scale_lr.base_batch_size == 16
-    (sizes,) = (step.scales for step in cfg.train_dataloader.dataset.dataset.pipeline if 'scales' in step)
-    assert [side for _, side in sizes] == [640, 672, 704, 736, 768, 800]
+def test_schedules_of_coco():
+    for name, epochs, milestones in (('r50-fpn_1x', 12, [8, 11]), ('r50-c4_2x', 24, [16, 22])):
+        cfg = read(f'coco/mask-rcnn_{name}.py')
+        assert cfg.train_cfg.max_epochs == cfg.param_scheduler[1].end == epochs
+        assert cfg.param_scheduler[1].milestones == milestones
+        assert cfg.optim_wrapper.optimizer.lr == 0.02 and cfg.auto_scale_lr.base_batch_size == 16
+        (sizes,) = (step.scales for step in cfg.train_dataloader.dataset.dataset.pipeline if 'scales' in step)
+        assert [side for _, side in sizes] == [640, 672, 704, 736, 768, 800]
 
 
 def test_protocol_of_voc():
@@ -116,19 +116,6 @@ def test_recipe_of_vitdet(name):
     assert pipeline['RandomCrop'].crop_size == (1024, 1024) and pipeline['RandomCrop'].recompute_bbox
 
 
-def test_parameters_of_the_base_backbone():
-    """Counted by hand: the blocks of any ViT-B/16, 14 x 14 positions, and relative positions of windows and of all."""
-    width, hidden, head = 768, 3072, 64
-    stem = 3 * 16**2 * width + width + 14**2 * width
-    norms = 2 * 2 * width
-    attention = 3 * (width**2 + width) + width**2 + width
-    feedforward = width * hidden + hidden + hidden * width + width
-    relative = 8 * 2 * (2 * 14 - 1) * head + 4 * 2 * (2 * 64 - 1) * head
-    backbone = built(read('coco/mask-rcnn_vit-b16_1x.py')).backbone
-    counted = sum(parameter.numel() for parameter in backbone.parameters())
-    assert counted == stem + 12 * (norms + attention + feedforward) + relative
-
-
 def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
     detector = built(read('coco/mask-rcnn_vit-b16_1x.py'))
     for part, count in (('neck', 9), ('roi_head.bbox_head', 4), ('roi_head.mask_head', 4)):
@@ -138,16 +125,10 @@ def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
     assert len(detector.rpn_head.rpn_conv) == 2
 
 
-def test_a_config_with_bases_of_mmdet_is_checked(capfd):
+def test_configs_of_mmdet_and_with_bases_of_mmdet_are_checked(capfd):
+    name = 'retinanet/retinanet_r50_fpn_1x_coco.py'
+    assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
     assert run_here('tools/check_config.py', FOLDER / 'voc/faster-rcnn_r50-c4_24k.py', '--no-data') == 0
     assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
-
-
-def test_configs_of_mmdet_can_be_read_too():
-    for name in ('mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py', 'retinanet/retinanet_r50_fpn_1x_coco.py'):
-        assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
-
-
-def test_a_misspelt_option_of_an_operator_is_refused():
     with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
         read_config(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', {'model.test_cfg.rcnn.nms.iou_treshold': 0.5})

@@ -1,11 +1,12 @@
-"""The detection backbone against mmpretrain's, and its windows against brute force."""
+"""The detection backbone against mmpretrain's, and its windows against plain attention."""
 
 import pytest
 import torch
 from mmpretrain.models import VisionTransformer
 from mmpretrain.models.backbones import ViTSAM
 
-from mixcl.detection.attention import self_attention, transformer_block, windowed_attention
+from mixcl.detection.attention import self_attention, windowed_attention
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -56,26 +57,20 @@ def test_position_embeddings_of_another_grid_are_resized_as_mmpretrain_does():
     vit = pretrained_vit(img_size=40)
     reference = without_class_token(vit, 40)
     images = torch.randn(2, 3, 64, 64, dtype=torch.float64)
-    # kept at the pretraining's grid and resized for every image, as mmpretrain does
-    kept = build(pretrained_img_size=40)
-    kept.load_state_dict(vit.state_dict(), strict=False)
-    torch.testing.assert_close(kept(images)[0], reference(images)[0], rtol=0, atol=1e-10)
-    # resized once, when loading
-    resized = build(pretrained_img_size=64)
-    resized.load_state_dict(vit.state_dict(), strict=False)
-    torch.testing.assert_close(resized(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+    # Kept at the pretraining's grid and resized for every image as mmpretrain does, or resized once, when loading.
+    for side in (40, 64):
+        model = build(pretrained_img_size=side)
+        model.load_state_dict(vit.state_dict(), strict=False)
+        torch.testing.assert_close(model(images)[0], reference(images)[0], rtol=0, atol=1e-10)
 
 
-def test_a_position_embedding_without_class_token_loads_too():
+def test_positions_without_class_token_load_too_and_others_than_a_square_grid_are_refused():
     state = {'pos_embed': torch.randn(1, 25, 32, dtype=torch.float64)}
     model = build(pretrained_img_size=40)
     model.load_state_dict(state, strict=False)
     assert torch.equal(model.pos_embed, state['pos_embed'])
-
-
-def test_positions_that_are_no_square_grid_are_refused():
     with pytest.raises(UserError, match=r'pos_embed has 24 positions'):
-        build().load_state_dict({'pos_embed': torch.randn(1, 24, 32)}, strict=False)
+        model.load_state_dict({'pos_embed': torch.randn(1, 24, 32)}, strict=False)
 
 
 @pytest.mark.parametrize('shape', [(64, 64), (32, 96)])
@@ -90,46 +85,27 @@ def test_windows_without_padding_equal_mmpretrains_vitsam(shape):
     torch.testing.assert_close(model(images)[0], parent(images)[0], rtol=0, atol=1e-10)
 
 
-def attention_by_hand(attention, tokens, positions):
-    """Softmax attention over a list of tokens (n, C) at positions (row, column), one query and head at a time."""
-    heads = attention.num_heads
-    query, key, value = attention.qkv(tokens).reshape(len(tokens), 3, heads, -1).unbind(1)
-    centre_h, centre_w = (len(table) // 2 for table in (attention.rel_pos_h, attention.rel_pos_w))
-    rows = []
-    for i, (row, column) in enumerate(positions):
-        outputs = []
-        for head in range(heads):
-            q = query[i, head]
-            logits = [
-                q @ key[j, head] * attention.scale
-                + q @ attention.rel_pos_h[row - other_row + centre_h]
-                + q @ attention.rel_pos_w[column - other_column + centre_w]
-                for j, (other_row, other_column) in enumerate(positions)
-            ]
-            outputs.append(torch.stack(logits).softmax(0) @ value[:, head])
-        rows.append(torch.cat(outputs))
-    return attention.proj(torch.stack(rows))
+def attention_with_all_logits(attention, x):
+    """Of the tokens of one window, (H, W, C), with a table of relative positions for every pair of them."""
+    rows, columns = (axis.flatten() for axis in torch.meshgrid(*map(torch.arange, x.shape[:2]), indexing='ij'))
+    query, key, value = attention.qkv(x).reshape(len(rows), 3, attention.num_heads, -1).permute(1, 2, 0, 3)
+    logits = query @ key.mT * attention.scale
+    for places, table in ((rows, attention.rel_pos_h), (columns, attention.rel_pos_w)):
+        relative = table[places[:, None] - places + len(table) // 2]
+        logits = logits + torch.einsum('hid,ijd->hij', query, relative)
+    return attention.proj((logits.softmax(-1) @ value).transpose(0, 1).flatten(1)).reshape(x.shape)
 
 
 @pytest.mark.parametrize(('height', 'width'), [(5, 7), (3, 3), (8, 2)])
 def test_windows_over_the_border_equal_a_reference_without_padding(height, width):
-    window = 3
-    attention = randomised(build(global_blocks=(), window_size=window)).layers[0].attn
+    attention = randomised(build(global_blocks=(), window_size=3)).layers[0].attn
     x = torch.randn(2, height, width, 32, dtype=torch.float64)
-    out = windowed_attention(attention, x, window)
-    assert out.shape == x.shape
-    for image, result in zip(x, out, strict=True):
-        for top in range(0, height, window):
-            for left in range(0, width, window):
-                inside = [
-                    (row, column)
-                    for row in range(top, min(top + window, height))
-                    for column in range(left, min(left + window, width))
-                ]
-                tokens = torch.stack([image[place] for place in inside])
-                expected = attention_by_hand(attention, tokens, inside)
-                found = torch.stack([result[place] for place in inside])
-                torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    expected = torch.stack([
+        torch.cat([torch.cat([attention_with_all_logits(attention, window) for window in row.split(3, 1)], 1)
+                   for row in image.split(3, 0)])
+        for image in x
+    ])  # fmt: skip
+    torch.testing.assert_close(windowed_attention(attention, x, 3), expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize('dtype', [torch.float16, torch.bfloat16])
@@ -144,37 +120,29 @@ def test_absent_tokens_have_no_influence_in_half_precision(dtype):
     assert torch.equal(out[:, :, :2], other[:, :, :2])
 
 
-def test_activation_checkpointing_changes_no_gradient():
-    images = torch.randn(1, 3, 64, 64, dtype=torch.float64)
+def test_every_parameter_learns_and_checkpointing_changes_no_gradient():
+    images = torch.randn(1, 3, 40, 64, dtype=torch.float64)
+    model = randomised(build(window_size=3, global_blocks=(1,)))
     gradients = []
-    for checkpointing in (False, True):
-        torch.manual_seed(0)
-        model = randomised(build(window_size=3, global_blocks=(1,), activation_checkpointing=checkpointing))
-        torch.nn.Module.train(model)
+    for _ in range(2):
+        model.zero_grad()
         model(images)[0].square().sum().backward()
         gradients.append([parameter.grad for parameter in model.parameters()])
-    assert all(torch.equal(first, second) for first, second in zip(*gradients, strict=True))
-
-
-def test_every_parameter_learns():
-    model = randomised(build(window_size=3, global_blocks=(1,)))
-    model(torch.randn(1, 3, 40, 64, dtype=torch.float64))[0].square().sum().backward()
-    assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
+        checkpoint_activations(model, 'layers')
+    assert all(first.any() and torch.equal(first, second) for first, second in zip(*gradients, strict=True))
 
 
 def test_relative_positions_start_at_zero_and_drop_path_reaches_both_branches():
     model = build(drop_path_rate=0.3)
     model.init_weights()
     assert not any(value.any() for name, value in model.named_parameters() if 'rel_pos' in name)
-    rates = [
-        layer.ffn.dropout_layer.drop_prob for layer in model.layers if hasattr(layer.ffn.dropout_layer, 'drop_prob')
-    ]
+    rates = [layer.ffn.dropout_layer.drop_prob for layer in model.layers]
     assert rates == pytest.approx([0.0, 0.15, 0.3])
     block = randomised(model).layers[2]
     block.ffn.dropout_layer.drop_prob = 1 - 1e-9
     torch.nn.Module.train(model)
     x = torch.randn(2, 8, 8, 32, dtype=torch.float64)
-    assert torch.equal(transformer_block(block, x), x)
+    assert torch.equal(block(x), x)
 
 
 def test_settings_that_cannot_work_are_refused():

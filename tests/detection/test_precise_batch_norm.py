@@ -7,8 +7,9 @@ import pytest
 import torch
 from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
 from torch import nn
-from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader
 
+from mixcl.datasets import KeyedSampler
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -31,8 +32,17 @@ class Model(nn.Module):
 VALUES = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)) * 3 + 1
 
 
+class Images:
+    def __len__(self):
+        return len(VALUES)
+
+    def __getitem__(self, key):
+        return VALUES[key.index]
+
+
 def runner_at(loop, **progress):
-    loader = DataLoader(VALUES, batch_sampler=BatchSampler(SequentialSampler(VALUES), 4, drop_last=True))
+    sampler = KeyedSampler(Images(), seed=0, shuffle=False)
+    loader = DataLoader(Images(), batch_sampler=BatchSampler(sampler, 4, drop_last=True))
     assert loader.batch_size is None
     return SimpleNamespace(
         model=Model(), train_dataloader=loader, train_loop=loop, world_size=1, seed=0, logger='silent', **progress
@@ -43,59 +53,27 @@ def hook(num_samples=8):
     return HOOKS.build(dict(type='mixcl.PreciseBatchNormHook', num_samples=num_samples))
 
 
-def test_running_statistics_become_the_mean_of_the_batches():
+def test_running_statistics_become_the_mean_of_the_first_batches_also_of_a_resumed_run():
+    """And the loader is left alone, whose workers may hold batches to train on."""
     runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
+    sampler, remaining = runner.train_dataloader.batch_sampler.sampler, iter(runner.train_dataloader)
+    sampler.start = 8  # where the run was stopped
     hook().after_train_iter(runner)
-    batches = VALUES[:8].reshape(2, 4, 2)
-    norm = runner.model.norm
+    batches, norm = VALUES[:8].reshape(2, 4, 2), runner.model.norm
     torch.testing.assert_close(norm.running_mean, batches.mean(1).mean(0))
     torch.testing.assert_close(norm.running_var, batches.var(1).mean(0))
-    assert norm.momentum == 0.1
-
-
-class Start:
-    """Begins where a resumed run was."""
-
-    def __init__(self, start):
-        self.start = start
-
-    def __iter__(self):
-        return iter(range(self.start, 12))
-
-    def __len__(self):
-        return 12
-
-
-def test_a_resumed_run_averages_over_the_same_batches():
-    """And leaves the loader alone, whose workers may hold batches to train on."""
-    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
-    sampler = Start(8)
-    runner.train_dataloader = DataLoader(VALUES, batch_sampler=BatchSampler(sampler, 4, drop_last=True))
-    remaining = iter(runner.train_dataloader)
-    hook().after_train_iter(runner)
-    torch.testing.assert_close(runner.model.norm.running_mean, VALUES[:8].reshape(2, 4, 2).mean(1).mean(0))
-    assert sampler.start == 8 and torch.equal(next(remaining), VALUES[8:])
-
-
-def updated(runner):
-    return bool(runner.model.norm.running_mean.any())
+    assert norm.momentum == 0.1 and sampler.start == 8 and torch.equal(next(remaining), VALUES[8:])
 
 
 def test_they_are_taken_before_each_validation_and_at_the_end():
-    steps = []
-    for step in range(7):
-        runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=3), iter=step, max_iters=7)
+    def taken(loop, **progress):
+        runner = runner_at(Mock(spec=loop, val_interval=3), **progress)
         hook().after_train_iter(runner)
         hook().after_train_epoch(runner)
-        steps += [step + 1] * updated(runner)
-    assert steps == [3, 6, 7]
-    epochs = []
-    for epoch in range(5):
-        runner = runner_at(Mock(spec=EpochBasedTrainLoop, val_interval=2), epoch=epoch, max_epochs=5, iter=9)
-        hook().after_train_iter(runner)
-        hook().after_train_epoch(runner)
-        epochs += [epoch + 1] * updated(runner)
-    assert epochs == [2, 4, 5]
+        return bool(runner.model.norm.running_mean.any())
+
+    assert [step + 1 for step in range(7) if taken(IterBasedTrainLoop, iter=step, max_iters=7)] == [3, 6, 7]
+    assert [epoch + 1 for epoch in range(5) if taken(EpochBasedTrainLoop, epoch=epoch, max_epochs=5, iter=9)] == [3, 5]
 
 
 def test_fewer_samples_than_a_batch_are_refused():

@@ -1,7 +1,6 @@
-"""What is said when mmcv's operators are missing, broken or wrong."""
+"""What is said when mmcv's operators are missing, fail or are wrong."""
 
 import sys
-from types import ModuleType
 
 import mmcv.ops
 import pytest
@@ -15,24 +14,10 @@ def broken(*arguments):
     raise RuntimeError('undefined symbol:\n  _ZN2at4_ops')
 
 
-def test_they_work_here():
-    check_requirements()
-
-
 def test_no_operators(monkeypatch):
+    check_requirements()
     monkeypatch.setitem(sys.modules, 'mmcv.ops', None)
     with pytest.raises(UserError, match=r'needs the compiled operators of mmcv .* run `make det`'):
-        check_requirements()
-
-
-def test_operators_that_cannot_be_loaded(monkeypatch):
-    def fail(name):
-        raise ImportError(f'_ext.so: undefined symbol: _ZNK3c105Error4whatEv, of {name}')
-
-    module = ModuleType('mmcv.ops')
-    module.__getattr__ = fail
-    monkeypatch.setitem(sys.modules, 'mmcv.ops', module)
-    with pytest.raises(UserError, match=r'cannot be loaded with torch .*undefined symbol.*another one; run `make det`'):
         check_requirements()
 
 

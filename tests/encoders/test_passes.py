@@ -3,9 +3,9 @@
 import hosts
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from mixcl.encoders import Shared, passes
+from mixcl.encoders import passes
 from mixcl.encoders.passes import Inputs, backbone_features, project
 
 
@@ -21,25 +21,13 @@ def inputs(**settings: object) -> Inputs:
     return Inputs(images, **settings)
 
 
-def encoded(backbone: nn.Module, *batches: Tensor) -> list[Tensor]:
-    maps = backbone(torch.cat(batches))
-    return list(maps.mean(dim=(2, 3)).split([len(batch) for batch in batches]))
-
-
 def test_streams_have_statistics_of_their_own_unless_they_are_joint() -> None:
     given, backbone = inputs(joint=[('mix1', 'view1')]), convolution()
     features = backbone_features(backbone, given)
     assert list(features) == list(given.images)
-    assert {name: tuple(rows.shape) for name, rows in features.items()} == dict(
-        view1=(4, 4), view2=(4, 4), mix1=(2, 4), local=(8, 4)
-    )
-    images = given.images
-    for found, expected in zip(
-        (features['view1'], features['mix1']), encoded(backbone, images['view1'], images['mix1']), strict=True
-    ):
-        torch.testing.assert_close(found, expected)
-    for name in ('view2', 'local'):
-        torch.testing.assert_close(features[name], encoded(backbone, images[name])[0])
+    for group in (['view1', 'mix1'], ['view2'], ['local']):
+        together = backbone(torch.cat([given.images[name] for name in group])).mean(dim=(2, 3))
+        torch.testing.assert_close(torch.cat([features[name] for name in group]), together)
 
 
 def test_heads_share_statistics_within_a_group_of_different_sizes() -> None:
@@ -76,9 +64,3 @@ def test_one_batch_for_all_streams_is_one_batch_for_each(monkeypatch: pytest.Mon
     assert few < many
     torch.testing.assert_close(merged, apart, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(gradients, other_gradients, rtol=1e-5, atol=1e-5)
-
-
-def test_shared_keys_need_no_pass_of_their_own() -> None:
-    target = Shared(convolution(), nn.Linear(4, 2))
-    assert target.online_streams({'mix1'}, {'view2'}) == {'mix1', 'view2'}
-    assert target.passes({'mix1'}, {'view2'}) == set() and not target.own_weights

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from mmpretrain.datasets.categories import VOC2007_CATEGORIES as VOC_CLASSES
 
-from mixcl.datasets.imagenet_c import CORRUPTIONS, SEVERITIES
-from mixcl.datasets.imagenet_robustness import imagenet_classes
+from mixcl.datasets.imagenet_robustness import CORRUPTIONS, SEVERITIES, imagenet_classes
 
 GROUPS = dict(
     noise=('gaussian_noise', 'shot_noise', 'impulse_noise'),
@@ -16,10 +16,6 @@ GROUPS = dict(
     weather=('snow', 'frost', 'fog', 'brightness'),
     digital=('contrast', 'elastic_transform', 'pixelate', 'jpeg_compression'),
 )
-VOC_CLASSES = (
-    'aeroplane', 'bicycle', 'bird', 'boat', 'bottle', 'bus', 'car', 'cat', 'chair', 'cow', 'diningtable', 'dog',
-    'horse', 'motorbike', 'person', 'pottedplant', 'sheep', 'sofa', 'train', 'tvmonitor',
-)  # fmt: skip
 
 
 def picture(path: Path, height: int = 40, width: int = 30, seed: int = 0) -> None:
@@ -28,18 +24,19 @@ def picture(path: Path, height: int = 40, width: int = 30, seed: int = 0) -> Non
     cv2.imwrite(str(path), image)
 
 
-def voc_image(folder: Path, name: str, objects: Mapping[str, list[int]]) -> None:
+def voc_image(folder: Path, name: str, objects: Mapping[str, list[int]], size: int = 40) -> None:
     """An image with its annotation; ``objects`` gives by class the difficult flag of each of its objects."""
-    picture(folder / f'JPEGImages/{name}.jpg', seed=int(name))
+    picture(folder / f'JPEGImages/{name}.jpg', size, size, seed=int(name))
     items = [
         f'<object><name>{kind}</name><pose>Left</pose><truncated>0</truncated><difficult>{flag}</difficult>'
-        '<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>'
+        f'<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>{size - 1}</xmax><ymax>{size - 1}</ymax></bndbox></object>'
         for kind, flags in objects.items()
         for flag in flags
     ]
     (folder / 'Annotations').mkdir(exist_ok=True)
     (folder / f'Annotations/{name}.xml').write_text(
-        f'<annotation><folder>VOC2007</folder><filename>{name}.jpg</filename>{"".join(items)}</annotation>\n'
+        f'<annotation><folder>VOC2007</folder><filename>{name}.jpg</filename><size><width>{size}</width>'
+        f'<height>{size}</height><depth>3</depth></size>{"".join(items)}</annotation>\n'
     )
 
 

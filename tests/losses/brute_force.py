@@ -77,14 +77,15 @@ def case_of(queries: Tensor, keys: Tensor, query: Composition, key: Composition,
     """By loops over the compositions and vectors as they are; nothing of the library's targets is used."""
     target, listed = targets_of(query, key)
     queries, keys = queries.detach(), keys.detach()
-    extra: list[list[float]] = []
-    for row in range(len(queries)):
-        extra.append([])
-        for part in negatives:
-            own = (part.vectors if part.vectors.dim() == 2 else part.vectors[row]).detach()
-            for column in range(len(own)):
-                if part.keep is None or part.keep[row, column]:
-                    extra[-1].append(float(queries[row] @ own[column]))
+    extra = [
+        [
+            float(query @ own.detach())
+            for part in negatives
+            for column, own in enumerate(part.vectors if part.vectors.dim() == 2 else part.vectors[row])
+            if part.keep is None or part.keep[row, column]
+        ]
+        for row, query in enumerate(queries)
+    ]
     return Case(target, listed, (queries @ keys.T).numpy(), extra)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from mixcl.errors import UserError
 from mixcl.losses import DINODistillation
 
 
@@ -26,23 +25,3 @@ def test_the_centre_is_a_moving_average_of_the_raw_outputs_of_the_named_streams(
         objective.observe(raw)
         centre = 0.9 * centre + 0.1 * torch.cat([raw['view1'], raw['view2']]).mean(dim=0)
     torch.testing.assert_close(objective.state_dict(), dict(centre=centre[None]))
-
-
-def test_full_precision_under_autocast() -> None:
-    objective = DINODistillation(16)
-    raw = torch.randn(5, 16)
-    keys, queries = objective.prepare_key(raw), objective.prepare_query(raw)
-    with torch.autocast('cpu', dtype=torch.bfloat16):
-        assert torch.equal(objective.prepare_key(raw), keys) and torch.equal(objective.prepare_query(raw), queries)
-        assert objective.prepare_key(raw.bfloat16()).dtype == torch.float32
-        objective.observe(dict(view1=raw.bfloat16(), view2=raw.bfloat16()))
-    assert objective.centre.dtype == torch.float32
-
-
-@pytest.mark.parametrize(
-    ('argument', 'value'),
-    [('student_temperature', 0), ('warmup_temperature', -0.1), ('warmup_epochs', -1), ('centred_by', ())],
-)
-def test_out_of_range_is_refused(argument: str, value: float) -> None:
-    with pytest.raises(UserError, match=f'DINODistillation: {argument} must '):
-        DINODistillation(4, **{argument: value})

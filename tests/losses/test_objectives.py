@@ -1,4 +1,6 @@
-"""Every objective against loops in float64, its gradients against finite differences, and the edges of a batch."""
+"""Every objective against loops in float64, its gradients against finite differences, and its precision."""
+
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -47,43 +49,27 @@ def test_info_nce_and_log_mixture(query: str, key: str, among: str, negatives: s
     for smoothing in (0.0, 0.2):
         rows = InfoNCE(TEMPERATURE, among=among)(queries, keys, target, extra, smoothing=smoothing)
         agree(rows, brute_force.info_nce(case, among, TEMPERATURE, smoothing))
-    rows = LogMixture(TEMPERATURE, among=among, temperature_scale=2)(queries, keys, target, extra)
+    # A row's own temperature divides and scales.
+    rows = LogMixture(0.9, among=among, temperature_scale=2)(queries, keys, target, extra, temperature=TEMPERATURE)
     agree(rows, 2 * TEMPERATURE * brute_force.log_mixture(case, among, TEMPERATURE))
 
 
-def test_a_rows_own_temperature_divides_and_scales() -> None:
-    of_queries, of_keys, queries, keys = drawn('pairs', 'views')
-    objective, target = InfoNCE(0.2, temperature_scale=2), of_queries.target(of_keys)
-    rows = objective(queries, keys, target, temperature=TEMPERATURE)
-    case = case_of(queries, keys, of_queries, of_keys, [])
-    agree(rows, 2 * TEMPERATURE * brute_force.info_nce(case, 'batch', TEMPERATURE))
-
-
 @pytest.mark.parametrize(('query', 'key'), PAIRS)
-def test_negative_cosine(query: str, key: str) -> None:
+def test_objectives_without_negatives(query: str, key: str) -> None:
+    """Cosines, and DINO's cross-entropies, which are linear in the teacher: mixing keys equals mixing losses."""
     of_queries, of_keys, queries, keys = drawn(query, key)
-    objective = NegativeCosine(scale=2)
-    prepared = objective.prepare_query(3 * queries), objective.prepare_key(0.1 * keys)
-    target = brute_force.targets_of(of_queries, of_keys)[0]
-    agree(objective(*prepared, of_queries.target(of_keys)), -2 * (target * (queries @ keys.T).numpy()).sum(axis=1))
+    cosine, dino = NegativeCosine(scale=2), DINODistillation(WIDTH)
+    dino.centre.copy_(vectors(1, WIDTH, seed=5))
+    student, teacher = np.exp(queries.numpy() / 0.1), np.exp((keys - dino.centre).numpy() / 0.07)
+    student, teacher = (part / part.sum(axis=1, keepdims=True) for part in (student, teacher))
+    for objective, factor, table in (
+        (cosine, 3.0, -2 * (queries @ keys.T).numpy()),  # the lengths of vectors do not count
+        (dino, 1.0, -np.log(student) @ teacher.T),
+    ):
+        prepared = objective.prepare_query(factor * queries), objective.prepare_key(factor * keys)
+        rows = objective(*prepared, of_queries.target(of_keys))
+        agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * table).sum(axis=1))
 
-
-@pytest.mark.parametrize(('query', 'key'), PAIRS)
-def test_dino(query: str, key: str) -> None:
-    """The cross-entropy is linear in the teacher: mixing the keys equals mixing the losses."""
-    of_queries, of_keys, student, teacher = drawn(query, key)
-    objective = DINODistillation(WIDTH)
-    objective.centre.copy_(vectors(1, WIDTH, seed=5))
-    rows = objective(objective.prepare_query(student), objective.prepare_key(teacher), of_queries.target(of_keys))
-    sharp = np.exp((teacher.numpy() - objective.centre.double().numpy()) / 0.07)
-    sharp /= sharp.sum(axis=1, keepdims=True)
-    soft = np.exp(student.numpy() / 0.1)
-    soft /= soft.sum(axis=1, keepdims=True)
-    cross_entropies = -(sharp[None] * np.log(soft)[:, None]).sum(axis=2)  # (R, n)
-    agree(rows, (brute_force.targets_of(of_queries, of_keys)[0] * cross_entropies).sum(axis=1))
-
-
-# ----- gradients -----
 
 OBJECTIVES = {
     **{f'InfoNCE {among}': InfoNCE(TEMPERATURE, among=among, smoothing=0.1) for among in AMONG},
@@ -95,17 +81,31 @@ OBJECTIVES = {
 
 @pytest.mark.parametrize('name', OBJECTIVES)
 def test_gradients_with_respect_to_raw_queries_keys_and_negatives(name: str) -> None:
-    objective = OBJECTIVES[name].double()
+    objective = deepcopy(OBJECTIVES[name]).double()
     of_queries, of_keys, queries, keys = drawn('pairs', 'pairs')
     target, keep = of_queries.target(of_keys), brute_force.mask(len(queries))
-    extra = vectors(brute_force.NUMBER_OF_NEGATIVES, WIDTH, seed=3) if objective.takes_negatives else None
+    extra = vectors(brute_force.NUMBER_OF_NEGATIVES, WIDTH, seed=3)
 
     def rows(raw_queries: Tensor, raw_keys: Tensor, *negatives: Tensor) -> Tensor:
         parts = [Negatives(part, keep) for part in negatives]
         return objective(objective.prepare_query(raw_queries), objective.prepare_key(raw_keys), target, parts)
 
-    inputs = [2 * queries, 0.5 * keys] + ([extra] if extra is not None else [])
+    inputs = [2 * queries, 0.5 * keys] + [extra] * objective.takes_negatives
     assert torch.autograd.gradcheck(rows, [value.clone().requires_grad_() for value in inputs])
+
+
+@pytest.mark.parametrize('name', OBJECTIVES)
+def test_full_precision_under_autocast(name: str) -> None:
+    objective, target = OBJECTIVES[name], mixtures().target(Composition.identity(6))
+    queries, keys, extra = (vectors(6, WIDTH, seed=seed).float() for seed in range(3))
+
+    def rows(dtype: torch.dtype) -> Tensor:
+        prepared = objective.prepare_query(queries.to(dtype)), objective.prepare_key(keys.to(dtype))
+        return objective(*prepared, target, [Negatives(extra)] * objective.takes_negatives)
+
+    expected = rows(torch.float32)
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        assert torch.equal(rows(torch.float32), expected) and rows(torch.bfloat16).dtype == torch.float32
 
 
 @pytest.mark.parametrize('among', AMONG)

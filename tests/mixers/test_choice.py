@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from mixcl.errors import UserError
 from mixcl.mixers import Choice, CutMix, Mixup, PatchMix, ResizeMix
 
 THREE = [dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]
@@ -27,30 +26,3 @@ def test_one_mixer_acts_for_all_views_of_a_step():
             same, other = plan.mixer.place(images, plan.plan, torch.Generator().manual_seed(view))
             assert torch.equal(mixed, same) and torch.equal(made.sources, other.sources)
             assert made.sources.shape[1] == (3 if isinstance(plan.mixer, PatchMix) else 2)
-
-
-def test_a_choice_may_hold_a_choice():
-    nested = Choice([dict(type='Choice', mixers=THREE[:2]), dict(type='ResizeMix')])
-    mixed, made = nested(torch.randn(4, 3, 8, 8))
-    assert mixed.shape == (4, 3, 8, 8) and made.sources.shape == (4, 2)
-    with pytest.raises(UserError, match='at least 2'):
-        nested.check(1, 8, 8)
-
-
-def test_every_mixer_is_checked_although_one_acts():
-    choice = Choice([dict(type='Mixup'), dict(type='PatchMix', patch_size=5)], [1.0, 0.0])
-    with pytest.raises(UserError, match='cannot be cut into patches of 5x5'):
-        choice.check(8, 16, 16)
-
-
-@pytest.mark.parametrize(
-    ('mixers', 'probabilities', 'message'),
-    [
-        *((THREE, p, 'probabilities must be 3 numbers') for p in ([0.5, 0.5], [0.5, 0.5, 0.5], [-0.5, 0.5, 1.0])),
-        *((THREE, p, 'probabilities must be 3 numbers') for p in ([1, 'a', 0], 0.3, [float('nan'), 0, 1])),
-        *((mixers, None, 'must list at least one mixer') for mixers in ([], None, dict(type='Mixup'))),
-    ],
-)
-def test_bad_arguments_are_refused(mixers, probabilities, message):
-    with pytest.raises(UserError, match=message):
-        Choice(mixers, probabilities)

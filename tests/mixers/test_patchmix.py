@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixcl.composition import Composition
-from mixcl.errors import UserError
 from mixcl.mixers.patchmix import PatchMix, patch_groups, patchmix_composition
 
 
@@ -25,56 +24,33 @@ def test_patch_map():
     assert groups_to_sources([2, 0, 5, 1, 6, 4, 3], 3, 3)[0] == [0, 1, 0, 0, 2, 1, 2]
 
 
-def dense(query: Composition, key: Composition) -> torch.Tensor:
-    return query.target(key).dense(len(key))
-
-
-def row(values: dict[int, float], size: int) -> torch.Tensor:
-    return torch.tensor([values.get(column, 0.0) for column in range(size)])
-
-
-def test_targets_of_nine_images():
-    """TV-PM-2 (Fig. 7): mix-to-origin rows (i, i+1, i+2); mix-to-mix band 1, 2, 3, 2, 1 over 9."""
-    mix, views = patchmix_composition(9, 3), Composition.identity(9)
-    mto, mtm = dense(mix, views), dense(mix, mix)
-    torch.testing.assert_close(mto[7], row({7: 1 / 3, 8: 1 / 3, 0: 1 / 3}, 9))
-    torch.testing.assert_close(mto[8], row({8: 1 / 3, 0: 1 / 3, 1: 1 / 3}, 9))
-    for i, columns in [(0, [7, 8, 0, 1, 2]), (1, [8, 0, 1, 2, 3]), (8, [6, 7, 8, 0, 1])]:
-        band = dict(zip(columns, [1 / 9, 2 / 9, 3 / 9, 2 / 9, 1 / 9], strict=True))
-        torch.testing.assert_close(mtm[i], row(band, 9))
-
-
-def test_targets_of_two_mixed():
-    """TV-PM-3."""
-    mix = patchmix_composition(4, 2)
-    assert mix.sources.tolist() == [[0, 1], [1, 2], [2, 3], [3, 0]]
-    torch.testing.assert_close(dense(mix, mix)[0], row({3: 0.25, 0: 0.5, 1: 0.25}, 4))
-    torch.testing.assert_close(dense(mix, mix)[3], row({2: 0.25, 3: 0.5, 0: 0.25}, 4))
-
-
 @pytest.mark.parametrize(
-    ('batch', 'num_mix', 'of_views', 'of_mixtures'),
+    ('batch', 'num_mix', 'mixture', 'of_views', 'of_mixtures'),
     [
-        (3, 3, [1 / 3, 1 / 3, 1 / 3], [1 / 3, 1 / 3, 1 / 3]),  # TV-PM-1, scatter-add
-        (4, 3, [1 / 3, 1 / 3, 1 / 3, 0], [1 / 3, 2 / 9, 2 / 9, 2 / 9]),  # TV-PM-5: a collision with B >= M
-        (3, 4, [0.5, 0.25, 0.25], [0.4, 0.3, 0.3]),  # TV-PM-4 by the overlap of merged shares
-        (2, 3, [2 / 3, 1 / 3], [0.6, 0.4]),  # TV-PM-5
+        # TV-PM-2 (Fig. 7)
+        (9, 3, 7, {7: 1 / 3, 8: 1 / 3, 0: 1 / 3}, {5: 1 / 9, 6: 2 / 9, 7: 3 / 9, 8: 2 / 9, 0: 1 / 9}),
+        (9, 3, 8, {8: 1 / 3, 0: 1 / 3, 1: 1 / 3}, {6: 1 / 9, 7: 2 / 9, 8: 3 / 9, 0: 2 / 9, 1: 1 / 9}),
+        (9, 3, 0, {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}, {7: 1 / 9, 8: 2 / 9, 0: 3 / 9, 1: 2 / 9, 2: 1 / 9}),
+        (9, 3, 1, {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}, {8: 1 / 9, 0: 2 / 9, 1: 3 / 9, 2: 2 / 9, 3: 1 / 9}),
+        (4, 2, 0, {0: 1 / 2, 1: 1 / 2}, {3: 1 / 4, 0: 2 / 4, 1: 1 / 4}),  # TV-PM-3
+        (4, 2, 3, {3: 1 / 2, 0: 1 / 2}, {2: 1 / 4, 3: 2 / 4, 0: 1 / 4}),
+        (3, 2, 0, {0: 1 / 2, 1: 1 / 2}, {2: 1 / 4, 0: 2 / 4, 1: 1 / 4}),  # TV-PM-7, of the second process
+        (3, 2, 2, {2: 1 / 2, 0: 1 / 2}, {1: 1 / 4, 2: 2 / 4, 0: 1 / 4}),
+        # Small batches where windows collide: shares of an image that is taken twice add up.
+        (3, 3, 0, {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}, {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}),  # TV-PM-1, scatter-add
+        (4, 3, 0, {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}, {0: 3 / 9, 1: 2 / 9, 2: 2 / 9, 3: 2 / 9}),  # TV-PM-5, B >= M
+        (3, 4, 0, {0: 0.5, 1: 0.25, 2: 0.25}, {0: 0.4, 1: 0.3, 2: 0.3}),  # TV-PM-4 by the overlap of merged shares
+        (2, 3, 0, {0: 2 / 3, 1: 1 / 3}, {0: 0.6, 1: 0.4}),  # TV-PM-5
     ],
 )
-def test_small_batches_where_windows_collide(batch, num_mix, of_views, of_mixtures):
-    """Shares of an image that is taken twice add up."""
-    mix = patchmix_composition(batch, num_mix)
-    torch.testing.assert_close(dense(mix, Composition.identity(batch))[0], torch.tensor(of_views))
-    torch.testing.assert_close(dense(mix, mix)[0], torch.tensor(of_mixtures))
-
-
-def test_rank_offset():
-    """TV-PM-7: the second process of two with three images each."""
-    mix, views = patchmix_composition(3, 2).shifted(3), Composition.identity(3, start=3)
-    assert mix.sources.tolist() == [[3, 4], [4, 5], [5, 3]]
-    target = mix.target(mix, start=3).dense(6)
-    torch.testing.assert_close(target[0], row({5: 0.25, 3: 0.5, 4: 0.25}, 6))
-    torch.testing.assert_close(mix.target(views, start=3).dense(6)[2], row({5: 0.5, 3: 0.5}, 6))
+def test_targets(batch: int, num_mix: int, mixture: int, of_views: dict, of_mixtures: dict) -> None:
+    """A row of the target mix-to-origin and of the target mix-to-mix, on the first process and on the second."""
+    mix, views = patchmix_composition(batch, num_mix), Composition.identity(batch)
+    for start in (0, batch):
+        for keys, expected in ((views, of_views), (mix, of_mixtures)):
+            target = mix.shifted(start).target(keys.shifted(start), start).dense(start + batch)
+            row = [0.0] * start + [expected.get(column, 0.0) for column in range(batch)]
+            assert target[mixture].tolist() == pytest.approx(row)
 
 
 @settings(max_examples=200, deadline=None)
@@ -118,26 +94,3 @@ def test_plan_draws_the_number_and_the_decision_once():
     images = torch.randn(8, 3, 8, 8)
     plan = PatchMix((2, 4), 2).plan(8)
     assert {mixer.place(images, plan)[1].sources.shape[1] for _ in range(5)} == {plan.num_mix}
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'batch', 'size', 'message'),
-    [
-        (dict(num_mix=3, patch_size=5), 8, (16, 15), 'cannot be cut into patches of 5x5'),
-        (dict(num_mix=5, patch_size=8), 8, (16, 16), 'num_mix=5 images do not fit into the 2x2 patches'),
-        (dict(num_mix=4, patch_size=4), 3, (16, 16), 'cannot be mixed from the 3 images'),
-    ],
-)
-def test_what_cannot_be_mixed_is_refused_beforehand(arguments, batch, size, message):
-    with pytest.raises(UserError, match=message):
-        PatchMix(**arguments).check(batch, *size)
-    with pytest.raises(UserError, match='cannot be cut'):
-        PatchMix(2, 4)(torch.zeros(4, 3, 15, 16))
-
-
-@pytest.mark.parametrize(
-    'arguments', [dict(num_mix=0), dict(num_mix=2.5), dict(patch_size=0), dict(probability=1.5), dict(num_mix=())]
-)
-def test_bad_arguments_are_refused(arguments):
-    with pytest.raises((UserError, TypeError)):
-        PatchMix(**arguments)

@@ -7,7 +7,6 @@ CPU they are of computing, which other work on the machine does not change.
 """
 
 import argparse
-import copy
 import statistics
 import time
 from functools import partial
@@ -24,24 +23,24 @@ from torch.optim import SGD, Optimizer
 
 import mixcl.detection  # noqa: F401
 from mixcl.apis.complexity import activation_bytes
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 
 ROOT = Path(__file__).parents[2]
 MMDET_CONFIG = Path(mmdet.__file__).parent / '.mim/configs/mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py'
 OBJECTS = 10
+CHECKPOINTED = 'the same, activation checkpointing'
 
 
 def detectors(config: str, image_size: int) -> dict[str, ConfigDict]:
     """The models' configs by name, all of which start from random weights and pad to ``image_size``."""
     transformer = Config.fromfile(config).model
     transformer.backbone.img_size = image_size
-    checkpointing = copy.deepcopy(transformer)
-    checkpointing.backbone.activation_checkpointing = True
     residual = Config.fromfile(MMDET_CONFIG).model
     residual.backbone.init_cfg = None
     models = {
         'R50-FPN of mmdet': residual,
         Path(config).stem: transformer,
-        'the same, activation checkpointing': checkpointing,
+        CHECKPOINTED: transformer,
     }
     for model in models.values():
         model.data_preprocessor.pad_size_divisor = image_size
@@ -91,6 +90,8 @@ def main() -> None:
     for name, settings in detectors(arguments.config, arguments.image_size).items():
         model = revert_sync_batchnorm(MODELS.build(settings)).to(device)
         model.train()
+        if name == CHECKPOINTED:
+            checkpoint_activations(model, 'backbone.layers')
         models[name] = model
         runs[name] = partial(step, model, SGD(model.parameters(), lr=0.0), batch, arguments.amp)
         runs[name]()  # caches are warm

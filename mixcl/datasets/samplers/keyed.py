@@ -58,15 +58,11 @@ class KeyedSampler(Sampler[SampleKey]):
         self.repeats = repeats
         self.epoch = 0
         self.start = 0
-        if self.num_images < self.world_size:
+        if self.num_images < max(self.world_size, multiple_of):
             raise UserError(
-                f'the data set has {self.num_images} image(s) for {self.world_size} processes: '
-                'use fewer processes or more images'
-            )
-        if self.num_images < multiple_of:
-            raise UserError(
-                f'the data set has {self.num_images} image(s), fewer than the {multiple_of} of one step: use more '
-                'images, or a smaller batch by --cfg-options auto_scale_lr.base_batch_size=... and its learning rate'
+                f'the data set has {self.num_images} image(s) for {self.world_size} process(es) and {multiple_of} in '
+                'one step: use more images, fewer processes, or a smaller batch by --cfg-options '
+                'auto_scale_lr.base_batch_size=... and its learning rate'
             )
 
     def __iter__(self) -> Iterator[SampleKey]:

@@ -50,33 +50,26 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     Raises:
         UnreadableImage: if it cannot be decoded, or says that it has more than :data:`MAX_PIXELS`.
     """
-    header = _checked_header(content, path)
+    try:
+        header = read_header(content)
+        if header is not None and header.width * header.height > MAX_PIXELS:
+            raise Image.DecompressionBombError(f'{header.width} x {header.height}')
+    except Image.DecompressionBombError as error:
+        raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
     try:
         image = mmcv.imfrombytes(content, flag='color', backend='cv2')
     except cv2.error:
         image = None
     if image is None:
         image = _decode_with_pillow(content, path)
-    conversion = None if header is None else _conversion(header)
-    return image, ImageNote(path, conversion, 'converted') if conversion else None
+    return image, None if header is None else _conversion(header, path)
 
 
-def _checked_header(content: bytes, path: str) -> ImageHeader | None:
-    try:
-        header = read_header(content)
-    except Image.DecompressionBombError as error:
-        raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    if header is not None and header.width * header.height > MAX_PIXELS:
-        raise UnreadableImage(path, f'too many pixels: {header.width} x {header.height}', 'too large')
-    return header
-
-
-def _conversion(header: ImageHeader) -> str | None:
-    if min(header.width, header.height) < 2:
-        return 'tiny'
-    if header.bits > 8:
-        return '16-bit'
-    return {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
+def _conversion(header: ImageHeader, path: str) -> ImageNote | None:
+    kind = {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
+    kind = '16-bit' if header.bits > 8 else kind
+    kind = 'tiny' if min(header.width, header.height) < 2 else kind
+    return ImageNote(path, kind, 'converted') if kind else None
 
 
 def _decode_with_pillow(content: bytes, path: str) -> np.ndarray:

@@ -19,14 +19,12 @@ class ImageHeader(NamedTuple):
 
     Attributes:
         width, height: in pixels, as stored: the EXIF tag may say that the image is to be turned.
-        format: Pillow's name of it, for example 'JPEG'.
         channels: 1 grey, 2 grey and transparency, 3 colour, also by a palette, 4 CMYK or colour and transparency.
         bits: per channel.
     """
 
     width: int
     height: int
-    format: str
     channels: int
     bits: int
 
@@ -47,7 +45,7 @@ def read_header(content: bytes) -> ImageHeader | None:
         return _jpeg_header(content) or _pillows_header(content)
     if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
-        return ImageHeader(width, height, 'PNG', PNG_CHANNELS.get(colours, 3), bits)
+        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits)
     return _pillows_header(content)
 
 
@@ -60,7 +58,7 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
         marker = content[place + 1]
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            return ImageHeader(width, height, 'JPEG', channels, bits)
+            return ImageHeader(width, height, channels, bits)
         if marker == START_OF_SCAN:
             return None
         if marker == 0xFF:  # any number of them may stand before a marker
@@ -77,7 +75,7 @@ def _pillows_header(content: bytes) -> ImageHeader | None:
         with Image.open(io.BytesIO(content)) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
-            return ImageHeader(image.width, image.height, image.format or '', channels, 16 if deep else 8)
+            return ImageHeader(image.width, image.height, channels, 16 if deep else 8)
     except Image.DecompressionBombError:
         raise
     except Exception:  # Pillow's readers raise almost anything on damaged files

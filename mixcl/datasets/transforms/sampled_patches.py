@@ -13,12 +13,7 @@ from mixcl.registry import TRANSFORMS
 
 
 class ViewGeometry(NamedTuple):
-    """Which part of the original image a view shows.
-
-    Attributes:
-        top, left, height, width: of the crop, in pixels of the original image.
-        flipped: whether the view shows it mirrored left to right.
-    """
+    """Which part of the original image a view shows, in its pixels, and whether mirrored left to right."""
 
     top: float
     left: float
@@ -93,16 +88,10 @@ def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
 
 @TRANSFORMS.register_module()
 class RecordedResizedCrop(RandomResizedCrop):
-    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, that leaves its box in the results.
-
-    Raises:
-        UserError: if the image was flipped before, since the box would then lie in a mirrored image.
-    """
+    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, that leaves its box in the results."""
 
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by a crop; add ``crop_box``, (top, left, height, width) in pixels of the incoming image."""
-        if 'flip' in results:
-            raise UserError('RecordedResizedCrop stands after RandomFlip in a view; crop first, then flip')
         return {**super().transform(results), 'crop_box': self._box}
 
     def rand_crop_params(self, img: np.ndarray) -> tuple[int, int, int, int]:
@@ -145,15 +134,15 @@ class SampledPatchPair(KeyedMultiView):
         chunks: int | None = None,
         flip_aware: bool = True,
     ) -> None:
-        if len(transforms) != 2:
+        super().__init__(transforms, num_views=[1] * len(transforms))
+        first = [type(view.transforms[0]) if view.transforms else None for view in self.transforms]
+        if first != [RecordedResizedCrop] * 2:
             raise UserError(
-                f'SampledPatchPair: transforms must be the pipelines of two views, not of {len(transforms)}'
+                f'SampledPatchPair: transforms must be two pipelines that start with RecordedResizedCrop, not {first}; '
+                'crop first, then flip'
             )
-        super().__init__(transforms, num_views=[1, 1])
-        if not 0 < ratio <= 1:
-            raise UserError(f'SampledPatchPair: ratio must lie in (0, 1], not {ratio!r}')
-        if not power >= 0:
-            raise UserError(f'SampledPatchPair: power must be at least 0, not {power!r}')
+        if not (0 < ratio <= 1 and power >= 0):
+            raise UserError(f'SampledPatchPair: ratio={ratio!r} must lie in (0, 1] and power={power!r} not be negative')
         most = _floor(1 / ratio)
         if chunks is not None and not 1 <= chunks <= most:
             raise UserError(
@@ -173,21 +162,17 @@ class SampledPatchPair(KeyedMultiView):
         """
         view1, view2 = self.run_views(results)
         grid = self._grid(view1, view2)
-        key = results.get('sample_key')
-        if key is not None:
-            seed_global_generators(*key, 'patches')
-        tokens = self._sample(self._geometry(view1), self._geometry(view2), grid)
-        sampled = dict(tokens=torch.from_numpy(tokens), patch_grid=grid)
-        return {**results, **sampled, 'img': [view1['img'], view2['img']]}
-
-    def _sample(self, view1: ViewGeometry, view2: ViewGeometry, grid: tuple[int, int]) -> np.ndarray:
         cells = grid[0] * grid[1]
         count = _floor(cells * self.ratio)
         if count == 0:
             raise UserError(f'SampledPatchPair: ratio={self.ratio!r} of {cells} patches keeps none; raise ratio')
+        if results.get('sample_key') is not None:
+            seed_global_generators(*results['sample_key'], 'patches')
         first = np.random.permutation(cells)[: self.chunks * count].reshape(self.chunks, count)
-        probabilities = selection_probabilities(overlap_ratios(first, view1, view2, grid), self.power)
-        return np.stack([first, draw_cells(probabilities, count)])
+        ratios = overlap_ratios(first, self._geometry(view1), self._geometry(view2), grid)
+        second = draw_cells(selection_probabilities(ratios, self.power), count)
+        tokens = torch.from_numpy(np.stack([first, second]))
+        return {**results, 'img': [view1['img'], view2['img']], 'tokens': tokens, 'patch_grid': grid}
 
     def _grid(self, *views: dict) -> tuple[int, int]:
         shapes = {view['img'].shape[:2] for view in views}
@@ -200,11 +185,6 @@ class SampledPatchPair(KeyedMultiView):
         return height // self.patch_size, width // self.patch_size
 
     def _geometry(self, view: dict) -> ViewGeometry:
-        if 'crop_box' not in view:
-            raise UserError(
-                'SampledPatchPair needs to know where each view was taken: crop with RecordedResizedCrop in the place '
-                'of RandomResizedCrop'
-            )
         if view.get('flip_direction') not in (None, 'horizontal'):
             raise UserError(
                 f'SampledPatchPair: views may be flipped left to right only, not {view["flip_direction"]!r}'

@@ -10,7 +10,7 @@ from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
-from mixcl.weights import LoadReport, PretrainedBackbone, load_backbone, read_pretrained
+from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 
 
 @HOOKS.register_module()
@@ -64,7 +64,7 @@ class PretrainedBackboneHook(Hook):
 
     before_val = before_test = before_train
 
-    def _load(self, runner: Runner) -> LoadReport:
+    def _load(self, runner: Runner) -> str:
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
         model = unwrapped(runner.model)

@@ -32,13 +32,10 @@ from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedSta
 from mixcl.errors import UserError
 from mixcl.weights import (
     check_fits,
-    check_heads,
     check_resumable,
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
-    stored_config,
-    weights_of,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
@@ -176,8 +173,7 @@ def _check_weights(runner: Runner, path: str | None) -> None:
     model = unwrapped(runner.model)
     if path:
         checkpoint = read_checkpoint(path)
-        check_fits(model, weights_of(checkpoint, path), path)
-        check_heads(model, stored_config(checkpoint, path), path)
+        check_fits(model, checkpoint, path)
         if runner._resume:
             check_resumable(checkpoint, path)
     for hook in runner.hooks:

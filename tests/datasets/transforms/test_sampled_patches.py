@@ -1,4 +1,4 @@
-"""Which patches are drawn: published vectors, areas counted pixel by pixel, frequencies of draws, flips, mistakes."""
+"""Which patches are drawn: worked vectors, areas counted pixel by pixel, frequencies of draws, flips, mistakes."""
 
 import itertools
 
@@ -6,11 +6,9 @@ import mmcv
 import numpy as np
 import pytest
 import torch
-from mmengine.dataset import default_collate
 from mmpretrain.datasets import RandomResizedCrop
-from mmpretrain.models.utils import SelfSupDataPreprocessor
 
-from mixcl.datasets import KeyedDataset, RecordedResizedCrop, SampledPatchPair, SampleKey, SyntheticImages
+from mixcl.datasets import RecordedResizedCrop, SampledPatchPair, SampleKey
 from mixcl.datasets.transforms.sampled_patches import ViewGeometry, draw_cells, overlap_ratios, selection_probabilities
 from mixcl.errors import UserError
 
@@ -20,54 +18,32 @@ CROP = dict(type='RecordedResizedCrop', scale=16, crop_ratio_range=(0.15, 1.0), 
 FLIP = dict(type='RandomFlip', prob=0.5)
 
 
-def ratios(selected: list[int], box1: tuple, box2: tuple, side: int, flips: tuple[bool, bool] = (False, False)):
-    views = [ViewGeometry(*box, flipped) for box, flipped in zip((box1, box2), flips, strict=True)]
-    return overlap_ratios(np.array(selected), *views, (side, side))
-
-
-def test_vector_1_shifted_crops() -> None:
-    r = ratios(DIAGONAL, (0, 0, 16, 16), (2, 2, 16, 16), 4)
-    expected = [0.5, 0.25, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0.25, 0.25]
-    np.testing.assert_allclose(r, expected, atol=1e-15)
-    np.testing.assert_allclose(((1 - r) ** 3).sum(), 9.328125)
-    drawn = selection_probabilities(r, 3)
-    np.testing.assert_allclose([drawn[0], drawn[1], drawn[2]], [0.013400, 0.045226, 0.107203], atol=5e-7)
-    np.testing.assert_allclose(drawn.sum(), 1.0)
-
-
 @pytest.mark.parametrize(
-    ('selected', 'box1', 'box2', 'covered', 'share', 'probabilities'),
-    [  # a crop inside the other, the other way round, and crops apart by whole patches
-        (DIAGONAL, (0, 0, 16, 16), (4, 4, 8, 8), [0, 1, 4, 5, 10, 11, 14, 15], 1.0, (0, 1 / 8)),
-        (DIAGONAL, (4, 4, 8, 8), (0, 0, 16, 16), [5, 10], 0.5, (0.008772, 0.070175)),
-        ([3, 6, 10, 15], (0, 0, 16, 16), (4, 8, 16, 16), [0, 4, 9], 1.0, (0, 1 / 13)),
+    ('selected', 'box1', 'box2', 'side', 'expected', 'drawn'),
+    [  # shifted crops, one inside the other, the other way round, apart by whole patches, flipped, four patches
+        (DIAGONAL, (0, 0, 16, 16), (2, 2, 16, 16), 4,
+         {**dict.fromkeys((0, 5, 10), 1 / 2), **dict.fromkeys((1, 4, 6, 9, 11, 14, 15), 1 / 4)},
+         {0: 0.013400, 1: 0.045226, 2: 0.107203}),
+        (DIAGONAL, (0, 0, 16, 16), (4, 4, 8, 8), 4, dict.fromkeys((0, 1, 4, 5, 10, 11, 14, 15), 1), {0: 0, 2: 1 / 8}),
+        (DIAGONAL, (4, 4, 8, 8), (0, 0, 16, 16), 4, dict.fromkeys((5, 10), 1 / 2), {5: 0.008772, 0: 0.070175}),
+        ([3, 6, 10, 15], (0, 0, 16, 16), (4, 8, 16, 16), 4, dict.fromkeys((0, 4, 9), 1), {0: 0, 1: 1 / 13}),
+        (DIAGONAL, (3, 5, 16, 16, True), (3, 5, 16, 16, True), 4, dict.fromkeys(DIAGONAL, 1), {0: 0, 1: 1 / 12}),
+        (DIAGONAL, (3, 5, 16, 16), (3, 5, 16, 16, True), 4, dict.fromkeys((3, 6, 9, 12), 1), {3: 0, 0: 1 / 12}),
+        ([0], (0, 0, 8, 8), (2, 2, 8, 8), 2, {0: 1 / 4}, {0: 0.123288, 1: 0.292237, 2: 0.292237, 3: 0.292237}),
     ],
-)
-def test_vectors_2_to_4(
-    selected: list[int], box1: tuple, box2: tuple, covered: list[int], share: float, probabilities: tuple
+)  # fmt: skip
+def test_vectors_of_ratios(
+    selected: list[int], box1: tuple, box2: tuple, side: int, expected: dict, drawn: dict
 ) -> None:
-    r = ratios(selected, box1, box2, 4)
-    is_covered = np.isin(np.arange(16), covered)
-    np.testing.assert_allclose(r, np.where(is_covered, share, 0))
-    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(is_covered, *probabilities), atol=5e-7)
-
-
-@pytest.mark.parametrize('flips', [(False, False), (False, True), (True, False), (True, True)])
-def test_vector_5_identical_crops_with_flips(flips: tuple[bool, bool]) -> None:
-    r = ratios(DIAGONAL, (3, 5, 16, 16), (3, 5, 16, 16), 4, flips)
-    blocked = np.isin(np.arange(16), DIAGONAL if flips[0] == flips[1] else [3, 6, 9, 12])
-    np.testing.assert_array_equal(r, blocked.astype(float))
-    np.testing.assert_allclose(selection_probabilities(r, 3), np.where(blocked, 0, 1 / 12))
-
-
-def test_vector_6_four_patches() -> None:
-    r = ratios([0], (0, 0, 8, 8), (2, 2, 8, 8), 2)
-    np.testing.assert_allclose(r, [0.25, 0, 0, 0])
-    np.testing.assert_allclose(selection_probabilities(r, 3), [0.123288, 0.292237, 0.292237, 0.292237], atol=5e-7)
+    r = overlap_ratios(np.array(selected), ViewGeometry(*box1), ViewGeometry(*box2), (side, side))
+    np.testing.assert_allclose(r, [expected.get(cell, 0) for cell in range(side * side)], atol=1e-15)
+    probabilities = selection_probabilities(r, 3)
+    np.testing.assert_allclose(probabilities[list(drawn)], list(drawn.values()), atol=5e-7)
+    np.testing.assert_allclose(probabilities.sum(), 1.0)
 
 
 @pytest.mark.parametrize(('power', 'expected'), enumerate([0.03125, 0.0208333, 0.015625, 0.0125, 0.0104167]))
-def test_vector_7_expected_overlap_for_even_ratios(power: int, expected: float) -> None:
+def test_expected_overlap_for_even_ratios(power: int, expected: float) -> None:
     # s1 * s2 * (power + 1) * integral of r (1 - r)^power, r uniform on [0, 1], through the probabilities themselves
     r = (np.arange(100_000) + 0.5) / 100_000
     mean_ratio = (selection_probabilities(r, power) * r).sum()
@@ -87,6 +63,7 @@ def painted(geometry: ViewGeometry, cells: list[int], grid: tuple[int, int], siz
 
 @pytest.mark.parametrize('trial', range(12))
 def test_ratios_are_areas_counted_point_by_point(trial: int) -> None:
+    """Also of flipped views."""
     random = np.random.default_rng(trial)
     grid, size = [(4, 4), (3, 2), (2, 4)][trial % 3], (14, 12)
     views = []
@@ -125,9 +102,6 @@ def test_covered_cells_come_last() -> None:
     np.testing.assert_allclose(selection_probabilities(np.array([1.0, 0.3, 0.0, 1.0]), 0), [0.25] * 4)
 
 
-# ----- the transforms -----
-
-
 def pair(crop: dict = CROP, **settings: object) -> SampledPatchPair:
     return SampledPatchPair(**{**dict(transforms=[[crop, FLIP], [crop, FLIP]], patch_size=2), **settings})
 
@@ -141,17 +115,12 @@ def sample(transform: SampledPatchPair, index: int = 0) -> dict:
     ('ratio', 'kept', 'most'), [(0.15, 9, 6), (0.25, 16, 4), (0.5, 32, 2), (0.75, 48, 1), (1.0, 64, 1)]
 )
 def test_every_ratio_fills_its_chunks(ratio: float, kept: int, most: int) -> None:
-    transform = pair(ratio=ratio)
-    for index in range(20):
-        results = sample(transform, index)
-        tokens = results['tokens']
-        assert results['patch_grid'] == (8, 8)
-        assert tokens.shape == (2, most, kept)
-        assert tokens.dtype == torch.int64
-        assert len(tokens[0].unique()) == most * kept, 'the chunks of view 1 are disjoint'
-        assert all(len(chunk.unique()) == kept for chunk in tokens[1])
-        assert 0 <= tokens.min() <= tokens.max() < 64
-    assert [view.shape for view in results['img']] == [(16, 16, 3)] * 2
+    results = sample(pair(ratio=ratio))
+    tokens = results['tokens']
+    assert (results['patch_grid'], tokens.shape, tokens.dtype) == ((8, 8), (2, most, kept), torch.int64)
+    assert len(tokens[0].unique()) == most * kept, 'the chunks of view 1 are disjoint'
+    assert all(len(chunk.unique()) == kept for chunk in tokens[1])
+    assert 0 <= tokens.min() <= tokens.max() < 64
 
 
 def test_samples_follow_their_key_and_patches_not_the_colours() -> None:
@@ -198,30 +167,20 @@ def test_the_box_is_what_was_cropped() -> None:
         np.testing.assert_array_equal(cut, results['img'])
 
 
-def test_tokens_reach_the_batch_through_mmpretrains_packing() -> None:
-    views = dict(type='SampledPatchPair', transforms=[[CROP, FLIP]] * 2, patch_size=2, chunks=3)
-    pack = dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])
-    dataset = KeyedDataset(SyntheticImages(num_images=4, image_size=32, pipeline=[views, pack]))
-    batch = default_collate([dataset[SampleKey(0, 0, index)] for index in range(4)])
-    data = SelfSupDataPreprocessor(mean=[0.0] * 3, std=[1.0] * 3)(batch, training=True)
-    assert [tuple(view.shape) for view in data['inputs']] == [(4, 3, 16, 16)] * 2
-    assert [tuple(one.tokens.shape) for one in data['data_samples']] == [(2, 3, 16)] * 4
-
-
 @pytest.mark.parametrize(
     ('settings', 'named'),
     [
-        (dict(ratio=0.0), 'ratio must lie in (0, 1], not 0.0'),
-        (dict(power=-1.0), 'power must be at least 0, not -1.0'),
+        (dict(ratio=0.0), 'ratio=0.0 must lie in (0, 1]'),
+        (dict(power=-1.0), 'power=-1.0 not be negative'),
         (dict(ratio=0.5, chunks=3), 'between 1 and 2, as many as ratio=0.5 allows, not 3'),
-        (dict(transforms=[[CROP]]), 'two views, not of 1'),
+        (dict(transforms=[[CROP]]), 'must be two pipelines'),
+        (dict(transforms=[[dict(CROP, type='mmpretrain.RandomResizedCrop')]] * 2), 'start with RecordedResizedCrop'),
+        (dict(transforms=[[FLIP, CROP]] * 2), 'crop first, then flip'),
         # at the first image
         (dict(patch_size=3), 'patch_size=3 must divide'),
         (dict(transforms=[[CROP], [dict(CROP, scale=8)]]), '(16, 16) and (8, 8)'),
         (dict(patch_size=8, ratio=0.2), 'of 4 patches keeps none'),
-        (dict(transforms=[[dict(CROP, type='mmpretrain.RandomResizedCrop')]] * 2), 'RecordedResizedCrop'),
         (dict(transforms=[[CROP, dict(FLIP, prob=1.0, direction='vertical')]] * 2), "not 'vertical'"),
-        (dict(transforms=[[FLIP, CROP]] * 2), 'crop first, then flip'),
     ],
 )
 def test_what_is_refused(settings: dict, named: str) -> None:

@@ -184,6 +184,7 @@ def test_other_objectives_are_listened_to(tmp_path: Path, changes: dict) -> None
     assert ('train/similarity_gap' in logged) == ('train/alignment' in logged) == (kind != 'DINODistillation')
     if kind == 'DINODistillation':
         assert scalars(runner, 'chance_level') == pytest.approx([math.log(32)] * 10)
+        assert runner.model.objective.teacher_temperature == pytest.approx(0.04 + 0.03 / 29)  # of the second epoch
 
 
 def test_values_are_read_when_a_line_is_due_and_none_is_lost(tmp_path: Path) -> None:

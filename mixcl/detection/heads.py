@@ -1,13 +1,25 @@
-"""The last stage of a pretrained ResNet, which C4 detectors have in their head."""
+"""Heads of detectors: a region proposal network for bfloat16, and the pretrained stage within C4's."""
 
 import mmpretrain.models.utils  # noqa: F401  (registers ResLayerExtraNorm for mmdet)
+from mmdet.models import RPNHead
 from mmengine.hooks import Hook
 from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
+from torch import Tensor
 
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
-from mixcl.registry import HOOKS
+from mixcl.registry import HOOKS, MODELS
 from mixcl.weights import load_backbone, read_pretrained
+
+
+@MODELS.register_module()
+class FullPrecisionRPNHead(RPNHead):
+    """``mmdet.RPNHead`` whose scores and boxes are float32 under autocast too, since mmcv's NMS has no bfloat16."""
+
+    def forward_single(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores (B, anchors, H, W) and box deltas (B, 4 anchors, H, W) of one level (B, C, H, W)."""
+        scores, deltas = super().forward_single(x)
+        return scores.float(), deltas.float()
 
 
 @HOOKS.register_module()
