@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch import nn
 
 from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
@@ -68,18 +67,14 @@ class PretrainedBackboneHook(Hook):
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
         model = unwrapped(runner.model)
-        backbone = self._backbone(model)
+        backbone = dict(model.named_modules()).get(self.module)
+        if backbone is None:
+            raise UserError(
+                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
+                f'{self.module!r}; correct module of PretrainedBackboneHook'
+            )
         new = (*self.new, *getattr(backbone, 'new_parameters', ()))
         report = load_backbone(backbone, self._read, new)
         if isinstance(getattr(model, 'target', None), TargetEncoder):
             model.target.copy_weights(model.backbone, model.neck)
         return report
-
-    def _backbone(self, model: nn.Module) -> nn.Module:
-        try:
-            return model.get_submodule(self.module)
-        except AttributeError as error:
-            raise UserError(
-                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
-                f'{self.module!r}; correct module of PretrainedBackboneHook'
-            ) from error
