@@ -87,3 +87,17 @@ def imagenet_c(root: Path, classes: int = 2, grouped: bool = True) -> Path:
                 folder.mkdir(parents=True)
                 os.link(root.parent / 'source.jpg', folder / 'ILSVRC2012_val_00000293.JPEG')
     return root
+
+
+def imagenet_archives(root: Path, images: bool) -> dict[str, str]:
+    """Roots by data set: ImageNet-1K, with an image per class and split or none, ImageNet-A, -R and -C."""
+    picture(root / 'picture.jpg')
+    for wnid in imagenet_classes():
+        for split in ('train', 'val'):
+            (root / f'in1k/{split}/{wnid}').mkdir(parents=True)
+            if images:
+                os.link(root / 'picture.jpg', root / f'in1k/{split}/{wnid}/{split}_1.JPEG')
+    for letter in 'ar':
+        class_folders(root / f'imagenet-{letter}', f'imagenet_{letter}')
+    imagenet_c(root / 'imagenet-c', classes=1)
+    return {name: str(root / name) for name in ('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c')}
