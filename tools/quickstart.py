@@ -18,12 +18,15 @@ from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accurac
 from mixcl.visualization import draw_curves, mix_preview
 
 CONFIG = Path(__file__).parent.parent / 'configs/patchmix/vit-xs4_digits.py'
+WORK_DIR = 'work_dirs/quickstart'
+"""Of the quick start alone: each replaces the one before."""
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Pretrain on digits and show what was learnt.')
     parser.add_argument('--config', default=str(CONFIG), help='another small config with labels')
-    parser.add_argument('--work-dir', default='work_dirs/quickstart')
+    parser.add_argument('--work-dir', default=WORK_DIR)
+    parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of a run in --work-dir')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
@@ -54,8 +57,8 @@ def main() -> None:
     cfg.work_dir = args.work_dir
     torch.set_num_threads(min(2, torch.get_num_threads()))
     work_dir = Path(args.work_dir)
+    runner = build_runner(cfg, overwrite=args.overwrite or args.work_dir == WORK_DIR)
     figures = [mix_preview(cfg, work_dir / 'mix.png')]
-    runner = build_runner(cfg)
     runner.train()
     figures.append(draw_curves(work_dir, work_dir / 'curves.png'))
     rows = evaluate(runner)

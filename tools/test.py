@@ -14,7 +14,8 @@ from mmengine.config import Config
 
 from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.runners.command_options import be_patient, use_pretrained
-from mixcl.engine.runners.launch import build_runner, default_work_dir, read_config, use_launcher
+from mixcl.engine.runners.launch import build_runner, read_config, use_launcher
+from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError, reported_to_user
 from mixcl.files import check_writable, written_whole
 from mixcl.weights import ENCODERS, allow_pickle
@@ -30,7 +31,7 @@ def parse_arguments() -> argparse.Namespace:
         help="for protocols on frozen features: the checkpoint with the backbone, or 'random'",
     )
     parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
-    parser.add_argument('--work-dir', help='where logs go; default work_dirs/<config name>')
+    parser.add_argument('--work-dir', help='where logs go; default work_dirs/<method>/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
@@ -71,6 +72,8 @@ def main() -> None:
     if args.out:
         check_writable(Path(args.out).parent, '--out')
     cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
+    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
+        cfg[part] = None  # a run that trains would hold its work dir
     if args.allow_pickle:
         allow_pickle()
     use_weights(cfg, args)

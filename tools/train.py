@@ -11,12 +11,12 @@ from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained
 from mixcl.engine.runners.launch import (
     build_runner,
-    default_work_dir,
     read_config,
     use_launcher,
 )
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.stop_signals import stop_outside_of_training
+from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError, reported_to_user
 from mixcl.visualization import mix_preview
 from mixcl.weights import ENCODERS, allow_pickle
@@ -25,13 +25,19 @@ from mixcl.weights import ENCODERS, allow_pickle
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Train a model.')
     parser.add_argument('config', help='config file')
-    parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<config name>')
+    parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<method>/<config name>')
     parser.add_argument(
         '--resume',
         nargs='?',
         const='auto',
         metavar='CHECKPOINT',
         help='continue a run: from the newest checkpoint of the work dir, or from the one given',
+    )
+    parser.add_argument(
+        '--allow-changes', action='store_true', help='with --resume: go on with settings that change what is computed'
+    )
+    parser.add_argument(
+        '--overwrite', action='store_true', help='remove the checkpoints that another run has left in the work dir'
     )
     parser.add_argument(
         '--pretrained',
@@ -93,6 +99,8 @@ def main() -> None:
         limit_time(cfg, args.max_time)
     if args.allow_pickle:
         allow_pickle()
+    if args.overwrite and args.resume:
+        raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
     if args.resume:
         cfg.resume = True
         cfg.load_from = None if args.resume == 'auto' else args.resume
@@ -104,7 +112,8 @@ def main() -> None:
         )
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, args.launcher)
-    runner = build_runner(cfg)
+    overwrite = args.overwrite or (args.smoke and not args.work_dir and not args.resume)
+    runner = build_runner(cfg, overwrite, args.allow_changes)
     if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
         runner.logger.info(
             f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'

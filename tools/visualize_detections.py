@@ -6,7 +6,8 @@
 import argparse
 
 from mixcl.configuration import OverrideAction
-from mixcl.engine.runners.launch import default_work_dir, read_config
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError, reported_to_user
 
 

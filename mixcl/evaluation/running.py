@@ -75,7 +75,7 @@ def run_evaluation(
         found = {name.removeprefix('online_'): float(value) for name, value in metrics.items()}
         return dict(metrics=found, best={}, trained=None)
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
-    runner = build_runner(cfg)
+    runner = build_runner(cfg, overwrite=not cfg.resume)
     runner.register_hook(Revalidation())
     runner.train()
     scalars = {

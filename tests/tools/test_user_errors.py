@@ -45,7 +45,7 @@ def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path, way: s
         init_cfg=(('tools/train.py', DIGITS), init),
         test=(('tools/test.py', DIGITS, path), ()),
     )[way]
-    command = (*arguments, '--work-dir', tmp_path)
+    command = (*arguments, '--work-dir', tmp_path if way == 'newest' else tmp_path / 'run')
     if way == 'newest':  # which is told of each file, and of all that none is left
         assert run_here(*command, options=options) == 2
         captured = capfd.readouterr()

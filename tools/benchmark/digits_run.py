@@ -29,7 +29,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def results_of(cfg: Config) -> dict[str, object]:
     """What a run found and cost."""
-    runner = build_runner(cfg)
+    runner = build_runner(cfg, overwrite=True)
     started = time.perf_counter()
     runner.train()
     seconds = time.perf_counter() - started

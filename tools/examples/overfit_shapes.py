@@ -28,7 +28,7 @@ def main() -> None:
     folder = arguments.work_dir.resolve()
     data = write_shapes(folder / 'data')
     pretrained = ['--pretrained', Path(arguments.pretrained).resolve()] if arguments.pretrained else []
-    run('train', '--data-root', data, '--work-dir', folder, *pretrained)
+    run('train', '--data-root', data, '--work-dir', folder, '--overwrite', *pretrained)
     checkpoint = (folder / 'last_checkpoint').read_text().strip()
     run('test', checkpoint, '--data-root', data, '--work-dir', folder, '--out', folder / 'results.json')
     results = json.loads((folder / 'results.json').read_text())

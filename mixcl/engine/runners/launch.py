@@ -5,8 +5,11 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from mmengine.config import Config, ConfigDict
@@ -28,15 +31,25 @@ from mixcl.configuration.paths import walk
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
+from mixcl.engine.runners.work_dir import (
+    ReleaseHook,
+    RunLock,
+    check_unused,
+    config_name,
+    remove_checkpoints,
+)
 from mixcl.errors import UserError
+from mixcl.files import check_writable
 from mixcl.weights import (
     check_fits,
     check_resumable,
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
+    stored_config,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
@@ -78,18 +91,6 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     check_config(cfg)
     cfg.setdefault('config_name', config_name(path))
     return cfg
-
-
-def config_name(path: str | Path) -> str:
-    """The name of a config: its path below ``configs/`` without the ending, or the name of the file elsewhere."""
-    parts = Path(path).resolve().with_suffix('').parts
-    below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else len(parts) - 1
-    return '/'.join(parts[below:])
-
-
-def default_work_dir(cfg: Config, config_path: str | Path, suffix: str = '') -> str:
-    """``work_dirs/<name of the config file>``, unless the config says otherwise."""
-    return cfg.get('work_dir') or str(Path('work_dirs') / f'{Path(config_path).stem}{suffix}')
 
 
 def process_count(launcher: str) -> int:
@@ -138,13 +139,20 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def build_runner(cfg: Config) -> Runner:
+def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
     """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
 
-    A Runner that only tests does not initialise weights, so that is done here where it loads no checkpoint of its own.
+    A run that trains holds its work dir from here to its end. A Runner that only tests does not initialise weights, so
+    that is done here where it loads no checkpoint of its own. A start that fails leaves no new files.
+
+    Args:
+        cfg: of the run.
+        overwrite: remove the checkpoints that an earlier run has left in the work dir.
+        allow_changes: let a resumed run compute something else than before.
 
     Raises:
-        UserError: for a missing data folder, or a checkpoint that is missing or of another architecture.
+        UserError: for a missing data folder, a work dir of another run, or a checkpoint that is missing, of another
+            architecture, or of a run that computed something else.
     """
     check_files(cfg)
     check_data_roots(cfg)
@@ -152,9 +160,33 @@ def build_runner(cfg: Config) -> Runner:
         print_log(note, level=logging.WARNING)
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
-    _make_folder(cfg.work_dir)
-    if cfg.get('train_cfg'):
-        try_schedules(cfg)
+    if not cfg.get('train_cfg'):
+        check_writable(cfg.work_dir, '--work-dir')
+        return _build(cfg)
+    try_schedules(cfg)
+    lock = on_main_process(partial(_enter, cfg, overwrite))
+    try:
+        runner = _build(cfg, allow_changes)
+    except BaseException:
+        if lock is not None:
+            lock.abandon()
+        raise
+    if lock is not None:
+        if overwrite:
+            remove_checkpoints(cfg.work_dir)
+        runner.register_hook(ReleaseHook(lock))
+    return runner
+
+
+def _enter(cfg: Config, overwrite: bool) -> RunLock:
+    if not overwrite:
+        check_unused(cfg.work_dir, cfg.get('resume') and (cfg.get('load_from') or True))
+    lock = RunLock(cfg.work_dir)
+    lock.acquire()
+    return lock
+
+
+def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     with built_from(cfg):
         runner = Runner.from_cfg(cfg)
     _add_scale_switches(runner)
@@ -166,24 +198,38 @@ def build_runner(cfg: Config) -> Runner:
     path = cfg.get('load_from')
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
-        path = _agreed_newest_checkpoint(cfg.work_dir)
+        path = on_main_process(partial(newest_checkpoint, cfg.work_dir), shared=True)
         runner._load_from, runner._resume = path, path is not None
-    _check_weights(runner, path)
+    _check_weights(runner, path, allow_changes)
     return runner
 
 
-def _check_weights(runner: Runner, path: str | None) -> None:
+def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> None:
     model = unwrapped(runner.model)
     if path:
         checkpoint = read_checkpoint(path)
-        check_fits(model, checkpoint, path)
         if runner._resume:
             check_resumable(checkpoint, path)
+            _check_same_run(runner, checkpoint, path, allow_changes)
+        check_fits(model, checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()
+
+
+def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
+    stored, meta = stored_config(checkpoint, path), checkpoint['meta']
+    if stored is not None:
+        lines = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
+        for line in lines:
+            runner.logger.info(f'--resume: {line}')
+        if lines:
+            runner.register_hook(NewSettingsHook())
+    length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
+    if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
+        runner.logger.info(f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it')
 
 
 def _adapt_to_machine(cfg: Config) -> None:
@@ -204,15 +250,6 @@ def _adapt_to_machine(cfg: Config) -> None:
         optimizer.setdefault('fused', True)
 
 
-def _make_folder(work_dir: str) -> None:
-    try:
-        Path(work_dir).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f'the work dir {work_dir} cannot be made: {error.strerror}; choose another one with --work-dir'
-        ) from error
-
-
 def _add_scale_switches(runner: Runner) -> None:
     """What mmengine's own switches do only in part."""
     if isinstance(runner.model, MMFullyShardedDataParallel):
@@ -224,18 +261,28 @@ def _add_scale_switches(runner: Runner) -> None:
         runner.logger.info(f'activations are computed twice instead of kept: {names}')
 
 
-def _agreed_newest_checkpoint(work_dir: str) -> str | None:
-    """The first process looks, and tells the others what it found or what is wrong."""
-    found: list[str | UserError | None] = [None]
+def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
+    """Let the first process act, and all of them raise the error that it met.
+
+    Args:
+        act: what to do.
+        shared: whether every process gets the result; by default the others get None.
+
+    Raises:
+        UserError: that of the first process.
+    """
+    result: Any = None
+    told: list[Any] = [None]
     if is_main_process():
         try:
-            found = [newest_checkpoint(work_dir)]
+            result = act()
+            told = [result if shared else None]
         except UserError as error:
-            found = [error]
-    broadcast_object_list(found)
-    if isinstance(found[0], UserError):
-        raise found[0]
-    return found[0]
+            told = [error]
+    broadcast_object_list(told)
+    if isinstance(told[0], UserError):
+        raise told[0]
+    return told[0] if shared else result
 
 
 def _loaders(cfg: Config) -> list[ConfigDict]:

@@ -11,7 +11,7 @@ from mixcl.registry import PARAM_SCHEDULERS
 
 @PARAM_SCHEDULERS.register_module()
 class WarmupCosineLR(_ParamScheduler):
-    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO, PatchMix and MoCo v3).
+    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO and PatchMix).
 
     With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
@@ -52,9 +52,16 @@ class WarmupCosineLR(_ParamScheduler):
         return cls(**kwargs)
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Take the position from a checkpoint, and the shape of the schedule from the config."""
-        for name in ('last_step', '_global_step', '_last_value'):
-            setattr(self, name, state_dict[name])
+        """Take the position from a checkpoint, and the shape of the schedule from the config.
+
+        So a run that is made longer is at once on the longer schedule.
+        """
+        self._global_step, self.last_step = state_dict['_global_step'], state_dict['last_step']
+        if self.begin <= self._global_step < self.end:
+            self.last_step = self._global_step - self.begin
+            for group, value in zip(self.optimizer.param_groups, self._get_value(), strict=True):
+                group['lr'] = value
+        self._last_value = [group['lr'] for group in self.optimizer.param_groups]
 
     def rate(self, base: float, step: int) -> float:
         """The learning rate at a step of a group whose base rate, before any layer decay, is ``base``."""
@@ -72,6 +79,17 @@ class WarmupCosineLR(_ParamScheduler):
             scale = group.get('lr_scale', 1.0)
             rates.append(base if group.get('fix_lr') else scale * self.rate(base / scale, self.last_step))
         return rates
+
+
+@PARAM_SCHEDULERS.register_module()
+class MoCoV3CosineLR(WarmupCosineLR):
+    """As :class:`WarmupCosineLR`, but the warm-up is ``base * t / W``: the base rate comes with step W, not W - 1.
+
+    The schedule of the MoCo v3 authors' code.
+    """
+
+    def rate(self, base: float, step: int) -> float:
+        return base * (step / self.warmup) if step < self.warmup else super().rate(base, step)
 
 
 @PARAM_SCHEDULERS.register_module()

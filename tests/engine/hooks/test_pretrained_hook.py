@@ -46,7 +46,7 @@ def test_both_encoders_start_from_it_and_a_resumed_run_does_not_need_it(
     for name, value in expected.items():
         assert torch.equal(state[f'backbone.{name}'], value) and torch.equal(state[f'target.backbone.{name}'], value)
     assert not torch.equal(state['neck.fc0.weight'], torch.load(checkpoint)['state_dict']['neck.fc0.weight'])
-    cfg = run_config(tmp_path, resume=True)
+    cfg = run_config(tmp_path, resume=True, optim_wrapper__optimizer__lr=0.0)
     use_pretrained(cfg, checkpoint, encoder)
     cfg.custom_hooks[-1].checkpoint = 'gone.pth'
     runner = build_runner(cfg)

@@ -142,19 +142,22 @@ def test_the_loss_scale_continues(tmp_path: Path) -> None:
     assert_same(straight, resumed(tmp_path / 'resumed', tmp_path / 'straight/iter_7.pth', **scaled))
 
 
+def changed(checkpoint: Path, folder: Path, **meta: object) -> Path:
+    """A copy with other notes on the run that wrote it."""
+    content = torch.load(checkpoint, weights_only=True)
+    content['meta'].update(meta)
+    torch.save(content, folder / checkpoint.name)
+    return folder / checkpoint.name
+
+
 def test_epochs_of_another_length_are_refused(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
-    with pytest.raises(UserError, match=r'had 5 steps per epoch, and would have 10 now; .*batch_size'):
-        resumed(
-            tmp_path,
-            straight[1] / 'iter_3.pth',
-            model__backbone__drop_path_rate=0.5,
-            train_dataloader__batch_size=4,
-        )
+    checkpoint = changed(straight[1] / 'iter_3.pth', tmp_path, steps_per_epoch=10)
+    with pytest.raises(UserError, match=r'had 10 steps per epoch, and would have 5 now; .*batch_size'):
+        resumed(tmp_path, checkpoint, model__backbone__drop_path_rate=0.5)
 
 
 def test_another_number_of_processes_is_told(tmp_path: Path, straight: tuple[Runner, Path]) -> None:
-    checkpoint = torch.load(straight[1] / 'iter_9.pth', weights_only=True)
-    checkpoint['meta']['world_size'] = 4
-    torch.save(checkpoint, tmp_path / 'iter_9.pth')
-    resumed(tmp_path, tmp_path / 'iter_9.pth', model__backbone__drop_path_rate=0.5)
+    text = straight[0].cfg.pretty_text.replace('batch_size=8', 'batch_size=2')
+    checkpoint = changed(straight[1] / 'iter_9.pth', tmp_path, world_size=4, cfg=text)
+    resumed(tmp_path, checkpoint, model__backbone__drop_path_rate=0.5)
     assert 'the run had 4 process(es) and has 1 now' in next(tmp_path.glob('*/*.log')).read_text()

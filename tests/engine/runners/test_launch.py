@@ -12,7 +12,6 @@ from mixcl.engine.runners.launch import (
     _adapt_to_machine,
     build_runner,
     config_name,
-    default_work_dir,
     read_config,
     use_launcher,
 )
@@ -51,12 +50,6 @@ def test_overrides_and_data_root_reach_the_config() -> None:
         read_config(DIGITS, data_root='/data/images')
 
 
-def test_the_default_work_dir_is_named_after_the_config() -> None:
-    assert default_work_dir(Config(), DIGITS) == 'work_dirs/vit-xs4_digits'
-    assert default_work_dir(Config(), DIGITS, '_smoke') == 'work_dirs/vit-xs4_digits_smoke'
-    assert default_work_dir(Config(dict(work_dir='elsewhere')), DIGITS) == 'elsewhere'
-
-
 def test_configs_carry_their_name_into_checkpoints(tmp_path: Path) -> None:
     assert config_name(FOLDER) == 'patchmix/vit-s16_folder'
     assert config_name(tmp_path / 'my.config.py') == 'my.config'
@@ -86,7 +79,7 @@ def test_a_checkpoint_that_is_missing_or_of_another_architecture(tmp_path: Path)
     with pytest.raises(UserError, match='no checkpoint file'):
         build_runner(run_config(tmp_path, load_from=str(tmp_path / 'epoch_9.pth')))
     trained(run_config(tmp_path, train_cfg__max_epochs=1))
-    wider = run_config(tmp_path, resume=True, model__neck__hidden_channels=32)
+    wider = run_config(tmp_path / 'wider', load_from=str(tmp_path / 'epoch_1.pth'), model__neck__hidden_channels=32)
     with pytest.raises(UserError, match=r'another architecture.*neck\.fc0\.weight is \(24, 16\) .* and \(32, 16\)'):
         build_runner(wider)
 

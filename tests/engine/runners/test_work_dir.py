@@ -1,0 +1,117 @@
+"""Two runs never share a folder."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from engine.tiny_runs import run_config, trained
+from mmengine.config import Config
+
+from mixcl.engine.runners import work_dir as module
+from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused, default_work_dir
+from mixcl.errors import UserError
+
+
+def test_default_work_dirs_of_all_configs_differ() -> None:
+    configs = [path for path in Path('configs').rglob('*.py') if '_base_' not in path.parts]
+    folders = {default_work_dir(Config(), path) for path in configs}
+    assert len(folders) == len(configs) > 100
+    assert default_work_dir(Config(), 'configs/mocov3/vit-xs4_digits.py') == 'work_dirs/mocov3/vit-xs4_digits'
+    assert default_work_dir(Config(), 'mine/first.py', '_smoke') == 'work_dirs/mine/first_smoke'
+    assert default_work_dir(Config(dict(work_dir='elsewhere')), 'mine/first.py') == 'elsewhere'
+
+
+def lock_of(folder: Path, **changed: object) -> Path:
+    """A lock as this process would write it, but for what is changed."""
+    own = RunLock(folder)
+    own.acquire()
+    holder = json.loads(own.path.read_text()) | changed
+    own.release()
+    own.path.write_text(json.dumps(holder))
+    return own.path
+
+
+def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: Path) -> None:
+    hold = (
+        'import sys, time; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire(); '
+        'print("held", flush=True); time.sleep(100)'
+    )
+    process = subprocess.Popen([sys.executable, '-c', hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == 'held\n'
+    with pytest.raises(UserError, match=rf'in use by a run of process {process.pid} on .*--work-dir'):
+        RunLock(tmp_path).acquire()
+    process.kill()
+    process.wait()
+    lock = RunLock(tmp_path)
+    lock.acquire()
+    lock.release()
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_a_later_process_of_the_same_number_is_another_one(tmp_path: Path) -> None:
+    lock_of(tmp_path, pid=os.getppid(), started='1')
+    RunLock(tmp_path).acquire()
+
+
+@pytest.mark.parametrize('content', ['', '{', '[1]', '{"host": 1}'])
+def test_a_lock_that_was_half_written_counts_while_it_is_fresh(
+    tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / LOCK).write_text(content)
+    os.utime(tmp_path / LOCK, (1, 1))
+    lock = RunLock(tmp_path)
+    lock.acquire()
+    assert json.loads(lock.path.read_text())['host'] == socket.gethostname()
+    lock.release()
+
+
+def test_of_another_machine_a_sign_of_life_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, 'SILENCE', 3)
+    path = lock_of(tmp_path, host='elsewhere')
+    touch = threading.Timer(0.5, os.utime, [path])
+    touch.start()
+    with pytest.raises(UserError, match='on elsewhere'):
+        RunLock(tmp_path).acquire()
+    lock = RunLock(tmp_path)  # silent from now on
+    started = time.monotonic()
+    lock.acquire()
+    assert time.monotonic() - started < 10
+    lock.release()
+    assert os.listdir(tmp_path) == []
+
+
+def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
+    check_unused(tmp_path, None)
+    newest = tmp_path / 'epoch_2.pth'
+    newest.touch()
+    for resume_from in (None, tmp_path.parent / 'other' / 'epoch_1.pth'):
+        with pytest.raises(UserError, match=r'epoch_2.pth.*--resume.*--work-dir.*--overwrite'):
+            check_unused(tmp_path, resume_from)
+    check_unused(tmp_path, True)
+    check_unused(tmp_path, newest)
+
+
+def test_a_run_holds_its_folder_and_overwrites_when_told(tmp_path: Path) -> None:
+    runner = build_runner(run_config(tmp_path / 'run'))
+    assert (tmp_path / 'run' / LOCK).exists()
+    runner.train()
+    assert not (tmp_path / 'run' / LOCK).exists()
+    (tmp_path / 'run/epoch_9.pth').touch()
+    with pytest.raises(UserError, match='3 checkpoint'):
+        trained(run_config(tmp_path / 'run'))
+    build_runner(run_config(tmp_path / 'run'), overwrite=True).train()
+    assert sorted(path.name for path in tmp_path.glob('run/*.pth')) == ['epoch_1.pth', 'epoch_2.pth']
+
+
+def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / 'a/b'):
+        with pytest.raises(UserError):
+            build_runner(run_config(folder, optim_wrapper__optimizer__lr=-1.0))
+        assert os.listdir(tmp_path) == []
