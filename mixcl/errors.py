@@ -1,6 +1,5 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
-import io
 import os
 import signal
 import sys
@@ -58,8 +57,6 @@ def reported_to_user(
     Args:
         afterwards: what the user can do after Ctrl-C.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors='backslashreplace')  # names of files need not be UTF-8; standard error does so
     try:
         yield
     except UserError as error:

@@ -18,7 +18,7 @@ from mmengine.registry import DefaultScope
 
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError, reported_to_user, told_as_user_error
+from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
 from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
 from mixcl.registry import MODELS, TRANSFORMS
@@ -120,7 +120,7 @@ def extract(args: argparse.Namespace) -> None:
     open_folder(args.out, identity)
     model.to(args.device)
     unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
-    print(f'{args.out}: features of {len(dataset)} images, {unreadable} of them unreadable')
+    print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
 
 
 if __name__ == '__main__':

@@ -65,7 +65,7 @@ def main() -> None:
     print(f'{len(paths) - len(unreadable)} of {len(paths)} images can be read')
     if unreadable:
         out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
-        print(f'the others are listed in {args.out}')
+        print(f'the others are listed in {printable(args.out)}')
         sys.exit(1)
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 from mmengine.config import Config
 
 from mixcl.configuration.paths import readable, walk
@@ -12,6 +12,11 @@ from mixcl.configuration.types import SCOPES, is_registered
 from mixcl.errors import UserError
 
 PARSERS = {'.json': json.loads, '.yaml': yaml.safe_load, '.yml': yaml.safe_load}
+
+
+def bases_of(path: str | FilePath) -> list[str]:
+    """What a config in Python names as ``_base_``; others have none."""
+    return [] if FilePath(path).suffix in PARSERS else Config._get_base_files(str(path))
 
 
 def config_from_file(path: str | FilePath) -> Config:

@@ -1,6 +1,7 @@
 """Configs in YAML and JSON are data."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,4 +41,4 @@ def test_they_run_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         (tmp_path / 'config.yaml').write_text(text)
         with pytest.raises(UserError, match=message):
             read_config(tmp_path / 'config.yaml')
-    assert not ran.exists()
+    assert not ran.exists() and str(tmp_path) not in sys.path

@@ -9,9 +9,11 @@ from mmengine.config import Config
 from weights.marks import marker
 
 from mixcl.errors import UserError
+from mixcl.evaluation.image_sources import folder_images
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import backbone_config, checked_part, checkpoint
+from mixcl.weights.stored_parts import LEFT_OUT
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
 BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
@@ -19,17 +21,25 @@ BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
 
 def test_what_our_configs_build_passes() -> None:
     for name in (
-        'patchmix/vit-s16_in1k', 'mocov3/vit-xs4_digits', 'mixco/r18_tinyimagenet_mocov2', 'simclr/r18_cifar10',
-        'evaluation/recipes/finetune/deit', 'evaluation/recipes/linear/mocov3',
-    ):  # fmt: skip
+        'patchmix/vit-s16_in1k',
+        'mocov3/vit-xs4_digits',
+        'mixco/r18_tinyimagenet_mocov2',
+        'dino/vit-s16_in1k',
+    ):
         cfg = Config.fromfile(CONFIGS / f'{name}.py')
-        backbone = backbone_config(cfg)
-        assert backbone == checked_part(backbone, MODELS, 'a.pth', 'backbone') | {
-            key: backbone[key] for key in ('init_cfg',) if key in backbone
-        }
-        if 'val_dataloader' in cfg and cfg.val_dataloader:
-            pipeline = cfg.val_dataloader.dataset.get('dataset', cfg.val_dataloader.dataset).pipeline
-            assert checked_part(list(pipeline), TRANSFORMS, 'a.pth', 'pipeline') == pipeline
+        parts = (
+            (backbone_config(cfg), MODELS),
+            (dict(cfg.data_preprocessor), MODELS),
+            (folder_pipeline(cfg), TRANSFORMS),
+        )
+        for part, registry in parts:
+            assert part == checked_part(part, registry, 'a.pth', name)
+    classifier = Config.fromfile(CONFIGS / 'evaluation/recipes/finetune/deit.py').model.to_dict()
+    assert checked_part(classifier, MODELS, 'a.pth', 'model').keys() == classifier.keys() - LEFT_OUT
+
+
+def folder_pipeline(cfg: Config) -> list[dict]:
+    return folder_images('images', cfg)['pipeline']
 
 
 def test_first_weights_and_training_are_left_out() -> None:

@@ -71,9 +71,9 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     """
     if not Path(path).is_file():
         raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
-    # Modules that a config imports (custom_imports) may lie beside it.
+    # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
-    if folder not in sys.path:
+    if folder not in sys.path and Path(path).suffix == '.py':
         sys.path.insert(0, folder)
     try:
         cfg = config_from_file(path)
