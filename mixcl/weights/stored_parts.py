@@ -70,7 +70,8 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
 
 
 def _checked_value(key: Any, value: Any, registry: Registry, source: str, place: str) -> Any:
-    if not isinstance(key, int) and not (isinstance(key, str) and key.isidentifier()):
+    # Python reads other letters that look the same as these, so that a name would become another one.
+    if not isinstance(key, int) and not (isinstance(key, str) and key.isidentifier() and key.isascii()):
         raise _refusal(source, f'{place}.keys', key, 'which is no name')
     place = f'{place}.{key}'
     if key in NAMING:

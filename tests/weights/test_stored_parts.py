@@ -69,6 +69,7 @@ ATTACKS = (
     dict(BACKBONE, style='{{$HOME:x}}'),
     dict(BACKBONE, style="'+print()"),
     dict(BACKBONE, style='../evil.py'),
+    {**BACKBONE, '\uff54ype': 'evil'},  # in a config file Python reads it as 'type'
     {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys as they are
     dict(BACKBONE, x={1, 2}),
     dict(BACKBONE, x=b'1'),
