@@ -64,7 +64,7 @@ class OptimWrapper(MMEngineOptimWrapper):
     def _clip_grad(self) -> None:
         parameters = [p for group in self.param_groups for p in group['params'] if p.grad is not None]
         if parameters:
-            self.norm_before_clipping = self.clip_func(parameters, **self.clip_kwargs)
+            self.norm_before_clipping = self.clip_func(parameters, **self.clip_grad_kwargs)
 
 
 @OPTIM_WRAPPERS.register_module()

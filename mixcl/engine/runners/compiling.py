@@ -48,7 +48,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     if not blocks:
         raise UserError(f'--compile is for the blocks of a backbone, but {type(model).__name__} has none; leave it out')
     _try(next(blocks[0].parameters()).device)
-    torch._dynamo.config.recompile_limit = MOST_VERSIONS  # type: ignore[attr-defined]  # of torch 2.6 on
+    torch._dynamo.config.recompile_limit = MOST_VERSIONS
     defaults = dict(dynamic=False, options=dict(fallback_random=True))
     given = dict(settings) if isinstance(settings, dict) else {}
     if 'mode' in given or given.get('backend', 'inductor') != 'inductor':
