@@ -31,16 +31,11 @@ from mixcl.configuration.paths import walk
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
+from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
 from mixcl.engine.runners.dry_run import try_schedules, try_views
+from mixcl.engine.runners.run_lock import ReleaseHook, RunLock
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.work_dir import (
-    ReleaseHook,
-    RunLock,
-    check_unused,
-    config_name,
-    remove_checkpoints,
-)
+from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.weights import (
@@ -139,6 +134,13 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
+def without_training(cfg: Config) -> Config:
+    """Take out what only training needs: a run that trains would hold its work dir."""
+    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
+        cfg[part] = None
+    return cfg
+
+
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
     """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
 
@@ -179,10 +181,13 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
 
 
 def _enter(cfg: Config, overwrite: bool) -> RunLock:
-    if not overwrite:
-        check_unused(cfg.work_dir, cfg.get('resume') and (cfg.get('load_from') or True))
     lock = RunLock(cfg.work_dir)
     lock.acquire()
+    try:
+        check_unused(cfg, overwrite)
+    except UserError:
+        lock.abandon()
+        raise
     return lock
 
 
@@ -222,11 +227,11 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
 def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
     stored, meta = stored_config(checkpoint, path), checkpoint['meta']
     if stored is not None:
-        lines = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
-        for line in lines:
-            runner.logger.info(f'--resume: {line}')
-        if lines:
-            runner.register_hook(NewSettingsHook())
+        changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
+        for change in changes:
+            runner.logger.info(f'--resume: {change}')
+        if any(change.decides for change in changes):
+            runner.register_hook(NewSettingsHook(another_optimizer(changes)), priority='HIGHEST')
     length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
     if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
         runner.logger.info(f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it')
