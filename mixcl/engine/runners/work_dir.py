@@ -91,6 +91,8 @@ class RunLock:
             with open(self.path, 'x') as file:
                 json.dump(owner, file)
         except FileExistsError as error:
+            if not folder.is_dir():
+                raise UserError(f'the work dir {folder} is a file; choose another one with --work-dir') from error
             raise UserError(f'another run has just started in {folder}; choose another --work-dir') from error
         except OSError as error:
             raise UserError(
@@ -103,7 +105,8 @@ class RunLock:
         """Let others in."""
         if not self._released.is_set():
             self._released.set()
-            self.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # of a disk that can no longer be written: the run is over all the same
+                self.path.unlink(missing_ok=True)
             atexit.unregister(self.release)
 
     def abandon(self) -> None:
