@@ -27,8 +27,7 @@ SYSTEM_FAULTS = (
     ),
     (
         r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited',
-        'another process of this run has ended or cannot be reached; what it said, or the launcher says of it, tells '
-        'why (killed with signal 9: memory ran out)',
+        'another process of this run has ended or cannot be reached; what it or the launcher says tells why',
     ),
 )
 """What the system does to a run: how torch puts it, and the likely cause and cure."""
@@ -106,7 +105,8 @@ def reported_to_user(
         if sentence is None or os.environ.get('MIXCL_TRACEBACK'):
             raise
         sys.stdout.flush()
-        print(f'error: {sentence}; {afterwards}', file=sys.stderr)
+        print(f'error: {sentence}; {afterwards}', file=sys.stderr, flush=True)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a launcher ends what is left
         sys.exit(2)
 
 

@@ -9,7 +9,6 @@ interrupted.
 """
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +38,14 @@ FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
 DEVICES = ('cpu', 'cuda') if torch.cuda.is_available() else ('cpu',)
 
 
-def positive(text: str, least: int = 1) -> int:
-    if int(text) < least:
+def positive(text: str) -> int:
+    if int(text) < 1:
         raise ValueError
     return int(text)
+
+
+def not_negative(text: str) -> int:
+    return positive(text) if int(text) else 0
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -66,7 +69,7 @@ def parse_arguments() -> argparse.Namespace:
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
     )
     parser.add_argument('--batch-size', type=positive, default=256)
-    parser.add_argument('--workers', type=partial(positive, least=0), default=4, help='processes that load images')
+    parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
     parser.add_argument(
         '--images-per-file', type=positive, default=10_000, metavar='N', help='an interruption loses less than one file'
     )
@@ -105,7 +108,7 @@ def extract(args: argparse.Namespace) -> None:
     else:
         pipeline = folder_pipeline(config, args.image_size)
         dataset = KeyedDataset(ImageFolder(args.images, pipeline=pipeline, test_mode=True))
-    check_whole_patches(model.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
+    check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
         encoder=args.encoder,

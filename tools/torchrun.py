@@ -1,9 +1,10 @@
 """torchrun for tools/dist_train.sh: where a process has failed, a sentence instead of torchrun's traceback."""
 
-import os
+import logging
 import signal
 import sys
 
+from torch.distributed import DistNetworkError
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.run import main
@@ -23,11 +24,15 @@ def sentence(failures: dict[int, ProcessFailure]) -> str | None:
 
 
 if __name__ == '__main__':
-    os.environ.setdefault('LOGLEVEL', 'CRITICAL')
+    logging.disable(logging.ERROR)  # which say the same, for developers
     try:
         main()
-    except SignalException:
+    except SignalException:  # what the processes did about it, they have said
         sys.exit(1)
+    except DistNetworkError as error:
+        reason = str(error).splitlines()[0]
+        print(f'error: the processes cannot meet ({reason}); PORT=29501 takes another port', file=sys.stderr)
+        sys.exit(2)
     except ChildFailedError as error:
         text = sentence(error.failures)
         if text:

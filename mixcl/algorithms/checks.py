@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
@@ -85,6 +86,8 @@ def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
 def check_whole_patches(backbone: nn.Module, image: Tensor, advice: str) -> None:
     """Raise UserError with an advice if the backbone's patches, where it has any, do not fill an image (3, h, w)."""
     patch_size, (height, width) = getattr(backbone, 'patch_size', None), image.shape[-2:]
+    if patch_size is None and isinstance(backbone, VisionTransformer):  # which does not keep it
+        (patch_size, _) = backbone.patch_embed.projection.kernel_size
     if isinstance(patch_size, int) and (height % patch_size or width % patch_size):
         raise UserError(
             f'images of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '

@@ -29,9 +29,8 @@ def check_config(cfg: Config) -> None:
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = list(_misspelt_sections(cfg))
-    problems += [
-        f'{readable(path)}={reprlib.repr(value)} must be {wanted}' for path, value, wanted in wrong_shapes(cfg)
-    ]
+    for path, value, wanted in wrong_shapes(cfg):
+        problems.append(f'{readable(path)}={reprlib.repr(value)} must be {wanted}')
     for name, section in runner_sections(cfg):
         problems.extend(_problems(section, (name,), scope, None, cfg))
     problems = list(dict.fromkeys(problems))

@@ -68,9 +68,10 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
-    images = synthetic_images(loader.dataset, 2)
     with undisturbed_generators():
-        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
+        sample = _attempt(
+            'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
+        )
     crops = sample.get('inputs')
     if crops is None:
         raise UserError(

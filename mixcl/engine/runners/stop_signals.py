@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 from mixcl.errors import RunStopped
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
-"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a terminal that closes."""
+"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
 
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
