@@ -39,8 +39,8 @@ def wrong_shapes(cfg: Config) -> Iterator[tuple[Path, Any, str]]:
 
 
 def _wrong_data(place: Path, loader: Mapping[str, Any]) -> Iterator[tuple[Path, Any, str]]:
-    if not isinstance(loader.get('dataset'), Mapping):
-        yield (*place, 'dataset'), loader.get('dataset'), 'a dict'
+    if 'dataset' in loader and not isinstance(loader['dataset'], Mapping):  # recipes get theirs later
+        yield (*place, 'dataset'), loader['dataset'], 'a dict'
     for path, node in walk(loader, place):
         if path[-1] == 'pipeline' and (not isinstance(node, (list, tuple)) or len(node) == 0):
             yield path, node, 'a list of transforms, at least one'

@@ -286,3 +286,27 @@ def test_slips():
 def test_no_false_alarm_on_published_configs(name):
     cfg = Config.fromfile(MMPRETRAIN_CONFIGS / name)
     check_config(cfg)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        (dict(param_scheduler='cosine'), "param_scheduler='cosine' must be a list of dicts"),
+        (dict(param_scheduler=['cosine']), r"param_scheduler\[0\]='cosine' must be a dict with a type"),
+        (dict(param_scheduler={}), 'param_scheduler={} must be a dict with a type'),
+        (dict(custom_hooks=[3]), r'custom_hooks\[0\]=3 must be a dict with a type'),
+        (dict(custom_hooks=dict(type='EMAHook')), 'custom_hooks=.* must be a list of dicts'),
+        (dict(default_hooks=dict(logger=3)), 'default_hooks.logger=3 must be a dict with a type'),
+        (dict(val_evaluator='knn'), "val_evaluator='knn' must be a list of dicts"),
+        (dict(env_cfg='nccl'), "env_cfg='nccl' must be a dict"),
+        (dict(model='vit'), "model='vit' must be a dict"),
+        (dict(train_dataloader=dict(dataset=[])), r'train_dataloader.dataset=\[\] must be a dict'),
+        (
+            dict(train_dataloader=dict(dataset=dict(type='mmpretrain.CIFAR10', pipeline=[]))),
+            r'train_dataloader.dataset.pipeline=\[\] must be a list of transforms, at least one',
+        ),
+    ],
+)
+def test_sections_of_another_shape(changes: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        check_config(Config({**_config().to_dict(), **changes}))

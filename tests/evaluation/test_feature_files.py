@@ -100,7 +100,7 @@ def test_places_that_are_no_features(tmp_path: Path) -> None:
     (tmp_path / 'notes.txt').touch()
     with pytest.raises(UserError, match=r'cannot be written .*File exists.*--out'):
         open_folder(tmp_path / 'notes.txt', IDENTITY)
-    for text in (None, 'no json', '[1]'):
+    for text in (None, 'no json', '[1]', '[' * 100_000):
         if text:
             (tmp_path / 'meta.json').write_text(text)
         with pytest.raises(UserError, match='holds something else already; give a new or an empty folder'):
@@ -119,3 +119,27 @@ def test_a_damaged_file_is_refused(images: Path, tmp_path: Path, kind: str) -> N
         path.write_bytes(dict(truncated=path.read_bytes()[:60], empty=b'')[kind])
     with pytest.raises(UserError, match=r'features_00001\.npz is damaged .* remove it and run the same command again'):
         extract(images, tmp_path / 'out')
+
+
+WHOLE = dict(features=np.zeros((2, 3), np.float32), names=np.array(['a', 'b']), unreadable=np.array(['', '']))
+
+
+@pytest.mark.parametrize(
+    ('number', 'arrays', 'message'),
+    [
+        (1, WHOLE | dict(features=np.zeros((2, 4), np.float32)), 'features_00001.npz holds other features than'),
+        (1, WHOLE | dict(labels=np.zeros(2, np.int64)), 'features_00001.npz holds other features than'),
+        (
+            1,
+            WHOLE | dict(names=np.array(['a'])),
+            r'features_00001.npz is damaged \(its arrays are of different',
+        ),
+        (1, dict(features=WHOLE['features']), 'features_00001.npz is damaged'),
+        (2, WHOLE, 'has no features_00001.npz'),
+    ],
+)
+def test_files_that_do_not_belong_together(tmp_path: Path, number: int, arrays: dict, message: str) -> None:
+    np.savez(tmp_path / 'features_00000.npz', **WHOLE)
+    np.savez(tmp_path / f'features_0000{number}.npz', **arrays)
+    with pytest.raises(UserError, match=message):
+        read_features(tmp_path)

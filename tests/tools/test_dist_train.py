@@ -1,12 +1,15 @@
 """The same run from several processes, several machines, and sharded."""
 
+import os
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
-from tools.command import start_script, stop
+from tools.command import error_lines, start_script, stop
+from tools.test_stop_command import wait_for_steps
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 OPTIONS = (
@@ -101,3 +104,22 @@ def test_all_switches_together(tmp_path: Path, replicated: Path) -> None:
     sharded, replicated = ([state['exp_avg'] for state in part] for part in states)
     torch.testing.assert_close(sharded, replicated, rtol=1e-3, atol=1e-6)
     assert max(mean.abs().max() for mean in sharded) > 1e-3
+
+
+def test_a_killed_process_is_told_in_two_sentences(tmp_path: Path) -> None:
+    """What the others say, and what the launcher says of it."""
+    machine = start_machine(29626, 2, tmp_path, 'train_cfg.max_epochs=500')
+    try:
+        wait_for_steps(machine, tmp_path)
+        workers = subprocess.run(
+            ['pgrep', '-f', f'train.py .*{tmp_path}'], capture_output=True, text=True
+        ).stdout.split()
+        (second,) = [pid for pid in map(int, workers) if b'\0RANK=1\0' in Path(f'/proc/{pid}/environ').read_bytes()]
+        os.kill(second, signal.SIGKILL)
+        output, errors = machine.communicate(timeout=60)
+    finally:
+        stop(machine)
+    lines = error_lines(output + (errors or ''))
+    assert [line.split(' of ')[0] for line in lines] == ['error: another process', 'error: process 1']
+    assert 'SIGKILL, most likely by the system because memory ran out' in lines[1]
+    assert 'Traceback' not in output + (errors or '') and machine.returncode == 1

@@ -149,6 +149,7 @@ def test_a_backbone_without_its_config(tool: Tool, checkpoint: Path, images: Pat
         (['--images', 'IMAGES'], r'not of one size after preprocessing; give --image-size PIXELS'),
         (['--images', 'BROKEN'], r'none of 1 images tried in .*broken could be read; the first: .* \(not an image\)'),
         (['--images', 'IMAGES', '--image-size', '16', '--feature', 'PooledGrid'], 'PooledGrid pools a map'),
+        (['--images', 'IMAGES', '--image-size', '18'], '18x18 pixels cannot be cut into the patches of 4x4 of '),
         (['--config', 'configs/patchmix/vit-s16_folder.py'], 'the config has no test_dataloader'),
     ],
 )

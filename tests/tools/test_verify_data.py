@@ -68,8 +68,8 @@ def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixtu
     [
         (['/nowhere/at/all'], 'neither a folder nor a config'),
         (['configs', '--workers', 0], '--workers must be at least 1'),
-        (['configs', '--out', '/nowhere/bad.txt'], '--out /nowhere/bad.txt cannot be written'),
-        (['configs', '--out', 'docs'], '--out docs cannot be written'),
+        (['configs', '--out', 'README.md/bad.txt'], 'results cannot be written to README.md'),
+        (['configs', '--out', 'docs'], '--out docs is a folder: give the name of a file'),
     ],
 )
 def test_mistakes(arguments: list, message: str, capfd: pytest.CaptureFixture) -> None:
@@ -106,3 +106,12 @@ def test_five_odd_files_in_100_are_counted_and_the_order_is_the_same_twice(tmp_p
         assert log.count(f'images/{name} (') == 1
     assert 'met 3 unreadable image(s), named above: 1 empty, 1 no image, 1 truncated' in log
     assert 'converted images as it loaded them: 1 four channels, 1 tiny' in log
+
+
+def test_the_list_lies_where_results_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not beside the sources, from where one calls it."""
+    folder, tool = write_folder(tmp_path / 'images', 1, ['text.jpg']), Path(TOOL).resolve()
+    (tmp_path / 'sources').mkdir()
+    monkeypatch.chdir(tmp_path / 'sources')
+    assert run_here(tool, folder, '--workers', 1) == 1
+    assert os.listdir() == ['work_dirs'] and os.listdir('work_dirs') == ['unreadable_images.txt']

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
 from mixcl.visualization import draw_curves, mix_preview
 
@@ -97,3 +99,24 @@ def test_curves_of_the_newest_run(tmp_path: Path, titles: list[str]) -> None:
 def test_curves_without_evaluation(tmp_path: Path) -> None:
     write_log(tmp_path, '20240102_000000', TRAIN)
     assert pixels(draw_curves(tmp_path, tmp_path / 'curves.png')).std() > 10
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (dict(num_images=0), '--num-images must be at least 1, not 0'),
+        (dict(path='mix.xyz'), r'--out mix\.xyz: the name must end in one of .*\.png'),
+        (dict(path='mix'), r'--out mix: the name must end in'),
+    ],
+)
+def test_a_preview_that_cannot_be_drawn(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        mix_preview(run_config(tmp_path), **dict(path=tmp_path / 'mix.png') | options)
+
+
+def test_a_preview_of_streams_of_several_lengths(tmp_path: Path, titles: list[str]) -> None:
+    """Six images have 24 local crops."""
+    cfg = read_config('configs/sdmp/vit-s16_in1k_dino.py')
+    shrink_to_smoke(cfg)
+    mix_preview(cfg, tmp_path / 'mix.png', num_images=6)
+    assert 'view1: image 5' in titles and 'spare: image 7' in titles and 'view1: image 6' not in titles

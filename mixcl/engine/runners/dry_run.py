@@ -66,6 +66,8 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     loader = cfg.get('train_dataloader')
     if not isinstance(model, ContrastiveLearner) or loader is None:
         return
+    if 'dataset' not in loader:
+        raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
     with undisturbed_generators():

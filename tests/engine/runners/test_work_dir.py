@@ -1,5 +1,7 @@
 """Two runs never share a folder."""
 
+import builtins
+import errno
 import json
 import os
 import socket
@@ -115,3 +117,20 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(UserError):
             build_runner(run_config(folder, optim_wrapper__optimizer__lr=-1.0))
         assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'the work dir .*file is a file; choose another one with --work-dir'):
+        RunLock(tmp_path / 'file').acquire()
+    lock = RunLock(tmp_path / 'run')
+    lock.acquire()
+
+    def refuse(*_: object, **__: object) -> None:  # permissions do not count for root
+        raise PermissionError(errno.EACCES, 'Permission denied')
+
+    monkeypatch.setattr(Path, 'unlink', refuse)
+    lock.release()  # a run that has ended
+    monkeypatch.setattr(builtins, 'open', refuse)
+    with pytest.raises(UserError, match='other cannot be written to: Permission denied; choose another one with'):
+        RunLock(tmp_path / 'other').acquire()

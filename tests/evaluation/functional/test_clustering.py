@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -52,3 +54,16 @@ def test_all_are_taken_where_there_are_fewer() -> None:
     labels = torch.tensor([5, 2, 5, 2, 2])
     assert some_of_some_classes(labels, classes=10, images=1000).tolist() == [0, 1, 2, 3, 4]
     assert len(some_of_some_classes(labels, classes=10, images=2)) == 4
+
+
+def test_of_collapsed_features_nothing_can_be_said() -> None:
+    """scikit-learn's map of them ends the process."""
+    features, labels = torch.full((40, 6), 0.1), torch.arange(40) % 4
+    assert map_to_plane(features).isnan().all()
+    assert all(math.isnan(value) for value in cluster_indices(features, labels).values())
+
+
+def test_very_small_features_have_the_map_and_the_indices_of_large_ones() -> None:
+    features, labels = clusters()
+    assert cluster_indices(features * 1e-30, labels) == pytest.approx(cluster_indices(features, labels), rel=1e-4)
+    assert map_to_plane(features * 1e-30).isfinite().all()
