@@ -74,11 +74,13 @@ def main() -> None:
         '--batch-size', type=int, help=f'images per iteration; default: of the config on a GPU, {CPU_BATCH} on a CPU'
     )
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the median is printed')
+    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
     parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     args = parser.parse_args()
+    if args.iterations < 1:
+        parser.error(f'--iterations must be at least 1, not {args.iterations}')
     cfg = read_config(args.config, args.cfg_options)
     if args.smoke:
         shrink_to_smoke(cfg)

@@ -17,11 +17,11 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.algorithms.checks import check_whole_patches
-from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, reported_to_user
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, folder_pipeline
+from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
 from mixcl.registry import MODELS
 from mixcl.weights import (
     ENCODERS,
@@ -104,17 +104,16 @@ def extract(args: argparse.Namespace) -> None:
     model = MODELS.build(settings)
     load_backbone(model.backbone, pretrained)
     if args.config:
-        dataset, pipeline = config_images(read_config(args.config, data_root=args.data_root), args.split)
+        images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:
-        pipeline = folder_pipeline(config, args.image_size)
-        dataset = KeyedDataset(ImageFolder(args.images, pipeline=pipeline, test_mode=True))
+        images = folder_images(args.images, config, args.image_size)
+    dataset = KeyedDataset(images)
     check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
         encoder=args.encoder,
         model=settings,
-        pipeline=pipeline,
-        source=str(Path(args.images).resolve()) if args.images else f'{args.config} ({args.split})',
+        images=images,
         content=content_digest(dataset),
         images_per_file=args.images_per_file,
     )

@@ -17,7 +17,6 @@ from mixcl.files import check_writable, written_whole
 
 META = 'meta.json'
 FILE = 'features_{:05d}.npz'
-ENCODER = 'online'
 
 
 def open_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -80,7 +79,10 @@ def extract_to_files(
             arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
-        for name, reason in zip(names[part], _read(path, 'unreadable')['unreadable'], strict=True):
+        reasons = _read(path, 'unreadable')['unreadable']
+        if len(reasons) != len(names[part]):
+            raise UserError(f'{path} holds {len(reasons)} images; remove it and run the same command again')
+        for name, reason in zip(names[part], reasons, strict=True):
             if reason:
                 unreadable += 1
                 print_log(f'unreadable image, its features are NaN: {name} ({reason})')
@@ -126,7 +128,7 @@ def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
     reasons: list[str] = []
     with evaluating(model):
         for batch in loader:
-            features.append(encode(model, batch, [ENCODER])[ENCODER].numpy())
+            features.append(encode(model, batch, ['online'])['online'].numpy())
             # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
             notes = [sample.get('unreadable') for sample in batch['data_samples']]
             reasons += [note[0].reason if note else '' for note in notes]

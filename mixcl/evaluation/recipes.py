@@ -6,7 +6,6 @@ from typing import Any
 
 from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -148,18 +147,9 @@ OWN_DATA = dict(
 
 
 def data_of(protocol: str, data: str) -> tuple[str, ...]:
-    """The data sets that a protocol evaluates on when ``data`` is asked for.
-
-    Raises:
-        UserError: for robustness of anything but a classifier of ImageNet-1K.
-    """
+    """The data sets that a protocol evaluates on when ``data`` is asked for: all of its own, or one of several."""
     own = OWN_DATA.get(protocol, (data,))
-    if protocol == 'robustness' and data not in own:
-        raise UserError(
-            f'robustness is that of a classifier of ImageNet-1K, so --data {data} has none; use --data in1k for all, '
-            f'or one of {", ".join(own[1:])}'
-        )
-    return (data,) if data in own[1:] else own
+    return own if len(own) == 1 or data == own[0] else (data,)
 
 
 def family_of(backbone: Mapping | None) -> str:

@@ -28,7 +28,8 @@ def shrink_to_smoke(cfg: Config) -> None:
         raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
     patch_size = _patch_size(cfg.model.backbone)
-    full_size = max(_crop_sizes(cfg.train_dataloader))
+    scales = [transform['scale'] for transform in _sized_transforms(cfg.train_dataloader) if 'scale' in transform]
+    full_size = max(max(_pair(scale)) for scale in scales)
     image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
     if patch_size:
         cfg.model.backbone.img_size = image_size
@@ -94,10 +95,6 @@ def _sized_transforms(node: object) -> list[ConfigDict]:
     if isinstance(node, (list, tuple)):
         return [found for value in node for found in _sized_transforms(value)]
     return []
-
-
-def _crop_sizes(loader: ConfigDict) -> list[int]:
-    return [max(_pair(transform['scale'])) for transform in _sized_transforms(loader) if 'scale' in transform]
 
 
 def _pair(size: int | Sequence[int]) -> tuple[int, ...]:
