@@ -162,6 +162,7 @@ def main() -> None:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
     check_writable(results.folder, '--out or --work-dir')
+    check_writable(work_dir, '--work-dir')
     for evaluation in evaluations:
         written = write_config(evaluation, work_dir)
         print_log(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}', logger='current')

@@ -23,6 +23,6 @@ class TIMMViT(TIMMBackbone):
     def __init__(self, *, pool: str = 'token', **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.timm_model.reset_classifier(0, pool)
-        embedding = getattr(self.timm_model, 'patch_embed', None)
+        embedding: Any = getattr(self.timm_model, 'patch_embed', None)
         self.patch_size = embedding.patch_size[0] if hasattr(embedding, 'patch_size') else None
         self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None

@@ -11,6 +11,7 @@ from torch.utils.data import default_collate
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.errors import UserError
+from mixcl.files import check_writable
 from mixcl.registry import DATASETS, MIXERS
 
 
@@ -34,6 +35,7 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
     formats = sorted(Figure().canvas.get_supported_filetypes())
     if Path(path).suffix.lower().removeprefix('.') not in formats:
         raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
+    check_writable(Path(path).parent, '--out')
     model = cfg.model
     names = list(model.get('streams') or {})
     if not names:
@@ -70,10 +72,8 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Pat
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
             _show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-    return path
+    return Path(path)
 
 
 def _show(axis: Axes, image: Tensor, title: str) -> None:

@@ -72,6 +72,9 @@ def test_what_cannot_be_previewed_is_told(tmp_path: Path) -> None:
         mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=50)
     with pytest.raises(UserError, match='--num-images must be at least 1, not 0'):
         mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=0)
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'results cannot be written to .*file'):
+        mix_preview(run_config(tmp_path), tmp_path / 'file/mix.png')
     for name in ('mix.xyz', 'mix'):
         with pytest.raises(UserError, match=rf'--out {name}: the name must end in one of .*\.png'):
             mix_preview(run_config(tmp_path), name)

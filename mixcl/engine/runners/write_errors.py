@@ -3,6 +3,8 @@
 import logging
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mmengine.runner import Runner
@@ -15,7 +17,7 @@ def outlive_write_errors(runner: Runner) -> None:
     """
     told = _Told(runner)
     for handler in runner.logger.handlers:
-        handler.handleError = told.of_log  # type: ignore[method-assign]
+        handler.handleError = partial(told.of_log, handler.handleError)
     backends = runner.visualizer._vis_backends
     for name, backend in backends.items():
         backends[name] = _Backend(backend, told)
@@ -23,13 +25,12 @@ def outlive_write_errors(runner: Runner) -> None:
 
 def hush_writers() -> None:
     """Keep TensorBoard's threads from printing a traceback of what its next call raises once more."""
-    others = threading.excepthook
+    threading.excepthook = _of_others
 
-    def hook(args: threading.ExceptHookArgs) -> None:
-        if not (isinstance(args.exc_value, OSError) and type(args.thread).__module__.startswith('tensorboard')):
-            others(args)
 
-    threading.excepthook = hook
+def _of_others(args: threading.ExceptHookArgs) -> None:
+    if not (isinstance(args.exc_value, OSError) and type(args.thread).__module__.startswith('tensorboard')):
+        threading.__excepthook__(args)
 
 
 class _Told:
@@ -47,13 +48,13 @@ class _Told:
                 'on, and what they would tell of it is lost until there is room again'
             )
 
-    def of_log(self, record: logging.LogRecord) -> None:
-        """In the place of ``logging.Handler.handleError``, which prints a traceback for every line."""
+    def of_log(self, otherwise: Callable[[logging.LogRecord], None], record: logging.LogRecord) -> None:
+        """Before ``logging.Handler.handleError``, which prints a traceback for every line."""
         error = sys.exc_info()[1]
         if isinstance(error, OSError):
             self(error)
-        elif error is not None:
-            raise error
+        else:
+            otherwise(record)
 
 
 class _Backend:

@@ -34,7 +34,6 @@ class FillDisk(Hook):
         self.monkeypatch.setattr(builtins, 'open', full)
 
 
-@pytest.mark.filterwarnings('error::pytest.PytestUnhandledThreadExceptionWarning')
 def test_logs_without_room_do_not_end_a_run_and_it_says_so_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
