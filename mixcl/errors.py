@@ -35,6 +35,11 @@ SYSTEM_FAULTS = (
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
+def printable(text: str) -> str:
+    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
+    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 class UserError(ValueError):
     """Something that the user gave cannot work.
 
@@ -47,7 +52,7 @@ class UserError(ValueError):
 
     def __init__(self, message: str) -> None:
         # torch re-raises an error of a data worker with the worker's traceback before the sentence.
-        super().__init__(message.rpartition('UserError: ')[2].strip())
+        super().__init__('\n'.join(map(printable, message.rpartition('UserError: ')[2].strip().split('\n'))))
 
 
 class RunStopped(BaseException):
@@ -113,7 +118,7 @@ def reported_to_user(
 def system_fault(error: BaseException) -> str | None:
     """What the system did to the program, with likely cause and cure: a full disk, a killed process; else None."""
     if isinstance(error, OSError):
-        place = error.filename or 'a file'
+        place = printable(str(error.filename or 'a file'))
         full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
         return full if error.errno in FULL else None
     text = ' '.join(str(error).split())

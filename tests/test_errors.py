@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from torch.utils.data import DataLoader
 
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import UserError, printable, reported_to_user
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,9 @@ def test_errors_of_programs_keep_their_traceback() -> None:
     for error in (RuntimeError('shapes differ'), FileNotFoundError(2, 'No such file')):
         with pytest.raises(type(error)), reported_to_user():
             raise error
+
+
+def test_names_of_files_are_printed_on_one_line() -> None:
+    name = 'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
+    assert printable(name) == printable(printable(name)) == r'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
+    assert str(UserError('two\n  lines, \x1b[2J')) == 'two\n  lines, \\x1b[2J'
