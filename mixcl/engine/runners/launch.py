@@ -16,6 +16,7 @@ from mmengine.config import Config, ConfigDict
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import Runner
+from mmengine.utils import import_modules_from_strings
 
 from mixcl.configuration import (
     built_from,
@@ -36,6 +37,7 @@ from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.run_lock import ReleaseHook, RunLock
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
+from mixcl.engine.runners.write_errors import hush_writers, outlive_write_errors
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.weights import (
@@ -69,7 +71,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path and Path(path).suffix == '.py':
-        sys.path.insert(0, folder)
+        sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
     try:
         cfg = config_from_file(path)
         cfg.items()  # imports what a config names by import
@@ -81,11 +83,23 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
+    _import_modules(cfg)
     if data_root is not None:
         set_data_root(cfg, data_root)
     check_config(cfg)
     cfg.setdefault('config_name', config_name(path))
     return cfg
+
+
+def _import_modules(cfg: Config) -> None:
+    settings = cfg.get('custom_imports') or dict(imports=None)
+    try:
+        import_modules_from_strings(**settings)
+    except Exception as error:  # a module is a program, and may raise anything
+        reason = ' '.join(str(error.__context__ or error).split())
+        raise UserError(
+            f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
+        ) from error
 
 
 def process_count(launcher: str) -> int:
@@ -192,8 +206,10 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
+    hush_writers()
     with built_from(cfg):
         runner = Runner.from_cfg(cfg)
+    outlive_write_errors(runner)
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.

@@ -1,5 +1,7 @@
 """Two runs never share a folder."""
 
+import builtins
+import errno
 import json
 import os
 import socket
@@ -160,3 +162,20 @@ def test_what_others_make_meanwhile_stays(tmp_path: Path) -> None:
     (tmp_path / '20261122_083135').mkdir()
     lock.abandon()
     assert os.listdir(tmp_path) == ['other_run']
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'the work dir .*file is a file; choose another one with --work-dir'):
+        RunLock(tmp_path / 'file').acquire()
+    lock = RunLock(tmp_path / 'run')
+    lock.acquire()
+
+    def refuse(*_: object, **__: object) -> None:  # permissions do not count for root
+        raise PermissionError(errno.EACCES, 'Permission denied')
+
+    monkeypatch.setattr(Path, 'unlink', refuse)
+    lock.release()  # a run that has ended
+    monkeypatch.setattr(builtins, 'open', refuse)
+    with pytest.raises(UserError, match='other cannot be written to: Permission denied; choose another one with'):
+        RunLock(tmp_path / 'other').acquire()
