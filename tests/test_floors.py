@@ -10,7 +10,7 @@ MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
     ['errors'],
-    ['registry', 'randomness', 'distributed', 'files', 'quiet_imports'],
+    ['registry', 'randomness', 'distributed', 'files', 'terminal', 'command_line', 'quiet_imports'],
     ['composition'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],

@@ -11,14 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mmengine.dataset import BaseDataset
-from mmengine.registry import DefaultScope
-
-from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.configuration.data_roots import data_sets
-from mixcl.datasets import ImageFolder, KeyedDataset
-from mixcl.datasets.verification import image_paths, verify_images
-from mixcl.engine.runners.launch import read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, reported_to_user
 
 
@@ -30,6 +23,19 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+from mmengine.dataset import BaseDataset
+from mmengine.registry import DefaultScope
+
+from mixcl.configuration import check_data_roots
+from mixcl.configuration.data_roots import data_sets
+from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets.verification import image_paths, verify_images
+from mixcl.engine.runners.launch import read_config
 
 
 def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
@@ -45,8 +51,7 @@ def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
         return [KeyedDataset(config).dataset for config in wrapped]
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     if args.workers < 1:
         raise UserError(f'--workers must be at least 1, not {args.workers}')
     out = Path(args.out)
@@ -71,4 +76,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

@@ -10,6 +10,7 @@ from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
+from mixcl.terminal import FOR_PEOPLE
 from mixcl.weights import LoadReport, PretrainedBackbone, load_backbone, read_pretrained
 
 
@@ -59,7 +60,9 @@ class PretrainedBackboneHook(Hook):
         if self._done or runner._has_loaded:
             return
         report = self._load(runner)
-        runner.logger.info(f'backbone from the {self._read.encoder} encoder in {self.checkpoint}: {report}')
+        runner.logger.info(
+            f'backbone from the {self._read.encoder} encoder in {self.checkpoint}: {report}', extra=FOR_PEOPLE
+        )
         self._read, self._done = None, True
 
     before_val = before_test = before_train

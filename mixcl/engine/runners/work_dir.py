@@ -52,6 +52,27 @@ def checkpoints_in(work_dir: str | Path) -> list[Path]:
     return sorted(path for kind in ('epoch', 'iter', 'best') for path in Path(work_dir).glob(f'{kind}_*.pth'))
 
 
+class Traces:
+    """What appears in a folder from now on.
+
+    Args:
+        folder: may be missing.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._missing = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        self._found = set(self.folder.iterdir()) if self.folder.is_dir() else set()
+
+    def remove(self) -> None:
+        """Remove it: a run could not be started."""
+        for path in set(self.folder.iterdir()) - self._found if self.folder.is_dir() else ():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with contextlib.suppress(OSError):  # no longer empty
+            for path in self._missing:
+                path.rmdir()
+
+
 class RunLock:
     """Says in a work dir that a living run writes there.
 
@@ -66,8 +87,7 @@ class RunLock:
     def __init__(self, work_dir: str | Path) -> None:
         self.path = Path(work_dir, LOCK)
         self._released = threading.Event()
-        self._made: list[Path] = []
-        self._found: set[Path] = set()
+        self._traces = Traces(self.path.parent)
 
     def acquire(self) -> None:
         """Take the lock, which lasts until :meth:`release` or the end of the process.
@@ -77,10 +97,8 @@ class RunLock:
         """
         owner = dict(host=socket.gethostname(), pid=os.getpid(), started=_start_of(os.getpid()))
         folder = self.path.parent
-        self._made = [path for path in (folder, *folder.parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._found = set(folder.iterdir())
             other = self._other(owner)
             if other is not None:
                 raise UserError(
@@ -110,13 +128,8 @@ class RunLock:
         """Release it, and remove what was made since it was taken: the run could not be started."""
         if self._released.is_set():
             return
-        folder = self.path.parent
-        for path in set(folder.iterdir()) - self._found - {self.path}:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
         self.release()
-        with contextlib.suppress(OSError):  # no longer empty
-            for path in self._made:
-                path.rmdir()
+        self._traces.remove()
 
     def _beat(self) -> None:
         while not self._released.wait(HEARTBEAT):

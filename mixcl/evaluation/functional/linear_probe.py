@@ -18,6 +18,7 @@ from torch.nn.functional import threshold
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_labelled
 from mixcl.randomness import generator
+from mixcl.terminal import progress
 
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 WEIGHT_DECAYS = (0.0, 1e-4, 1e-3)
@@ -183,7 +184,8 @@ def train_probes(
     bias, bias_velocity = torch.zeros(2, len(rates), num_classes, device=device)
     probes = Probes(mean.to(device), deviation.to(device), weights, bias)
     steps = settings.epochs * math.ceil(len(rows) / settings.batch_size)
-    for step, batch in enumerate(_batches(rows, settings)):
+    what = f'{len(rates)} linear probes'
+    for step, batch in enumerate(progress(_batches(rows, settings), what, steps, 'steps')):
         inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
         # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
         errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)

@@ -14,6 +14,7 @@ from torch import Tensor
 from mixcl.evaluation.functional.average_precision import average_precision
 from mixcl.evaluation.functional.svm import COSTS, check_examples, normalise, scores_of
 from mixcl.randomness import generator
+from mixcl.terminal import progress
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 96)
 SAMPLES = 5
@@ -77,10 +78,11 @@ def low_shot_mean_average_precisions(
     train, labels = normalise(bank), bank_present.cpu().numpy().T
     test, test_labels = normalise(queries), present.cpu().numpy().T
     tasks = [(shot, sample, number) for shot in shots for sample in range(samples) for number in range(len(labels))]
-    precisions = Parallel(n_jobs=jobs)(
+    precisions = Parallel(n_jobs=jobs, return_as='generator')(
         delayed(_tested)(train, labels[task[-1]], test, test_labels[task[-1]], costs, seed, task) for task in tasks
     )
-    by_cost = np.reshape(precisions, (len(shots), samples, len(labels), len(costs))).mean(axis=2)
+    shown = progress(precisions, 'SVMs on few examples', len(tasks), 'samples')
+    by_cost = np.reshape(list(shown), (len(shots), samples, len(labels), len(costs))).mean(axis=2)
     return {shot: tested[:, tested.mean(axis=0).argmax()] for shot, tested in zip(shots, by_cost, strict=True)}
 
 

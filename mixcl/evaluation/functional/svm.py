@@ -17,6 +17,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
 from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.terminal import progress
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
@@ -118,15 +119,16 @@ def svm_average_precisions(
     """
     check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
     features, labels = normalise(bank), bank_present.cpu().numpy().T
-    parallel = Parallel(n_jobs=jobs)
-    validated = parallel(delayed(_cross_validated)(features, label, cost, seed) for label in labels for cost in costs)
-    best = np.reshape(validated, (len(labels), len(costs))).argmax(axis=1)
+    parallel = Parallel(n_jobs=jobs, return_as='generator')
+    tasks = [delayed(_cross_validated)(features, label, cost, seed) for label in labels for cost in costs]
+    validated = progress(parallel(tasks), 'SVMs of three folds', len(tasks), 'costs')
+    best = np.reshape(list(validated), (len(labels), len(costs))).argmax(axis=1)
     test, test_labels = normalise(queries), present.cpu().numpy().T
     precisions = parallel(
         delayed(_tested)(features, label, costs[number], seed, test, test_label)
         for label, number, test_label in zip(labels, best, test_labels, strict=True)
     )
-    area, eleven_point = np.array(precisions).T
+    area, eleven_point = np.array(list(progress(precisions, 'SVMs', len(labels), 'classes'))).T
     return area, eleven_point
 
 
