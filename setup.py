@@ -46,7 +46,7 @@ setup(
     python_requires='>=3.10',
     cmdclass={'build_py': BuildWithConfigs},
     install_requires=[
-        'torch>=2.4',
+        'torch>=2.6',  # fully_shard
         'torchvision',
         'timm>=1.0',
         'scikit-learn',

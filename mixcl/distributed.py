@@ -6,7 +6,7 @@ import torch
 from mmengine.dist import get_rank, get_world_size
 from mmengine.model import is_model_wrapper
 from torch import Tensor
-from torch.distributed import all_gather, all_reduce
+from torch.distributed.nn.functional import all_gather
 from torch.distributed.tensor import DTensor, Replicate
 
 
@@ -19,11 +19,7 @@ def gather_rows(rows: Tensor) -> Tensor:
     Args:
         rows: (n, ...) of this process; n must be the same in every process.
     """
-    if get_world_size() == 1:
-        return rows
-    if torch.is_grad_enabled() and rows.requires_grad:
-        return _GatherWithGradient.apply(rows)
-    return _gathered(rows)
+    return rows if get_world_size() == 1 else torch.cat(all_gather(rows))
 
 
 def first_row(num_rows: int) -> int:
@@ -48,29 +44,4 @@ def local_part(tensor: Tensor) -> Tensor:
 
 def replicated(tensor: Tensor) -> Tensor:
     """The same values, replicated on all processes; sharded tensors can still be combined with the result."""
-    return (
-        tensor.redistribute(placements=[Replicate()] * tensor.device_mesh.ndim)
-        if isinstance(tensor, DTensor)
-        else tensor
-    )
-
-
-def _gathered(rows: Tensor) -> Tensor:
-    rows = rows.contiguous()
-    gathered = rows.new_empty(get_world_size() * len(rows), *rows.shape[1:])
-    all_gather(list(gathered.chunk(get_world_size())), rows)
-    return gathered
-
-
-class _GatherWithGradient(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, rows: Tensor) -> Tensor:
-        context.num_rows = len(rows)
-        return _gathered(rows)
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> Tensor:
-        gradient = gradient.contiguous().clone()
-        all_reduce(gradient)
-        start = first_row(context.num_rows)
-        return gradient[start : start + context.num_rows]
+    return tensor.redistribute(placements=[Replicate()]) if isinstance(tensor, DTensor) else tensor

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 from mixcl.errors import UserError, reported_to_user
@@ -59,7 +58,11 @@ def check_packages() -> list[Finding]:
 def _package(module: str, distribution: str) -> Finding:
     advice = f'pip install -c constraints.txt {distribution}'
     try:
-        imported = _used(module)
+        imported = importlib.import_module(module)
+        if module == 'torchvision':  # one that was built for another torch may be imported, but not called
+            import torch
+
+            imported.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([1.0]), 0.5)
     except Exception as error:  # packages that do not fit each other fail in any way
         return Finding(FAULT, module, f'cannot be used ({type(error).__name__}: {_one_line(error)}): {advice}')
     rivals = {one.metadata['Name'] for one in metadata.distributions()} & {module, distribution}
@@ -68,15 +71,6 @@ def _package(module: str, distribution: str) -> Finding:
         sentence = f'{both} are both installed and overwrite each other: pip uninstall -y {module} {distribution}'
         return Finding(FAULT, module, f'{sentence} && {advice}')
     return Finding(OK, module, str(getattr(imported, '__version__', 'installed')))
-
-
-def _used(module: str) -> ModuleType:
-    imported = importlib.import_module(module)
-    if module == 'torchvision':  # one that was built for another torch may be imported, but not called
-        import torch
-
-        imported.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([1.0]), 0.5)
-    return imported
 
 
 def check_detection() -> Finding:

@@ -12,7 +12,8 @@ import pytest
 import torch
 from mmengine.logging import MMLogger
 from mmengine.registry import DefaultScope
-from tools.fork_request import FOLDER
+from tools.command import run
+from tools.forked_python import FOLDER
 from tools.once import once
 
 torch.set_num_threads(1)
@@ -24,6 +25,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     folder = Path(tempfile.mkdtemp(prefix='mixcl-tests-'))
     (folder / 'process').write_text(str(os.getpid()))
+    python, program = folder / 'bin/python', Path(__file__).with_name('tools') / 'forked_python.py'
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\n{FOLDER}={folder} exec {sys.executable} -S -E {program} "$@"\n')
+    python.chmod(0o755)
     os.environ[FOLDER] = str(folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
@@ -47,9 +52,6 @@ def pretrained() -> Path:
 
 
 def pretrain(folder: Path) -> None:
-    # Not at the head of the file: it copies the environment, which only pytest_configure completes.
-    from tools.command import run
-
     options = (
         'train_dataloader.dataset.dataset.indices=128', 'train_dataloader.batch_size=64', 'train_cfg.max_epochs=1',
         'train_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',

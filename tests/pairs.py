@@ -3,29 +3,25 @@
 In a module of its own because the processes cannot import test modules.
 """
 
-import hashlib
 import os
 import pickle
 import tempfile
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import host_steps
-import tiny
 import torch
-from mmengine.dataset import default_collate
-from mmengine.dist import get_world_size
-from mmengine.registry import DefaultScope
+from engine.tiny_runs import run_config
+from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from tools.command import start, stop
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
-from mixcl.algorithms import ContrastiveLearner, StepKey
-from mixcl.datasets import KeyedDataset, KeyedSampler, SyntheticImages
+from mixcl.datasets import KeyedSampler
 from mixcl.distributed import gather_rows
 from mixcl.encoders import SyncBatchNorm
-from mixcl.registry import MODELS
+from mixcl.engine.runners.launch import build_runner
 
 NORM_CASES = {
     '(N, C)': dict(shape=(8, 3)),
@@ -53,7 +49,8 @@ def run_processes(function: Callable[[int], object], folder: Path, count: int) -
         count: of the processes.
     """
     (folder / 'function.pkl').write_bytes(pickle.dumps(function))
-    processes = [start('tests/tools/one_of_several.py', folder, rank, count) for rank in range(count)]
+    program = "import sys; sys.path.insert(0, 'tests'); import pairs; pairs.join(*sys.argv[1:])"
+    processes = [start('-c', program, folder, rank, count) for rank in range(count)]
     try:
         errors = [process.communicate(timeout=300)[1] for process in processes]
     finally:
@@ -61,6 +58,17 @@ def run_processes(function: Callable[[int], object], folder: Path, count: int) -
             stop(process)
     assert [process.returncode for process in processes] == [0] * count, '\n'.join(errors)[-4000:]
     return [torch.load(folder / f'rank{rank}.pth') for rank in range(count)]
+
+
+def join(folder: str, rank: str, count: str) -> None:
+    """What each of the processes does."""
+    function = pickle.loads((Path(folder) / 'function.pkl').read_bytes())
+    # A process that waits in vain for the other one shall fail.
+    group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
+    torch.distributed.init_process_group('gloo', rank=int(rank), world_size=int(count), **group)
+    torch.save(function(int(rank)), f'{folder}/rank{rank}.pth')
+    torch.distributed.barrier()
+    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
 
 
 def everything(rank: int) -> dict:
@@ -71,7 +79,6 @@ def everything(rank: int) -> dict:
         low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
         gathered=gathered(rank),
         steps=host_steps.steps(tuple(host_steps.MODELS), rank),
-        batches=hashed_batches(),
         agreed_seed=KeyedSampler(range(4)).seed,
         run=run(rank),
     )
@@ -125,67 +132,26 @@ def gathered(rank: int) -> tuple[Tensor, Tensor]:
     return gather_rows(own_rows(rank)), rows.grad
 
 
-def synthetic() -> KeyedDataset:
-    """21 images, randomly flipped, of which two randomly cropped views are taken."""
-    view = [dict(type='mmpretrain.RandomResizedCrop', scale=8)]
-    pipeline = [
-        dict(type='LoadImage'),
-        dict(type='RandomFlip', prob=0.5),
-        dict(type='KeyedMultiView', num_views=[2], transforms=[view]),
-        dict(type='mmpretrain.PackInputs'),
-    ]
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        return KeyedDataset(SyntheticImages(num_images=21, image_size=16, pipeline=pipeline))
+class Record(Hook):
+    """Notes the keys of every step and of its images."""
 
+    def before_train(self, runner: Runner) -> None:
+        self.steps: list[tuple] = []
+        self.images: list[list[tuple]] = []
 
-def hashed_batches() -> list[list[list]]:
-    """The batches of this process's share of an epoch, 8 images over all processes: [index, hashes] of every image."""
-    dataset = synthetic()
-    sampler = KeyedSampler(dataset, seed=3)
-    sampler.set_epoch(1)
-    loader = DataLoader(dataset, 8 // get_world_size(), sampler=sampler, drop_last=True, collate_fn=default_collate)
-    return [
-        [
-            [sample.sample_idx, [hashlib.sha256(view[row].numpy().tobytes()).hexdigest() for view in batch['inputs']]]
-            for row, sample in enumerate(batch['data_samples'])
-        ]
-        for batch in loader
-    ]
-
-
-@MODELS.register_module(force=True)
-class NotingLearner(ContrastiveLearner):
-    """Notes which steps the train loop announces."""
-
-    def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
-        self.steps = [*getattr(self, 'steps', []), tuple(key)]
-        super().begin_step(key, progress)
+    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
+        self.steps.append(tuple(runner.model.module._key))
+        self.images.append([tuple(sample.sample_key) for sample in data_batch['data_samples']])
 
 
 def run(rank: int) -> dict:
-    """Two epochs of the train loop, in a run whose seed nobody gave."""
+    """Two epochs of two steps, in a run whose seed nobody gave."""
     os.environ['LOCAL_RANK'] = str(rank)
-    preprocessor = dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[128.0] * 3, std=[64.0] * 3)
     wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    record = Record()
     with tempfile.TemporaryDirectory() as work_dir:
-        runner = Runner(
-            tiny.model_config(type='NotingLearner', data_preprocessor=preprocessor),
-            work_dir,
-            train_dataloader=dict(
-                batch_size=4,
-                num_workers=0,
-                drop_last=True,
-                dataset=synthetic(),
-                sampler=dict(type='KeyedSampler'),
-                collate_fn=dict(type='default_collate'),
-            ),
-            train_cfg=dict(type='PretrainLoop', max_epochs=2),
-            optim_wrapper=dict(optimizer=dict(type='AdamW', lr=1e-2)),
-            default_hooks=dict(checkpoint=None),
-            cfg=dict(model_wrapper_cfg=wrapper),
-            launcher='pytorch',
-            default_scope='mixcl',
-            log_level='ERROR',
-        )
+        own = dict(launcher='pytorch', model_wrapper_cfg=wrapper, randomness=dict(seed=None))
+        runner = build_runner(run_config(Path(work_dir), **own))
+        runner.register_hook(record)
         learner = runner.train().module
-    return dict(steps=learner.steps, state=dict(learner.state_dict()))
+    return dict(steps=record.steps, images=record.images, state=dict(learner.state_dict()))

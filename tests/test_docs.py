@@ -21,6 +21,7 @@ def code_blocks(page: str, first_word: str) -> list[str]:
 
 
 def test_the_example_mixer_says_what_it_did(monkeypatch):
+    MIXERS.import_from_location()  # or what is imported meanwhile would be forgotten
     monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
     exec(*code_blocks('docs/your_own_mixer.md', '# my_mixers.py'), {})
     images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)

@@ -24,7 +24,6 @@ FLOORS = [
 """Packages and modules of mixcl, lowest first; tools/ stand above them. docs/architecture.md draws them."""
 
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
-LOWEST = FLOORS[0] + FLOORS[1]
 
 COMMON_NAMES = {'__init__', '__main__', 'base', 'dino'}
 """File names that may occur in several packages."""
@@ -74,14 +73,6 @@ def test_imports_point_downwards() -> None:
         if FLOOR_OF[part] >= FLOOR_OF[part_of(name(path))]
     ]
     assert upwards == []
-
-
-def test_measures_of_evaluation_use_the_lowest_floor_only() -> None:
-    """Hooks and commands may both use them."""
-    measures = [path for path in MODULES if name(path).startswith('evaluation.functional.')]
-    assert measures
-    higher = [f'{name(path)} imports {part}' for path in measures for part in reached(path) if part not in LOWEST]
-    assert higher == []
 
 
 def test_file_names_are_used_once() -> None:

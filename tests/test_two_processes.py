@@ -91,14 +91,6 @@ def test_a_step_of_four_processes_is_that_of_one(four: list[dict], name: str) ->
 # ----- data and runs -----
 
 
-def test_two_processes_see_the_batches_of_one(pair: list[dict]) -> None:
-    alone, shares = pairs.hashed_batches(), [found['batches'] for found in pair]
-    assert len(alone) == 2 and all(len(share) == 2 for share in shares)
-    for batch, first, second in zip(alone, *shares, strict=True):
-        assert len(first) == len(second) == 4
-        assert sorted(first + second) == sorted(batch)
-
-
 def test_samplers_without_a_seed_agree_on_one(pair: list[dict]) -> None:
     assert pair[0]['agreed_seed'] == pair[1]['agreed_seed']
 
@@ -106,6 +98,11 @@ def test_samplers_without_a_seed_agree_on_one(pair: list[dict]) -> None:
 def test_a_run_of_two_processes_keys_its_steps_by_rank_and_keeps_the_weights_together(pair: list[dict]) -> None:
     first, second = (found['run'] for found in pair)
     seed = first['steps'][0][0]
-    assert first['steps'] == [(seed, step, 0) for step in range(4)]
-    assert second['steps'] == [(seed, step, 1) for step in range(4)]
+    for rank, found in enumerate((first, second)):
+        assert found['steps'] == [(seed, step, rank) for step in range(4)]
+    for epoch in range(2):
+        seen = [
+            key for found in (first, second) for batch in found['images'][2 * epoch : 2 * epoch + 2] for key in batch
+        ]
+        assert len(set(seen)) == 32 and {key[:2] for key in seen} == {(seed, epoch)}
     torch.testing.assert_close(first['state'], second['state'], rtol=0, atol=0)

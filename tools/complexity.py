@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from mixcl.command_line import OverrideAction
-from mixcl.errors import reported_to_user
+from mixcl.errors import UserError, reported_to_user
 
 CPU_BATCH = 4
 
@@ -24,7 +24,7 @@ def parse_arguments() -> argparse.Namespace:
         '--batch-size', type=int, help=f'images per iteration; default: of the config on a GPU, {CPU_BATCH} on a CPU'
     )
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the median is printed')
+    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
     parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
@@ -89,6 +89,8 @@ def paper_values(config: str) -> dict[str, str]:
 
 
 def main(args: argparse.Namespace) -> None:
+    if args.iterations < 1:
+        raise UserError(f'--iterations must be at least 1, not {args.iterations}')
     cfg = read_config(args.config, args.cfg_options)
     if args.smoke:
         shrink_to_smoke(cfg)

@@ -56,9 +56,8 @@ from mmengine.dist import get_world_size, is_main_process
 import mixcl
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher
-from mixcl.evaluation.plan import Evaluation, configs_by_protocol, planned
-from mixcl.evaluation.published import Published, published_from_scratch, published_of_config, same_recipe
-from mixcl.evaluation.recipes import parts_of_name
+from mixcl.evaluation.plan import Evaluation, planned
+from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
@@ -66,23 +65,6 @@ from mixcl.files import check_writable
 from mixcl.weights import allow_pickle
 
 CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
-
-
-def evaluations_of(args: argparse.Namespace, subject: Subject) -> list[Evaluation]:
-    roots = [text.split('=', 1) if '=' in text else (args.data, text) for text in args.data_root]
-    return planned(
-        CONFIGS,
-        list(dict.fromkeys(args.protocols)),
-        args.data,
-        subject,
-        own_configs=configs_by_protocol(args.config),
-        encoder=args.encoder,
-        recipe=args.recipe,
-        roots=dict(roots),
-        overrides=args.cfg_options,
-        amp=args.amp,
-        processes=process_count(args.launcher),
-    )
 
 
 def work_dir_of(args: argparse.Namespace) -> Path:
@@ -106,8 +88,8 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
         config=dict(path=shown(evaluation.path), sha256=evaluation.digest),
         overrides=dict(evaluation.overrides),
         paper=[
-            dict(method=number.method, metric=number.metric, value=number.value, source=number.source)
-            for number in papers_numbers(evaluation, subject)
+            {key: number[key] for key in ('method', 'metric', 'value', 'source')}
+            for number in papers_numbers(subject, evaluation.data, cfg, CONFIGS)
         ],
         precision=precision_of(evaluation),
         seed=(cfg.get('randomness') or {}).get('seed'),
@@ -119,16 +101,6 @@ def shown(path: Path) -> str:
     """A config's path below the repository, where it lies there."""
     path = path.resolve()
     return str(path.relative_to(CONFIGS.parent) if path.is_relative_to(CONFIGS) else path)
-
-
-def papers_numbers(evaluation: Evaluation, subject: Subject) -> list[Published]:
-    if subject.checkpoint != RANDOM:
-        rows = published_of_config(subject.config_name, subject.epochs, evaluation.data, evaluation.cfg.protocol)
-        return [row for row in rows if same_recipe(row, subject.config, CONFIGS)]
-    if evaluation.protocol != 'supervised':
-        return []
-    backbone = parts_of_name(subject.config_name)[0]
-    return published_from_scratch(backbone, evaluation.cfg.train_cfg.max_epochs, evaluation.data)
 
 
 def evaluate_all(
@@ -150,7 +122,7 @@ def evaluate_all(
             continue
         started = time.perf_counter()
         try:
-            outcome = run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
+            row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
         except RunStopped as stop:
             raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
@@ -161,7 +133,7 @@ def evaluate_all(
             if get_world_size() > 1 and (not isinstance(error, UserError) or error.of_one_process):
                 sys.exit(1)  # the other processes may wait for this one for ever; the launcher ends them
             continue
-        row |= dict(vars(outcome), seconds=round(time.perf_counter() - started, 1))
+        row['seconds'] = round(time.perf_counter() - started, 1)
         if is_main_process():
             results.add(row)
         rows.append(row)
@@ -187,7 +159,12 @@ def main(args: argparse.Namespace) -> None:
         allow_pickle()
     results = Results(args.out or work_dir)
     subject = read_subject(args.checkpoint, args.backbone_config)
-    evaluations = evaluations_of(args, subject)
+    roots = dict(text.split('=', 1) if '=' in text else (args.data, text) for text in args.data_root)
+    evaluations = planned(
+        CONFIGS, list(dict.fromkeys(args.protocols)), args.data, subject, own_configs=args.config, encoder=args.encoder,
+        recipe=args.recipe, roots=roots, overrides=args.cfg_options, amp=args.amp,
+        processes=process_count(args.launcher),
+    )  # fmt: skip
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)

@@ -64,10 +64,10 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, folder_pipeline
+from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
 from mixcl.registry import MODELS
 from mixcl.weights import (
     allow_pickle,
@@ -107,16 +107,15 @@ def extract(args: argparse.Namespace) -> None:
     model = MODELS.build(settings)
     load_backbone(model.backbone, pretrained)
     if args.config:
-        dataset, pipeline = config_images(read_config(args.config, data_root=args.data_root), args.split)
+        images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:
-        pipeline = folder_pipeline(config, args.image_size)
-        dataset = KeyedDataset(ImageFolder(args.images, pipeline=pipeline, test_mode=True))
+        images = folder_images(args.images, config, args.image_size)
+    dataset = KeyedDataset(images)
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
         encoder=args.encoder,
         model=settings,
-        pipeline=pipeline,
-        source=str(Path(args.images).resolve()) if args.images else f'{args.config} ({args.split})',
+        images=images,
         content=content_digest(dataset),
         images_per_file=args.images_per_file,
     )

@@ -1,7 +1,5 @@
 """What an iteration of a pretraining config costs: parameters, FLOPs, memory, time."""
 
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +10,7 @@ from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
@@ -33,7 +32,7 @@ class Complexity:
         layer_flops: those without the two products inside of attention, which many counters do not see.
         activation_bytes: see :func:`activation_bytes`.
         total_bytes: peak with weights, optimiser states and images; None on a CPU.
-        seconds: median duration, without loading of data.
+        seconds: mean duration, without loading of data.
     """
 
     backbone_parameters: int
@@ -64,10 +63,13 @@ class SyntheticIteration:
             raise UserError('--device cuda: PyTorch finds no GPU here; use --device cpu')
         if batch_size < 2:
             raise UserError(f'--batch-size {batch_size}: the batch normalisation of the heads needs at least 2 images')
+        if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
+            raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
         self.device = torch.device(device)
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):
-            self.model = _model(cfg).to(self.device).train()
+            model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+            self.model: ContrastiveLearner = model.to(self.device).train()
             self.optimizer = build_optim_wrapper(self.model, cfg.optim_wrapper)
             self.batch = _batch(cfg, self.model, batch_size)
         self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
@@ -77,39 +79,22 @@ class SyntheticIteration:
         self.model.train_step(self.batch, self.optimizer)
         self.model.end_step(0.5, self.epochs)  # costs the same at any point of the run
 
-    def seconds(self) -> float:
-        """Duration of an iteration."""
-        self._wait()
-        start = time.perf_counter()
-        self.run()
-        self._wait()
-        return time.perf_counter() - start
-
-    def _wait(self) -> None:
-        if self.device.type == 'cuda':
-            torch.cuda.synchronize(self.device)
-
 
 def measure(iteration: SyntheticIteration, repeats: int = 5) -> Complexity:
-    """Measure an iteration; ``repeats`` of them are timed, after two that are not.
-
-    Raises:
-        UserError: for fewer than one repeat.
-    """
-    if repeats < 1:
-        raise UserError(f'--iterations must be at least 1, not {repeats}')
+    """Measure an iteration; ``repeats`` of them, 1 or more, are timed after others that are not."""
     model = iteration.model
     flops, layer_flops = count_flops(iteration.run)  # makes the optimiser states, too
     activations = activation_bytes(model, iteration.run)
     on_gpu = iteration.device.type == 'cuda'
+    timer = Timer('run()', globals=dict(run=iteration.run), num_threads=torch.get_num_threads())
     return Complexity(
-        backbone_parameters=_size(model.backbone),
+        backbone_parameters=sum(part.numel() for part in model.backbone.parameters()),
         trained_parameters=sum(part.numel() for part in model.parameters() if part.requires_grad),
         flops=flops,
         layer_flops=layer_flops,
         activation_bytes=activations,
         total_bytes=torch.cuda.max_memory_allocated(iteration.device) if on_gpu else None,
-        seconds=statistics.median(iteration.seconds() for _ in range(repeats)),
+        seconds=timer.timeit(repeats).mean,
     )
 
 
@@ -134,17 +119,11 @@ def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
         step: runs forward and backward once. Optimiser states should exist already.
     """
     device = next(model.parameters()).device
-    return _peak_on_gpu(step, device) if device.type == 'cuda' else _saved_for_backward(model, step)
-
-
-def _peak_on_gpu(step: Callable[[], object], device: torch.device) -> int:
-    before = torch.cuda.memory_allocated(device)
-    torch.cuda.reset_peak_memory_stats(device)
-    step()
-    return torch.cuda.max_memory_allocated(device) - before
-
-
-def _saved_for_backward(model: nn.Module, step: Callable[[], object]) -> int:
+    if device.type == 'cuda':
+        before = torch.cuda.memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        step()
+        return torch.cuda.max_memory_allocated(device) - before
     weights = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
     saved: dict[int, int] = {}
 
@@ -159,19 +138,9 @@ def _saved_for_backward(model: nn.Module, step: Callable[[], object]) -> int:
     return sum(saved.values())
 
 
-def _model(cfg: Config) -> ContrastiveLearner:
-    if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-        raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
-    return MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
-
-
 def _batch(cfg: Config, model: ContrastiveLearner, batch_size: int) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=synthetic_images(loader_cfg.dataset, batch_size))
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
     return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
-
-
-def _size(module: nn.Module) -> int:
-    return sum(part.numel() for part in module.parameters())

@@ -3,12 +3,11 @@
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path as FilePath
 
 from mmengine.config import Config
 
 from mixcl.configuration.paths import readable, walk
-from mixcl.errors import UserError
+from mixcl.errors import told_as_user_error
 
 
 @contextmanager
@@ -20,14 +19,9 @@ def built_from(cfg: Config) -> Iterator[None]:
     """
     try:
         yield
-    except UserError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError, AssertionError, ArithmeticError) as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise UserError(
-            f'{place_of(error, cfg)} cannot be built: {type(error).__name__}: {" ".join(str(error).split())} '
-            f'(at "{last.line}" in {FilePath(last.filename).name}; MIXCL_TRACEBACK=1 shows more)'
-        ) from error
+    except Exception as error:
+        with told_as_user_error(place_of(error, cfg)):
+            raise
 
 
 def place_of(error: Exception, cfg: Config) -> str:

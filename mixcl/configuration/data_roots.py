@@ -84,11 +84,10 @@ def check_files(cfg: Config) -> None:
     Raises:
         UserError: names the first file that is missing, and its place in the config.
     """
+    _check_file(cfg.get('load_from'), 'load_from', 'checkpoint file', 'correct the path')
     for path, node in walk(dict(runner_sections(cfg))):
-        if isinstance(node, Mapping) and node.get('type') == 'Pretrained' and node.get('checkpoint'):
-            _check_file(node['checkpoint'], f'{readable(path)}.checkpoint', 'checkpoint file', 'correct the path')
-    if cfg.get('load_from'):
-        _check_file(cfg.load_from, 'load_from', 'checkpoint file', 'correct the path')
+        if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
+            _check_file(node.get('checkpoint'), f'{readable(path)}.checkpoint', 'checkpoint file', 'correct the path')
 
 
 def check_metric_files(cfg: Config, section: str) -> None:
@@ -102,13 +101,13 @@ def check_metric_files(cfg: Config, section: str) -> None:
         UserError: names the first file that is missing, and its place in the config.
     """
     for path, node in walk(cfg.get(section), (section,)):
-        if isinstance(node, Mapping) and node.get('ann_file'):
-            place = f'{readable(path)}.ann_file'
-            _check_file(node['ann_file'], place, 'annotation file', 'put it there or pass --data-root DIR')
+        if isinstance(node, Mapping):
+            advice = 'put it there or pass --data-root DIR'
+            _check_file(node.get('ann_file'), f'{readable(path)}.ann_file', 'annotation file', advice)
 
 
-def _check_file(file: str | FilePath, place: str, kind: str, advice: str) -> None:
-    if '://' not in str(file) and not FilePath(file).expanduser().is_file():
+def _check_file(file: str | None, place: str, kind: str, advice: str) -> None:
+    if file and '://' not in str(file) and not FilePath(file).expanduser().is_file():
         raise UserError(f'there is no {kind} {file} ({place}); {advice}')
 
 

@@ -65,15 +65,10 @@ def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]
         {readable(path): repr(value) for path, value in walk(config) if path and not any(True for _ in children(value))}
         for config in (base, changed)
     )
-    lines = []
-    for place in sorted({*before, *after}):
-        if place not in before:
-            lines.append(f'+ {place} = {after[place]}')
-        elif place not in after:
-            lines.append(f'- {place} = {before[place]}')
-        elif before[place] != after[place]:
-            lines.append(f'  {place}: {before[place]} -> {after[place]}')
-    return lines
+    lines = {place: f'  {place}: {before[place]} -> {after[place]}' for place in before.keys() & after.keys()}
+    lines |= {place: f'- {place} = {before[place]}' for place in before.keys() - after.keys()}
+    lines |= {place: f'+ {place} = {after[place]}' for place in after.keys() - before.keys()}
+    return [lines[place] for place in sorted(lines) if before.get(place) != after.get(place)]
 
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import RUNNER_KEYS, dotted, runner_sections, walk
+from mixcl.configuration.paths import RUNNER_KEYS
 from mixcl.configuration.spelling import suggest
 from mixcl.errors import UserError
 
@@ -28,9 +28,10 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
     for key, value in overrides.items():
         name = key.partition('.')[0]
         if name in cfg and name not in RUNNER_KEYS:
+            hint = ', or pass --data-root DIR' if name == 'data_root' else ''
             raise UserError(
                 f'--cfg-options {key}={value} has no effect: {name!r} is a variable that the config has already used; '
-                f'override the place that uses it{_places(cfg, name)}'
+                f'override the places that use it, which tools/print_config.py shows{hint}'
             )
         if name not in RUNNER_KEYS:
             hint = '; pass --data-root DIR' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
@@ -43,17 +44,3 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
             f'--cfg-options {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
             'is no dict becomes one with NAME._delete_=True'
         ) from error
-
-
-def _places(cfg: Config, name: str) -> str:
-    """Name the places that have the value of a variable; those of the same name first."""
-    value = cfg[name]
-    places = [
-        place
-        for section_name, section in runner_sections(cfg)
-        for place, found in walk(section, (section_name,))
-        if value not in (None, '', True, False) and type(found) is type(value) and found == value
-    ]
-    places.sort(key=lambda place: place[-1] != name)
-    text = f', for example {" or ".join(map(dotted, places[:3]))}' if places else ''
-    return text + (', or pass --data-root DIR' if name == 'data_root' else '')

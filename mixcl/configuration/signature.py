@@ -1,9 +1,8 @@
 """Which keyword arguments a class or a function takes, through ``**kwargs`` to the bases, and which keys ``arch``."""
 
-import ast
 import functools
 import inspect
-import textwrap
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,50 +23,27 @@ class Keywords(NamedTuple):
 def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
     """Collect the keyword arguments that a class or a function takes.
 
-    A constructor that passes its ``**kwargs`` on to ``super().__init__`` takes also what the next class in the
-    method resolution order takes; the names that it takes out of ``kwargs`` itself are read from its source. The
-    result is open if ``**kwargs`` are stored or handed to something else, and for what has no signature (C code).
+    Where a constructor has ``**kwargs``, those of its bases come on top, and the names that it takes out of ``kwargs``
+    itself. It is open unless ``**kwargs`` are plainly passed on to a base, and for what has no signature (C code).
     """
-    is_class = isinstance(factory, type)
     owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
-    calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if is_class else [factory]
+    calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if owners else [factory]
     names: frozenset[str] = frozenset()
+    is_open = not calls and factory.__new__ is not object.__new__
     try:
         for call in calls:
             parameters = inspect.signature(call).parameters.values()
             names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)} - {'self'}
             variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
-            if variadic is None or not is_class:
-                return Keywords(names, open=variadic is not None)
-            taken_out, passed_on, used = _uses(call, variadic)
-            names |= taken_out
-            if not passed_on:
-                return Keywords(names, open=used)
-    except (TypeError, ValueError, OSError, SyntaxError):
+            if variadic:
+                source = inspect.getsource(inspect.unwrap(call))
+                names |= set(re.findall(rf"\b{variadic}\.\w+\(\s*'(\w+)'", source))
+                is_open |= not re.search(rf'\.__init__\(([^()]|\([^()]*\))*\*\*{variadic}', source)
+            elif call is calls[0]:
+                break
+    except (TypeError, ValueError, OSError):
         return Keywords(frozenset(), open=True)
-    return Keywords(names, open=not calls and factory.__new__ is not object.__new__)
-
-
-def _uses(constructor: Callable[..., Any], variadic: str) -> tuple[frozenset[str], bool, bool]:
-    """Read from the source which names are taken out of kwargs, whether it is passed on, and whether it is used."""
-
-    def is_variadic(node: ast.AST) -> bool:
-        return isinstance(node, ast.Name) and node.id == variadic
-
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(constructor)))
-    nodes = list(ast.walk(ast.parse(source)))
-    calls = [(node, node.func) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    taken_out = frozenset(
-        str(call.args[0].value)
-        for call, method in calls
-        if method.attr in ('pop', 'get', 'setdefault') and is_variadic(method.value)
-        if call.args and isinstance(call.args[0], ast.Constant)
-    )
-    passed_on = any(
-        method.attr == '__init__' and any(k.arg is None and is_variadic(k.value) for k in call.keywords)
-        for call, method in calls
-    )
-    return taken_out, passed_on, any(map(is_variadic, nodes))
+    return Keywords(names, is_open)
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Mapping
-from numbers import Real
 
 from mmengine.config import Config, ConfigDict
 from mmengine.optim import build_optim_wrapper
@@ -54,12 +53,8 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     holder['backbone'] = ConfigDict(new)
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
         given: Mapping = next(iter(_preprocessors(source)), {})
-        stated = {key: given[key] for key in ('mean', 'std') if key in given}
-        for key, values in stated.items():
-            if not isinstance(values, (list, tuple)) or not all(isinstance(value, Real) for value in values):
-                raise UserError(f'the stored config has data_preprocessor.{key}={values!r}, which are no numbers')
         for preprocessor in _preprocessors(cfg):
-            preprocessor.update(stated)
+            preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
@@ -132,20 +127,20 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
         UserError: if there is no classifier, it tells another number of classes apart, or its weights, its config and
             ``--backbone-config`` contradict each other.
     """
-    source = subject.classifier or (None if subject.is_classifier else finetuned)
-    if source is None and not subject.is_classifier:
+    source, classes = subject.classifier, subject.classes
+    if classes is None:
+        if finetuned is None:
+            raise UserError(
+                f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune '
+                'before robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
+            )
+        source, classes = finetuned, finetuned.model.head.num_classes
+    if classes != cfg.model.head.num_classes:
         raise UserError(
-            f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune before '
-            'robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
+            f'{cfg.config_name} tests classifiers of {cfg.model.head.num_classes} classes, but {subject.checkpoint} '
+            f'tells {classes} apart: give one that was fine-tuned on ImageNet-1K'
         )
-    expected = cfg.model.head.num_classes
-    found = subject.head_classes if source is None else source.model.head.num_classes
-    if found != expected:
-        raise UserError(
-            f'{cfg.config_name} tests classifiers of {expected} classes, but {subject.checkpoint} tells {found} apart: '
-            'give one that was fine-tuned on ImageNet-1K'
-        )
-    if subject.is_classifier and subject.backbone is not None:
+    if subject.classes is not None and subject.backbone is not None:
         with DefaultScope.overwrite_default_scope('mixcl'):
             load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
     if source is not None:
@@ -181,5 +176,5 @@ def _holder(cfg: Config) -> ConfigDict:
 
 
 def _preprocessors(cfg: Config) -> list[ConfigDict]:
-    sections = (cfg.get('model') or {}, cfg)
+    sections = cfg.get('model') or {}, cfg
     return [section['data_preprocessor'] for section in sections if section.get('data_preprocessor')]

@@ -31,8 +31,6 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
 
-SAMPLERS = ('KeyedSampler', 'RepeatedKeyedSampler')
-
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     """Read the config of a data set below the folder of all configs.
@@ -43,30 +41,22 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     folder = configs / 'evaluation/datasets'
     path = folder / f'{name}.py'
     if not path.is_file():
-        others = sorted(other.stem for other in folder.glob('*.py'))
-        raise UserError(
-            f'there is no data set {name} under {folder}; there are {", ".join(others)}; choose another --data, or add '
-            'a file for it'
-        )
+        others = ', '.join(sorted(other.stem for other in folder.glob('*.py')))
+        raise UserError(f'there is no data set {name} under {folder}, only {others}; choose one, or add a file for it')
     data = read_config(path)
-    allowed = data.get('protocols')
-    if name not in OWN_DATA.get(protocol, (name,)) or (allowed and protocol not in allowed):
-        raise UserError(f'the data set {name} is not for the protocol {protocol}; choose another --data')
+    if protocol not in data.get('protocols', [protocol]) or name not in OWN_DATA.get(protocol, [name]):
+        others = ' or '.join(OWN_DATA.get(protocol, ['another']))
+        raise UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by --data')
     return data
 
 
 def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: str) -> Config:
-    """Fill a data set into a recipe.
+    """Fill a data set into a recipe, which a row of the table changes.
 
-    Args:
-        recipe: its config.
-        row: what is changed there.
-        data: config of the data set.
-        protocol: name of the protocol.
-        family: of the backbone, which decides whether small images are enlarged.
+    The family of the backbone decides whether small images are enlarged.
     """
-    cfg = Config({name: value for name, value in recipe.items() if name in RUNNER_KEYS or name == 'protocol'})
-    cfg = Config(cfg.to_dict())  # shares nothing with the recipe
+    parts = recipe.to_dict().items()  # a copy
+    cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
     cfg.protocol.name = protocol
     _set_training(cfg, row)
     trains = cfg.get('train_cfg') is not None
@@ -114,7 +104,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )
     cfg.auto_scale_lr.enable = False  # the batch is what the rate is for
-    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in SAMPLERS:
+    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in ('KeyedSampler', 'RepeatedKeyedSampler'):
         cfg.train_dataloader.sampler.multiple_of = batch
     share = batch // processes
     most = min(cfg.train_dataloader.batch_size, share)

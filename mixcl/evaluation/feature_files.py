@@ -16,7 +16,6 @@ from mixcl.files import check_writable, written_whole
 from mixcl.terminal import progress
 
 META = 'meta.json'
-ENCODER = 'online'
 
 
 def open_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -115,7 +114,7 @@ def _encoded(model: BaseModel, loader: DataLoader, what: str) -> dict[str, np.nd
     reasons: list[str] = []
     with evaluating(model):
         for batch in progress(loader, what, len(loader)):
-            features.append(encode(model, batch, [ENCODER])[ENCODER].numpy())
+            features.append(encode(model, batch, ['online'])['online'].numpy())
             # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
             notes = [sample.get('unreadable') for sample in batch['data_samples']]
             reasons += [note[0].reason if note else '' for note in notes]

@@ -113,23 +113,19 @@ class FeatureLoop(ValLoop):
         self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
         return outputs
 
-    def _measured(self, *sets: Tensor) -> dict[str, float]:
+    def _measured(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         """What the main process computes, in every process; so is what it refuses, else the others would wait."""
-        found: list[dict[str, float] | UserError] = [{}]
-        if is_main_process():
-            try:
-                found = [self._computed(*sets)]
-            except UserError as error:
-                found = [error]
-        broadcast_object_list(found)
-        if isinstance(found[0], UserError):
-            raise found[0]
-        return found[0]
-
-    def _computed(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        device = self.model.data_preprocessor.device
-        queries = queries.to(device) if device.type == 'cuda' else queries
         values: dict[str, float] = {}
-        for metric in self.evaluator.metrics:
-            values |= metric.compute(bank, bank_labels, queries, labels)
-        return values
+        found: list = [values, None]
+        if is_main_process():
+            device = self.model.data_preprocessor.device
+            queries = queries.to(device) if device.type == 'cuda' else queries
+            try:
+                for metric in self.evaluator.metrics:
+                    values |= metric.compute(bank, bank_labels, queries, labels)
+            except UserError as error:
+                found[1] = error
+        broadcast_object_list(found)
+        if found[1] is not None:
+            raise found[1]
+        return found[0]

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,10 @@ from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 
-Pipeline = list[dict[str, Any]]
 
-
-def config_images(cfg: Config, split: str) -> tuple[KeyedDataset, Pipeline]:
-    """The data set that a config evaluates ('test') or its training images without augmentation ('train'; the
-    ``bank_dataloader`` of ``test_cfg``), and its pipeline.
+def config_images(cfg: Config, split: str) -> dict[str, Any]:
+    """The data set that a config evaluates ('test'), or its training images without augmentation ('train'; the
+    ``bank_dataloader`` of ``test_cfg``), as a config.
 
     Raises:
         UserError: if the config has none, or the data are not there.
@@ -28,35 +27,37 @@ def config_images(cfg: Config, split: str) -> tuple[KeyedDataset, Pipeline]:
         place = 'test_dataloader' if split == 'test' else 'test_cfg.bank_dataloader, the training images as they are'
         raise UserError(f'--split {split}: the config has no {place}')
     check_data_roots(Config(dict(test_dataloader=loader)))
-    dataset = _innermost(loader['dataset'])
-    return KeyedDataset(dataset), dataset['pipeline']
+    return _innermost(loader['dataset'])
 
 
-def folder_pipeline(config: Config, image_size: int | None = None) -> Pipeline:
-    """How images of a folder are prepared for the backbone of a config.
+def folder_images(folder: str | Path, config: Config, image_size: int | None = None) -> dict[str, Any]:
+    """The images of a folder, prepared for the backbone of a config, as the config of a data set.
 
     Args:
+        folder: of images, however deep.
         config: of the pretraining; as it tests (else validates), so are the images prepared.
         image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do.
 
     Raises:
         UserError: if the config does not test, and no size is given.
     """
+    loader = config.get('test_dataloader') or config.get('val_dataloader')
     if image_size is not None:
         edge = image_size * 256 // 224
         resize = dict(type='mmpretrain.ResizeEdge', scale=edge, edge='short', backend='pillow', interpolation='bicubic')
         crop = dict(type='mmpretrain.CenterCrop', crop_size=image_size)
-        return [dict(type='LoadImage'), resize, crop, dict(type='mmpretrain.PackInputs')]
-    loader = config.get('test_dataloader') or config.get('val_dataloader')
-    if not loader:
+        pipeline = [resize, crop, dict(type='mmpretrain.PackInputs')]
+    elif loader:
+        # Images in memory are RGB and need no reading.
+        transforms = _innermost(loader['dataset'])['pipeline']
+        pipeline = [transform for transform in transforms if transform['type'] not in ('LoadImage', 'RGBToBGR')]
+    else:
         raise UserError('the config that the backbone was trained with tests no images; give --image-size PIXELS')
-    pipeline = [dict(transform) for transform in _innermost(loader['dataset'])['pipeline']]
-    # Images in memory are RGB and need no reading.
-    others = [transform for transform in pipeline if transform['type'] not in ('LoadImage', 'RGBToBGR')]
-    return [dict(type='LoadImage'), *others]
+    root = str(Path(folder).resolve())
+    return dict(type='ImageFolder', data_root=root, pipeline=[dict(type='LoadImage'), *pipeline], test_mode=True)
 
 
-def _innermost(dataset: Mapping) -> Mapping:
+def _innermost(dataset: dict[str, Any]) -> dict[str, Any]:
     while 'dataset' in dataset:
         dataset = dataset['dataset']
     return dataset
@@ -76,7 +77,7 @@ def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
 
 def content_digest(dataset: KeyedDataset) -> str:
     """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
-    digest = hashlib.sha256(str(len(dataset)).encode())
+    digest = hashlib.sha256()
     for path in _paths(dataset):
         found = os.stat(path) if path is not None and os.path.exists(path) else None
         digest.update(repr((path, found and (found.st_size, found.st_mtime_ns))).encode(errors='surrogateescape'))
@@ -88,11 +89,7 @@ def _paths(dataset: KeyedDataset) -> Iterator[str | None]:
 
 
 def collate_one_size(samples: Sequence[dict]) -> dict:
-    """mmengine's ``default_collate`` for images of one size.
-
-    Raises:
-        UserError: if they are not.
-    """
+    """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
     if len({sample['inputs'].shape for sample in samples}) > 1:
         raise UserError(
             'the images are not of one size after preprocessing; give --image-size PIXELS, which crops them'

@@ -6,14 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
-from mixcl.configuration.data_roots import DATA_SECTIONS, EVALUATOR_SECTIONS
+from mixcl.configuration.data_roots import DATA_SECTIONS
 from mixcl.configuration.paths import walk
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import read_config
@@ -24,13 +23,8 @@ from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_o
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import DATASETS
 
-SECTIONS = frozenset((*DATA_SECTIONS, *EVALUATOR_SECTIONS, 'optim_wrapper'))
-"""Parts of configs that only some protocols have."""
-
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
 """Of ``--cfg-options`` that are for one protocol."""
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -71,50 +65,29 @@ class Evaluation:
         return self.cfg.get('train_cfg') is not None
 
 
-def configs_by_protocol(paths: Sequence[str]) -> dict[str, str]:
-    """Sort configs by ``protocol.name``.
-
-    Raises:
-        UserError: if one cannot be read, has no such name, or shares it with another.
-    """
-    found: dict[str, str] = {}
-    for path in paths:
-        name = (read_config(path).get('protocol') or {}).get('name')
-        if name not in PROTOCOLS or name in found:
-            raise UserError(
-                f'--config {path} has protocol.name={name!r}; give one config for each of {", ".join(PROTOCOLS)}'
-            )
-        found[name] = path
-    return found
-
-
 def planned(
     configs: Path,
     protocols: Sequence[str],
     data: str,
     subject: Subject,
     *,
-    own_configs: Mapping[str, str] = NOTHING,
+    own_configs: Sequence[str] = (),
     encoder: str | None = None,
     recipe: str | None = None,
-    roots: Mapping[str, str] = NOTHING,
-    overrides: Mapping[str, Any] = NOTHING,
+    roots: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     amp: bool = False,
     processes: int = 1,
 ) -> list[Evaluation]:
-    """Compose and check every config.
+    """Compose and check every config. What is not explained here is the option of ``tools/evaluate.py`` of that name.
 
     Args:
         configs: the folder of the configs.
-        protocols: names of protocols, in the order of running.
-        data: name of the data set.
+        protocols: in the order of running.
         subject: what is evaluated.
-        own_configs: configs that take the place of the chosen ones, by their protocol's name.
-        encoder: 'online', 'target', 'all', or None for each protocol's.
-        recipe: name of a recipe, for the protocols that have it; at least one must.
+        own_configs: of ``--config``.
         roots: folders of data by the data set's name.
         overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
-        amp: train under bfloat16 autocast.
         processes: how many evaluate together.
 
     Raises:
@@ -126,15 +99,16 @@ def planned(
             f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
             'or choose finetune'
         )
+    own, roots, overrides = _by_protocol(own_configs), roots or {}, overrides or {}
     wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
-    given = {*own_configs, *roots, *(key.partition('.')[0] for key in overrides if key.startswith(PREFIXES))}
+    given = {*own, *roots, *(key.partition('.')[0] for key in overrides if key.startswith(PREFIXES))}
     unused = given.difference(*wanted)
     if unused:
         raise UserError(
             f'--config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call does '
             'not evaluate; leave it out, or add it to --protocols'
         )
-    starts = [_composed(configs, subject, *pair, own_configs.get(pair[0]), recipe) for pair in wanted]
+    starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
@@ -143,73 +117,70 @@ def planned(
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
-        finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
         encoders = subject.encoders_for(encoder, start.protocol.get('encoder', 'online'))
-        if protocol == 'robustness' and not subject.is_classifier:
-            encoders = list(finetuned) or encoders  # those that there are classifiers of
-        changes = overrides_for(overrides, protocol)
-        for each in encoders:
+        finetuned: dict[str, Evaluation] = {}  # whose classifiers are tested
+        if protocol == 'robustness' and subject.classes is None:
+            finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
+        changes = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
+        prefix = f'{protocol}.'
+        changes |= {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
+        for each in finetuned or encoders:
             cfg = copy.deepcopy(start)
             _apply_options(cfg, changes, roots.get(name), path)
-            if protocol == 'robustness':
-                _test_classifier(cfg, subject, finetuned.get(each))
-            else:
-                fit(cfg, subject.encoders.get(each))
-            if cfg.get('train_cfg'):
-                if amp:
-                    use_mixed_precision(cfg)
-                check_trainable(cfg)
-            _check_layouts(cfg)
+            if amp and cfg.get('train_cfg'):
+                use_mixed_precision(cfg)
+            _complete(cfg, protocol, subject, each, finetuned.get(each))
             whole = copy.deepcopy(cfg)
             keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
-            if '{{' in json.dumps(whole.to_dict(), default=repr):  # files are read with variables filled in
-                raise UserError(
-                    f'the config in {subject.checkpoint} has two braces in a value: no config may have them'
-                )
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
 
 
-def overrides_for(overrides: Mapping[str, Any], protocol: str) -> dict[str, Any]:
-    """Those of ``--cfg-options`` that are for every protocol, and those for this one, ``knn.test_cfg...``."""
-    chosen = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
-    prefix = f'{protocol}.'
-    return chosen | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
+def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
+    found: dict[str, tuple[Path, Config]] = {}
+    for path in paths:
+        cfg = read_config(path)
+        name = (cfg.get('protocol') or {}).get('name')
+        if name not in PROTOCOLS or name in found:
+            raise UserError(
+                f'--config {path} has protocol.name={name!r}; give one config for each of {", ".join(PROTOCOLS)}'
+            )
+        found[name] = Path(path), cfg
+    return found
 
 
 def _composed(
-    configs: Path, subject: Subject, protocol: str, data: str, own: str | None, asked: str | None
+    configs: Path, subject: Subject, protocol: str, data: str, own: tuple[Path, Config] | None, asked: str | None
 ) -> tuple[Path, Config, bool]:
     """The path of a recipe, its config with data set and backbone in it, and whether ``--recipe`` asked for it."""
-    cfg = read_config(own) if own else None
-    if own and cfg is not None and 'views' not in cfg:  # no recipe: it brings its own data
-        if subject.backbone is not None and protocol != 'robustness':
-            put_backbone(cfg, subject.backbone, subject.config)
-        return Path(own), cfg, False
-    images = read_data_set(configs, data, protocol)
-    backbone = subject.backbone or images.backbone.to_dict()
-    family = family_of(backbone)
-    place = (protocol, {data, images.get('like')}, subject.config_name, family)
-    found = find_recipe(*place, asked) if asked and not own else None
-    row = Recipe(own) if own else found or find_recipe(*place)
-    assert row is not None  # the last row of every protocol is for anything
-    path = Path(own or configs / f'evaluation/recipes/{row.config}.py')
-    cfg = compose(cfg or read_config(path), row, images, protocol, family)
-    cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
-    if protocol != 'robustness':
+    found, backbone = None, subject.backbone
+    if own and 'views' not in own[1]:  # no recipe: it brings its own data
+        path, cfg = own[0], copy.deepcopy(own[1])
+    else:
+        images = read_data_set(configs, data, protocol)
+        backbone = backbone or images.backbone.to_dict()
+        family = family_of(backbone)
+        place = (protocol, {data, images.get('like')}, subject.config_name, family)
+        found = find_recipe(*place, asked) if asked and not own else None
+        row = Recipe(str(own[0])) if own else found or find_recipe(*place)
+        assert row is not None  # the last row of every protocol is for anything
+        path = own[0] if own else configs / f'evaluation/recipes/{row.config}.py'
+        cfg = compose(own[1] if own else read_config(path), row, images, protocol, family)
+        cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
+    if backbone is not None and protocol != 'robustness':
         put_backbone(cfg, backbone, subject.config)
     return path, cfg, found is not None
 
 
 def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
+    check_overrides(cfg, overrides)
     for name in overrides:
         section, dot, _ = name.partition('.')
-        if dot and section in SECTIONS and section not in cfg:
+        if dot and section not in cfg:
             raise UserError(
                 f'--cfg-options {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
                 f'linear.train_cfg.max_epochs'
             )
-    check_overrides(cfg, overrides)
     cfg.merge_from_dict(dict(overrides))
     if root is not None:
         set_data_root(cfg, root)
@@ -217,15 +188,23 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
     check_data_roots(cfg)
 
 
-def _test_classifier(cfg: Config, subject: Subject, finetuned: Evaluation | None) -> None:
-    put_classifier(cfg, subject, finetuned and finetuned.cfg)
-    if finetuned and not subject.is_classifier:
-        # Another recipe of fine-tuning makes another result, though it is the same model that is tested.
-        cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
-
-
-def _check_layouts(cfg: Config) -> None:
-    """Ask every data set that can tell whether its folders hold what it expects: a look at lists, but not at images."""
+def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetuned: Evaluation | None) -> None:
+    """Put into a config what the weights decide, in place, and check what can be told without loading images."""
+    if protocol == 'robustness':
+        put_classifier(cfg, subject, finetuned and finetuned.cfg)
+        if finetuned:  # another recipe of fine-tuning makes another result, though the test is the same
+            cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
+    else:
+        fit(cfg, subject.encoders.get(encoder))
+    if cfg.get('train_cfg'):
+        check_trainable(cfg)
+    # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
+    if '{{' in json.dumps(cfg.to_dict(), default=repr):
+        raise UserError(
+            f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
+            'no config may have them; give the backbone by --backbone-config'
+        )
+    # Every data set that can tells whether its folders hold what it expects: a look at lists, but not at images.
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         kind = DATASETS.get(node['type']) if isinstance(node, Mapping) and isinstance(node.get('type'), str) else None
         if hasattr(kind, 'check_layout'):

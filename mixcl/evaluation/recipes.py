@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -146,18 +145,9 @@ OWN_DATA = dict(
 
 
 def data_of(protocol: str, data: str) -> tuple[str, ...]:
-    """The data sets that a protocol evaluates on when ``data`` is asked for.
-
-    Raises:
-        UserError: for robustness of anything but a classifier of ImageNet-1K.
-    """
+    """The data sets that a protocol evaluates on when ``data`` is asked for: all of its own, or one of several."""
     own = OWN_DATA.get(protocol, (data,))
-    if protocol == 'robustness' and data not in own:
-        raise UserError(
-            f'robustness is that of a classifier of ImageNet-1K, so --data {data} has none; use --data in1k for all, '
-            f'or one of {", ".join(own[1:])}'
-        )
-    return (data,) if data in own[1:] else own
+    return own if len(own) == 1 or data == own[0] else (data,)
 
 
 def family_of(backbone: Mapping | None) -> str:
@@ -168,10 +158,10 @@ def family_of(backbone: Mapping | None) -> str:
     Args:
         backbone: its config; None where unknown.
     """
+    kind = None if backbone is None else MODELS.get(backbone['type'])
     # Here, since a command knows the protocols before it imports the models.
     from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
-    kind = None if backbone is None else MODELS.get(backbone['type'])
     for name, base in (('resnet-cifar', ResNet_CIFAR), ('resnet', ResNet)):
         if isinstance(kind, type) and issubclass(kind, base):
             return name
@@ -192,7 +182,7 @@ def parts_of_name(config_name: str | None) -> tuple[str | None, list[str]]:
 
 def data_of_name(config_name: str) -> str:
     """The data set in the name of a pretraining: 'in1k' of 'sdmp/vit-s16_in1k_mocov3'."""
-    return (config_name.rpartition('/')[2].split('_') + [''])[1]
+    return (*config_name.rpartition('/')[2].split('_'), '')[1]
 
 
 def find_recipe(

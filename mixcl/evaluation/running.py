@@ -1,7 +1,6 @@
 """Running one planned evaluation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mmengine.dist import is_main_process
@@ -16,11 +15,6 @@ from mixcl.evaluation.results import Row
 from mixcl.evaluation.subject import Subject
 from mixcl.files import written_whole
 
-ENCODER_PREFIX = 'online_'
-"""FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric."""
-
-PRECISIONS = dict(BFloat16OptimWrapper='bf16', AmpOptimWrapper='fp16')
-
 
 class Revalidation(Hook):
     """Repeats the validation that a resumed training has lost: mmengine saves a checkpoint before it validates."""
@@ -33,21 +27,6 @@ class Revalidation(Hook):
         ended = loop.iter == loop.epoch * len(loop.dataloader)  # and no step of the next one was taken
         if loop.epoch and ended and due and runner.val_loop is not None:
             runner.val_loop.run()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an evaluation found.
-
-    Attributes:
-        metrics: by name; of training protocols those after the last epoch.
-        best: of training protocols the best of each metric after any epoch, chosen on the test images.
-        trained: the last checkpoint of training protocols.
-    """
-
-    metrics: dict[str, float]
-    best: dict[str, float] = field(default_factory=dict)
-    trained: str | None = None
 
 
 def write_config(evaluation: Evaluation, folder: Path) -> Path:
@@ -65,7 +44,7 @@ def write_config(evaluation: Evaluation, folder: Path) -> Path:
 
 def run_evaluation(
     evaluation: Evaluation, subject: Subject, folder: Path, done: Sequence[Row] = (), resume: bool = True
-) -> Outcome:
+) -> Row:
     """Run an evaluation, in this process or together with those that a launcher started.
 
     Args:
@@ -74,6 +53,10 @@ def run_evaluation(
         folder: gets a folder of the evaluation with log and checkpoints.
         done: results of this call, among them that of the fine-tuning whose classifier robustness tests.
         resume: whether a training that was interrupted goes on where it stopped.
+
+    Returns:
+        ``metrics`` by name, of training protocols those after the last epoch; and of these also the ``best`` of each
+        after any epoch, chosen on the test images, and the path of the last checkpoint, ``trained``.
 
     Raises:
         UserError: for what :func:`~mixcl.engine.runners.launch.build_runner` refuses, or what a protocol refuses of
@@ -88,18 +71,27 @@ def run_evaluation(
         use_pretrained(cfg, subject.checkpoint, evaluation.encoder)
     if not evaluation.trains:
         metrics = build_runner(cfg).test()
-        return Outcome({name.removeprefix(ENCODER_PREFIX): float(value) for name, value in metrics.items()})
+        # FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric.
+        found = {name.removeprefix('online_'): float(value) for name, value in metrics.items()}
+        return dict(metrics=found, best={}, trained=None)
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
     runner = build_runner(cfg, overwrite=not cfg.resume)
     runner.register_hook(Revalidation())
     runner.train()
-    return Outcome(*_history(runner), newest_checkpoint(cfg.work_dir))
+    scalars = {
+        name.removeprefix('val/'): scalar.data[0].tolist()  # also of epochs before the run was resumed
+        for name, scalar in runner.message_hub.log_scalars.items()
+        if name.startswith('val/') and name not in ('val/time', 'val/data_time')
+    }
+    metrics = {name: values[-1] for name, values in scalars.items()}
+    best = {name: max(values) for name, values in scalars.items()}
+    return dict(metrics=metrics, best=best, trained=newest_checkpoint(cfg.work_dir))
 
 
 def precision_of(evaluation: Evaluation) -> str:
     """'fp32', or the number format that an evaluation trains in."""
-    wrapper = evaluation.cfg.get('optim_wrapper') or {}
-    return PRECISIONS.get(str(wrapper.get('type')).rpartition('.')[2], 'fp32')
+    kind = str((evaluation.cfg.get('optim_wrapper') or {}).get('type'))
+    return next((name for word, name in (('BFloat16', 'bf16'), ('Amp', 'fp16')) if word in kind), 'fp32')
 
 
 def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]) -> str:
@@ -108,7 +100,7 @@ def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]
     Raises:
         UserError: if it should have been trained by now, and was not or is gone.
     """
-    if subject.is_classifier:
+    if subject.classes is not None:
         return subject.checkpoint
     for row in done:
         same = (row['protocol']['name'], row['encoder']) == ('finetune', evaluation.encoder)
@@ -127,14 +119,3 @@ def folder_name(evaluation: Evaluation, subject: Subject) -> str:
         accumulated = evaluation.cfg.optim_wrapper.get('accumulative_counts', 1)
         parts.append(f'{evaluation.cfg.train_dataloader.batch_size}x{accumulated}')
     return '-'.join(parts)
-
-
-def _history(runner: Runner) -> tuple[dict[str, float], dict[str, float]]:
-    """The last and the largest value of every validation metric, also of epochs before the run was resumed."""
-    scalars = {
-        name.removeprefix('val/'): scalar.data[0]
-        for name, scalar in runner.message_hub.log_scalars.items()
-        if name.startswith('val/') and name not in ('val/time', 'val/data_time')
-    }
-    last = {name: float(values[-1]) for name, values in scalars.items()}
-    return last, {name: float(values.max()) for name, values in scalars.items()}

@@ -53,8 +53,8 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
     found: dict[str, tuple[float, float]] = {}
     for name in encoders:
         knn = knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1']
-        probes = probe_sweep(bank[name], bank_labels, queries[name], labels)
-        found[name] = knn / 100, probes.test[probes.chosen] / 100
+        linear = probe_sweep(bank[name], bank_labels, queries[name], labels)['probe_top1']
+        found[name] = knn / 100, linear / 100
     return found
 
 

@@ -1,23 +1,15 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
 import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import readable, walk
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.weights import check_known, local_file, pretrained, read_checkpoint, sha256_of, weights_of
+from mixcl.weights import backbone_config, check_known, local_file, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
-
-HEAD = 'head.fc.weight'
-"""Of mmpretrain's linear heads, (classes, channels)."""
-
-PLAIN = (Mapping, list, tuple, str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
@@ -31,16 +23,16 @@ class Subject:
         backbone: config of the backbone; None where that of the data set is to be taken.
         config: that the backbone comes from; None where unknown.
         classifier: the config of the classifier that it is the checkpoint of, where it carries one or one is given.
-        head_classes: how many classes a linear head in the file tells apart; None where it has none.
+        classes: how many that classifier, or the linear head in the file, tells apart; None where there is neither.
     """
 
-    checkpoint: str
-    sha256: str | None
-    encoders: dict[str, PretrainedBackbone]
-    backbone: dict | None
-    config: Config | None
+    checkpoint: str = RANDOM
+    sha256: str | None = None
+    encoders: dict[str, PretrainedBackbone] = field(default_factory=dict)
+    backbone: dict | None = None
+    config: Config | None = None
     classifier: Config | None = None
-    head_classes: int | None = None
+    classes: int | None = None
 
     @property
     def config_name(self) -> str | None:
@@ -53,17 +45,8 @@ class Subject:
         """How long it was pretrained."""
         return next((encoder.epochs for encoder in self.encoders.values()), None)
 
-    @property
-    def is_classifier(self) -> bool:
-        """Whether it is the checkpoint of a classifier, with its head."""
-        return self.classifier is not None or self.head_classes is not None
-
     def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
-        """The encoders to evaluate.
-
-        Args:
-            asked: 'online', 'target', 'all', or None for the protocol's.
-            of_protocol: 'online' or 'target'; the online one is taken where there is no other.
+        """The encoders to evaluate: 'online', 'target' or 'all' if asked for, else the protocol's where there is one.
 
         Raises:
             UserError: if the encoder that is asked for does not exist.
@@ -82,63 +65,40 @@ class Subject:
         return [asked]
 
 
-def read_subject(checkpoint: str, backbone_config: str | None = None) -> Subject:
+def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     """Read what is to be evaluated.
 
     Args:
         checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, or 'random'.
-        backbone_config: a config whose ``model.backbone`` the weights belong to.
+        config: a config whose ``model.backbone`` the weights belong to.
 
     Raises:
-        UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
-            config in the file has parts that it must not have.
+        UserError: if the file or the config cannot be read, or nothing says which backbone the weights belong to.
     """
-    given = read_config(backbone_config) if backbone_config else None
+    given = read_config(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
-        raise UserError(f'--backbone-config {backbone_config} has no model.backbone; name a config that has one')
+        raise UserError(f'--backbone-config {config} has no model.backbone; name a config that has one')
     if checkpoint == RANDOM:
-        return Subject(RANDOM, None, {}, pretrained.backbone_config(given), given)
+        return Subject(backbone=backbone_config(given), config=given)
     encoders = dict(online=read_pretrained(checkpoint))
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
     stored = encoders['online'].config
-    backbone = pretrained.backbone_config(given) or encoders['online'].backbone
+    backbone = backbone_config(given) or encoders['online'].backbone
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    check_stored(backbone, checkpoint)
-    classifier = next((config for config in (stored, given) if _is_classifier(config)), None)
-    if classifier is not None:
-        check_stored(classifier.model, checkpoint)
-    digest, head = sha256_of(local_file(checkpoint)), weights_of(read_checkpoint(checkpoint), checkpoint).get(HEAD)
-    classes = None if head is None else len(head)
+    check_known(backbone, checkpoint)
+    classifier = next((each for each in (stored, given) if _is_classifier(each)), None)
+    # Of mmpretrain's linear heads, (classes, channels).
+    head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
+    classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
+    digest = sha256_of(local_file(checkpoint))
     return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)
 
 
-def check_stored(part: Mapping, checkpoint: str) -> None:
-    """Check what a checkpoint of unknown origin brings into configs that are built and written: here, and only here.
-
-    Args:
-        part: the model or the backbone in its config.
-        checkpoint: where it comes from, for messages.
-
-    Raises:
-        UserError: if there is more than plain values in it, or the backbone is of an unknown type.
-    """
-    for path, value in walk(part):
-        # Config files are read with variables filled in where two braces stand, whatever quotes are around them.
-        if not isinstance(value, PLAIN) or (isinstance(value, str) and '{{' in value):
-            raise UserError(
-                f'the config in {checkpoint} has {readable(path)}={value!r}, which is no plain value; give the '
-                'backbone by --backbone-config'
-            )
-    while 'backbone' in part:
-        part = part['backbone']
-    check_known(part, checkpoint)
-
-
 def _is_classifier(config: Config | None) -> bool:
-    model: Any = {} if config is None else config.get('model') or {}
+    model = (config or {}).get('model') or {}
     return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'

@@ -12,7 +12,7 @@ import torch
 from mmengine.logging import print_log
 from mmengine.runner import CheckpointLoader
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.files import matches_checksum
@@ -134,18 +134,10 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
         UserError: if it holds none.
     """
     state = checkpoint.get('state_dict', checkpoint)
-    if not isinstance(state, Mapping) or not state or not _are_weights(state):
+    pairs = state.items() if isinstance(state, Mapping) else ()
+    if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
         raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
-    return {name.removeprefix('module.'): value for name, value in state.items()}
-
-
-def _are_weights(state: Mapping) -> bool:
-    return all(isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items())
-
-
-def read_state_dict(path: str | Path) -> dict[str, Tensor]:
-    """The weights in a checkpoint file: :func:`weights_of` what :func:`read_checkpoint` reads."""
-    return weights_of(read_checkpoint(path), path)
+    return {name.removeprefix('module.'): value for name, value in pairs}
 
 
 def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:
@@ -168,14 +160,3 @@ def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Itera
     surplus = [name for name in state if name not in own]
     if surplus:
         yield f'the file has {len(surplus)} tensors more, for example {surplus[0]}'
-
-
-def check_fits(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> None:
-    """Raise :class:`UserError` unless the weights have exactly the model's names and shapes."""
-    own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
-    found = list(differences(own, state))
-    if found:
-        raise UserError(
-            f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '
-            'was trained with (a copy lies in its work_dir)'
-        )

@@ -1,6 +1,6 @@
 """The backbone in a checkpoint, whatever wrote it: read, and loaded into a model's backbone or refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,9 +19,6 @@ PREFIXES = dict(
     target=('target.backbone.',),
 )
 """Prefixes of the weights of an encoder's backbone; the first prefix that occurs counts."""
-
-OTHER_PARTS = ('neck.', 'head.', 'predictor.', 'target.', 'memory.', 'objective.')
-"""Parts of learners and classifiers that are no backbone."""
 
 
 @dataclass(frozen=True)
@@ -44,33 +41,6 @@ class PretrainedBackbone:
     backbone: dict | None = None
     epochs: int | None = None
 
-    @property
-    def config_name(self) -> str | None:
-        """The name of that config, for example ``'patchmix/vit-s16_in1k'``; None where unknown."""
-        return None if self.config is None else self.config.get('config_name')
-
-
-@dataclass(frozen=True)
-class LoadReport:
-    """What became of the weights.
-
-    Attributes:
-        loaded: names of the tensors that were loaded.
-        new: names of the model's tensors that the file does not have.
-        unused: names of the file's tensors that the model does not have.
-    """
-
-    loaded: tuple[str, ...]
-    new: tuple[str, ...]
-    unused: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f'{len(self.loaded)} tensors loaded, new: {_listed(self.new)}, unused: {_listed(self.unused)}'
-
-
-def _listed(names: Sequence[str]) -> str:
-    return (', '.join(names[:3]) or 'none') + (f' and {len(names) - 3} more' if len(names) > 3 else '')
-
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
     """Read the backbone in a checkpoint file.
@@ -82,7 +52,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
             Of several, the first that the file has.
 
     Raises:
-        UserError: if the file cannot be read, holds no backbone, or has no such encoder.
+        UserError: if the file cannot be read, holds no weights, or has no such encoder.
     """
     wanted = (encoder,) if isinstance(encoder, str) else tuple(encoder)
     if not set(wanted) <= set(ENCODERS):
@@ -112,11 +82,6 @@ def _backbone_state(weights: dict[str, Tensor], wanted: Sequence[str], path: str
             f"{path} has no target encoder (no weights under 'target.backbone.'): only pretraining checkpoints of "
             'methods with an EMA encoder have one; use --encoder online'
         )
-    if all(name.startswith(OTHER_PARTS) for name in weights):
-        raise UserError(
-            f"{path} holds no backbone, only {next(iter(weights))} and the like; give a checkpoint with 'backbone.' or "
-            'the weights of a backbone alone'
-        )
     return 'online', weights
 
 
@@ -129,12 +94,7 @@ def backbone_config(config: Config | None) -> dict | None:
 
 
 def check_known(backbone: Mapping, place: str | Path) -> None:
-    """Raise :class:`UserError` unless the type of a backbone is one that can be built.
-
-    Args:
-        backbone: its config.
-        place: where it comes from, for the message.
-    """
+    """Raise :class:`UserError`, which names the place of its config, unless a backbone is of a type known here."""
     kind = backbone.get('type')
     if kind is None or (isinstance(kind, str) and MODELS.get(kind) is None):
         raise UserError(
@@ -143,7 +103,7 @@ def check_known(backbone: Mapping, place: str | Path) -> None:
         )
 
 
-def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> LoadReport:
+def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
     """Load a pretrained backbone; every tensor of the model's must be in it.
 
     Position embeddings of another image size are resized where the backbone does that by itself on loading
@@ -155,6 +115,10 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         pretrained: the weights.
         new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
 
+    Returns:
+        What became of the weights: how many tensors were loaded, which of the model's are new, which of the file's
+        are unused.
+
     Raises:
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
             differs, which no shape would tell, or weights are no finite numbers.
@@ -162,14 +126,14 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
     own, state = module.state_dict(), pretrained.state
-    reason = _misfit(own, state, new) or _other_heads(module, pretrained.backbone)
-    if reason is None:
+    reason = '; '.join([*_misfits(own, state, new), *_other_heads(module, pretrained.backbone)])
+    if not reason:
         try:
             module.load_state_dict(state, strict=False)
         except (AssertionError, RuntimeError) as error:
             # Only position embeddings can fail here, in words of several lines.
             reason = f'its position embeddings cannot be resized: {" ".join(str(error).split())}'
-    if reason is not None:
+    if reason:
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} does not fit the backbone of the config, a '
             f'{type(module).__name__}: {reason}; give a checkpoint and a config of the same architecture'
@@ -180,22 +144,24 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
-    return LoadReport(
-        loaded=tuple(name for name in own if name in state),
-        new=tuple(name for name in own if name not in state),
-        unused=tuple(name for name in state if name not in own),
-    )
+    fresh, unused = [name for name in own if name not in state], [name for name in state if name not in own]
+    return f'{len(own) - len(fresh)} tensors loaded, new: {_listed(fresh)}, unused: {_listed(unused)}'
 
 
-def _misfit(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> str | None:
-    if not any(name in state for name in own):
-        return f'not one name is the same ({next(iter(state))} in the file, {next(iter(own))} in the model)'
+def _listed(names: Sequence[str]) -> str:
+    return (', '.join(names[:3]) or 'none') + (f' and {len(names) - 3} more' if len(names) > 3 else '')
+
+
+def _misfits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> Iterator[str]:
+    if own.keys().isdisjoint(state):
+        yield f'not one name is the same ({next(iter(state))} in the file, {next(iter(own))} in the model)'
+        return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
     parts = {name.partition('.')[0] for name in own}
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
     stored = {name: state[name] for name in state if name.partition('.')[0] in parts and name not in optional}
-    return '; '.join(differences(compared, stored)) or None
+    yield from differences(compared, stored)
 
 
 def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
@@ -204,26 +170,22 @@ def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
     return is_position and own.shape[1] != stored.shape[1] and own.shape[2] == stored.shape[2]
 
 
-def check_heads(module: nn.Module, config: Config | None, path: str | Path) -> None:
-    """Raise :class:`UserError` if a model's backbone has other attention heads than in the config of its checkpoint.
-
-    The shapes of the weights are the same for any number of heads, the results are not.
-
-    Args:
-        module: the model; one without a ``backbone`` is not looked at.
-        config: that the checkpoint carries.
-        path: of the checkpoint, for the message.
-    """
-    backbone = getattr(module, 'backbone', None)
-    reason = None if backbone is None else _other_heads(backbone, backbone_config(config))
-    if reason is not None:
-        raise UserError(f'{path} does not fit the config: {reason}; use the config it was trained with')
+def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
+    """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
+    own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
+    found = [*differences(own, weights_of(checkpoint, path))]
+    found += [*_other_heads(model, backbone_config(stored_config(checkpoint, path)))]
+    if found:
+        raise UserError(
+            f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '
+            'was trained with (a copy lies in its work_dir)'
+        )
 
 
-def _other_heads(module: nn.Module, config: Mapping | None) -> str | None:
+def _other_heads(module: nn.Module, config: Mapping | None) -> Iterator[str]:
+    """In words, if the number of attention heads differs: the shapes of the weights do not tell it."""
     architecture = (config or {}).get('arch')
     trained = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
     own = next((child.num_heads for child in module.modules() if hasattr(child, 'num_heads')), None)
-    if not isinstance(trained, int) or own in (None, trained):
-        return None
-    return f'it was trained with {trained} attention heads, the model has {own}'
+    if isinstance(trained, int) and own not in (None, trained):
+        yield f'it was trained with {trained} attention heads, the model has {own}'

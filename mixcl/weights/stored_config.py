@@ -13,31 +13,12 @@ from mixcl.errors import UserError
 def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
     """The config that a checkpoint carries; None where it carries none.
 
+    mmengine writes assignments of literals and ``dict(...)`` calls into ``meta['cfg']``. Its own ``Config.fromstring``
+    runs the text as a program, which a downloaded file must not be.
+
     Args:
         checkpoint: as read.
         path: of the file, for messages.
-
-    Raises:
-        UserError: if it is not one that mmengine wrote.
-    """
-    text = meta_of(checkpoint).get('cfg')
-    return parse_config(text, str(path)) if isinstance(text, str) else None
-
-
-def meta_of(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What mmengine notes in a checkpoint beside the weights; empty where there is nothing of the kind."""
-    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
-    return meta if isinstance(meta, Mapping) else {}
-
-
-def parse_config(text: str, source: str) -> Config:
-    """Read a config as mmengine writes it into ``meta['cfg']``: assignments of literals and ``dict(...)`` calls.
-
-    mmengine's own ``Config.fromstring`` runs the text as a program, which a downloaded file must not be.
-
-    Args:
-        text: of the config, without ``_base_``.
-        source: where it comes from, for messages.
 
     Returns:
         The config. Classes and functions in it become their dotted names.
@@ -45,7 +26,9 @@ def parse_config(text: str, source: str) -> Config:
     Raises:
         UserError: if it holds anything but data.
     """
-    values = {}
+    text, values = meta_of(checkpoint).get('cfg'), {}
+    if not isinstance(text, str):
+        return None
     try:
         for statement in ast.parse(text).body:
             match statement:
@@ -55,7 +38,13 @@ def parse_config(text: str, source: str) -> Config:
                     raise ValueError(f'line {statement.lineno} is no assignment')
         return Config(values)
     except (SyntaxError, TypeError, ValueError) as error:
-        raise UserError(f'the config stored in {source} is not one that mmengine wrote: {error}') from error
+        raise UserError(f'the config stored in {path} is not one that mmengine wrote: {error}') from error
+
+
+def meta_of(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What mmengine notes in a checkpoint beside the weights; empty where there is nothing of the kind."""
+    meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
+    return meta if isinstance(meta, Mapping) else {}
 
 
 class _AsLiterals(ast.NodeTransformer):

@@ -76,13 +76,8 @@ def test_activations_of_two_layers() -> None:
     assert activation_bytes(model, lambda: model(images).sum().backward()) == 5 * (8 + 32) * 4
 
 
-@pytest.mark.parametrize(
-    ('changes', 'batch', 'message'),
-    [
-        ({}, 1, '--batch-size 1: .* at least 2 images'),
-        (dict(model__type='mmpretrain.ImageClassifier'), 4, 'measures pretraining configs'),
-    ],
-)
-def test_what_cannot_be_measured(tmp_path, changes: dict, batch: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        tiny(tmp_path, batch, **changes)
+def test_what_cannot_be_measured(tmp_path) -> None:
+    with pytest.raises(UserError, match=r'--batch-size 1: .* at least 2 images'):
+        tiny(tmp_path, 1)
+    with pytest.raises(UserError, match='measures pretraining configs'):
+        tiny(tmp_path, model__type='mmpretrain.ImageClassifier')

@@ -1,13 +1,15 @@
-"""The data folders of a config are found wherever they stand."""
+"""The data folders, annotations and weights of a config are found wherever they stand."""
+
+from pathlib import Path
 
 import pytest
 from mmengine.config import Config
 
-from mixcl.configuration import check_data_roots, set_data_root
+from mixcl.configuration import check_data_roots, check_files, check_metric_files, set_data_root
 from mixcl.errors import UserError
 
 
-def _config(train: str | None = 'a', bank: str | None = 'b') -> Config:
+def config(train: object = 'a', bank: object = 'b') -> Config:
     return Config(
         dict(
             images=dict(data_root='variable'),
@@ -17,47 +19,34 @@ def _config(train: str | None = 'a', bank: str | None = 'b') -> Config:
     )
 
 
-def test_the_root_of_every_data_set_is_set():
-    cfg = _config(train=None)
+def test_the_root_of_every_data_set_is_set() -> None:
+    cfg = config(train=None)
     set_data_root(cfg, '/data')
     assert cfg.train_dataloader.dataset.datasets == [dict(data_root='/data'), dict(x=1)]
     assert cfg.val_cfg.bank_dataloader.dataset.data_root == '/data'
     assert cfg.images.data_root == 'variable'
-
-
-def test_no_data_set_with_a_folder():
     with pytest.raises(UserError, match='--data-root /data: no data set'):
         set_data_root(Config(dict(images=dict(data_root='x'), train_dataloader=dict(dataset=dict(split='a')))), '/data')
 
 
-def test_folders_that_hold_something_pass(tmp_path):
-    (tmp_path / 'image.png').touch()
-    check_data_roots(_config(str(tmp_path), str(tmp_path)))
-
-
-@pytest.mark.parametrize('root', [None, '', 's3://bucket/images'])
-def test_what_is_no_local_folder_is_left_alone(root):
-    check_data_roots(_config(root, root))
-
-
-def test_a_missing_folder_is_named(tmp_path):
-    (tmp_path / 'image.png').touch()
-    missing = tmp_path / 'missing'
-    expected = rf"'{missing}' \(val_cfg\.bank_dataloader\.dataset\.data_root\) does not exist.*--data-root DIR"
-    with pytest.raises(UserError, match=expected):
-        check_data_roots(_config(str(tmp_path), str(missing)))
-
-
-def test_an_empty_folder_and_a_file_are_named(tmp_path):
-    with pytest.raises(UserError, match=r'train_dataloader\.dataset\.datasets\[0\]\.data_root\) is empty'):
-        check_data_roots(_config(str(tmp_path)))
-    file = tmp_path / 'images.zip'
+def test_folders_must_hold_something(tmp_path: Path) -> None:
+    (tmp_path / 'full').mkdir()
+    (tmp_path / 'empty').mkdir()
+    file = tmp_path / 'full/images.zip'
     file.touch()
-    with pytest.raises(UserError, match=r'images\.zip.* does not exist'):
-        check_data_roots(_config(str(file)))
+    for root in (str(file.parent), None, '', 's3://bucket/images'):
+        check_data_roots(config(root, root))
+    for root, problem in (
+        (tmp_path / 'missing', 'does not exist'),
+        (file, 'does not exist'),
+        (tmp_path / 'empty', 'is empty'),
+    ):
+        place = r'\(val_cfg\.bank_dataloader\.dataset\.data_root\)'
+        with pytest.raises(UserError, match=rf"'{root}' {place} {problem}.*--data-root DIR"):
+            check_data_roots(config(str(file.parent), str(root)))
 
 
-def test_annotation_files_of_metrics_move_with_the_data():
+def test_annotation_files_of_metrics_move_with_the_data() -> None:
     cfg = Config(
         dict(
             val_dataloader=dict(dataset=dict(data_root='data/coco/')),
@@ -68,3 +57,21 @@ def test_annotation_files_of_metrics_move_with_the_data():
     set_data_root(cfg, '/data')
     assert cfg.val_evaluator.ann_file == '/data/annotations/a.json'
     assert cfg.test_evaluator[1].ann_file == 'elsewhere/b.json'
+
+
+def test_files_that_are_missing(tmp_path: Path) -> None:
+    init = dict(type='Pretrained', checkpoint=str(tmp_path / 'a.pth'))
+    metric, other = (dict(type='CocoMetric', ann_file=str(tmp_path / name)) for name in ('a.json', 'b.json'))
+    metrics = dict(val_evaluator=[dict(type='X'), metric], test_evaluator=other)
+    cfg = Config(dict(**metrics, model=dict(type='X', backbone=dict(type='Y', init_cfg=init))))
+    with pytest.raises(UserError, match=r'a\.pth \(model.backbone.init_cfg.checkpoint\)'):
+        check_files(cfg)
+    with pytest.raises(UserError, match=r'annotation file \S+/a\.json \(val_evaluator\[1\]\.ann_file\); put it there'):
+        check_metric_files(cfg, 'val_evaluator')
+    for name in ('a.pth', 'a.json'):
+        (tmp_path / name).touch()
+    for fine in (cfg, Config(dict(load_from='https://example.org/b.pth'))):
+        check_files(fine)
+        check_metric_files(fine, 'val_evaluator')
+    with pytest.raises(UserError, match=r'b\.pth \(load_from\)'):
+        check_files(Config(dict(load_from=str(tmp_path / 'b.pth'))))

@@ -19,6 +19,7 @@ from torch import nn
 from mixcl.algorithms import StepKey
 from mixcl.distributed import whole
 from mixcl.engine.hooks.gradient_clip import ParameterClipHook
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
@@ -123,6 +124,8 @@ def _prepared(model: str, optimizer: str, kind: str) -> tuple[nn.Module, OptimWr
         sharded = kind == 'sharded'
         wrap = MMFullyShardedDataParallel if sharded else partial(MMDistributedDataParallel, broadcast_buffers=False)
         wrapped = wrap(learner)
+        if sharded and optimizer == 'accumulated':  # all switches together
+            checkpoint_activations(learner, 'backbone.layers')
         optim_wrapper = build_optim_wrapper(wrapped, OPTIMIZERS[optimizer])
     optim_wrapper.initialize_count_status(wrapped, 0, STEPS)
     if optimizer == 'clipped each':

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from mmpretrain.datasets.categories import VOC2007_CATEGORIES as VOC_CLASSES
 
 from mixcl.datasets.imagenet_robustness import CORRUPTIONS, SEVERITIES, imagenet_classes
 
@@ -15,10 +16,6 @@ GROUPS = dict(
     weather=('snow', 'frost', 'fog', 'brightness'),
     digital=('contrast', 'elastic_transform', 'pixelate', 'jpeg_compression'),
 )
-VOC_CLASSES = (
-    'aeroplane', 'bicycle', 'bird', 'boat', 'bottle', 'bus', 'car', 'cat', 'chair', 'cow', 'diningtable', 'dog',
-    'horse', 'motorbike', 'person', 'pottedplant', 'sheep', 'sofa', 'train', 'tvmonitor',
-)  # fmt: skip
 
 
 def picture(path: Path, height: int = 40, width: int = 30, seed: int = 0) -> None:
@@ -90,3 +87,17 @@ def imagenet_c(root: Path, classes: int = 2, grouped: bool = True) -> Path:
                 folder.mkdir(parents=True)
                 os.link(root.parent / 'source.jpg', folder / 'ILSVRC2012_val_00000293.JPEG')
     return root
+
+
+def imagenet_archives(root: Path, images: bool) -> dict[str, str]:
+    """Roots by data set: ImageNet-1K, with an image per class and split or none, ImageNet-A, -R and -C."""
+    picture(root / 'picture.jpg')
+    for wnid in imagenet_classes():
+        for split in ('train', 'val'):
+            (root / f'in1k/{split}/{wnid}').mkdir(parents=True)
+            if images:
+                os.link(root / 'picture.jpg', root / f'in1k/{split}/{wnid}/{split}_1.JPEG')
+    for letter in 'ar':
+        class_folders(root / f'imagenet-{letter}', f'imagenet_{letter}')
+    imagenet_c(root / 'imagenet-c', classes=1)
+    return {name: str(root / name) for name in ('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c')}

@@ -10,6 +10,9 @@ from mmengine.registry import DefaultScope
 from mixcl.engine.runners.launch import read_config
 from mixcl.registry import MODELS
 
+ARCH = dict(embed_dims=24, num_layers=1, num_heads=6, feedforward_channels=24)  # six heads, as DINO's ViT-S
+TINY_VIT = dict(type='ContrastiveViT', arch=ARCH, img_size=224, patch_size=56)
+
 
 def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
     """Of a config with an EMA encoder, which differs from the online one.

@@ -68,6 +68,11 @@ def composed(
     return cfg
 
 
+def facts(cfg: Config) -> tuple[float, int, int]:
+    """Learning rate, batch and epochs."""
+    return cfg.optim_wrapper.optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs
+
+
 def written(folder: Path, protocol: str, data: str = 'digits', **settings: Any) -> Path:
     """The same as a file."""
     path = folder / f'{protocol}_{data}.py'

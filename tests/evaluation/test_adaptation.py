@@ -56,6 +56,9 @@ def test_a_probe_takes_it_under_its_frozen_features_and_fits_the_head() -> None:
     cfg.model.backbone.feature = dict(type='LastClassTokens', blocks=2)
     fit(cfg, None)
     assert cfg.model.head.in_channels == 96
+    cfg.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 48], map_channels=[48, 48])
+    with pytest.raises(UserError, match=r'features of \[48, 48\] values, but the backbone gives \(96,\)'):
+        fit(cfg, None)
 
 
 def test_fine_tuning_has_its_own_way_of_training() -> None:
@@ -64,16 +67,16 @@ def test_fine_tuning_has_its_own_way_of_training() -> None:
     assert backbone.img_size == 32  # though it is tested without a crop
 
 
-@pytest.mark.parametrize('norm', [dict(norm_cfg=dict(type='BN', eps=1e-3)), {}])
-@pytest.mark.parametrize(('protocol', 'kind'), [('semi', 'mixcl.SyncBatchNorm'), ('linear', 'BN')])
-def test_batch_normalisation_is_of_the_recipes_kind(protocol: str, kind: str, norm: dict) -> None:
-    backbone = composed(protocol, 'in1k', backbone=dict(RESNET, **norm), builds=False).model.backbone
-    assert backbone.get('backbone', backbone).norm_cfg == {**norm.get('norm_cfg', {}), 'type': kind}
-
-
-def test_other_normalisation_stays() -> None:
-    groups = dict(type='GN', num_groups=8)
-    assert composed('semi', 'in1k', backbone=dict(RESNET, norm_cfg=groups)).model.backbone.norm_cfg == groups
+def test_batch_normalisation_is_of_the_recipes_kind_and_other_normalisation_stays() -> None:
+    for protocol, kind in (('semi', 'mixcl.SyncBatchNorm'), ('linear', 'BN')):
+        for norm, expected in (
+            ({}, dict(type=kind)),
+            (dict(type='BN', eps=1e-3), dict(type=kind, eps=1e-3)),
+            (dict(type='GN', num_groups=8), dict(type='GN', num_groups=8)),
+        ):
+            backbone = dict(RESNET, norm_cfg=norm) if norm else RESNET
+            found = composed(protocol, 'in1k', backbone=backbone, builds=False).model.backbone
+            assert found.get('backbone', found).norm_cfg == expected
 
 
 def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
@@ -89,13 +92,6 @@ def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
         composed('knn', 'cifar10', backbone=backbone)
     cfg = composed('knn', 'cifar10', backbone=dict(backbone, dynamic_img_size=True))
     assert cfg.model.backbone.type == 'TIMMViT'
-
-
-def test_heads_that_cannot_follow_are_refused() -> None:
-    cfg = composed('linear', backbone=SMALL)
-    cfg.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 48], map_channels=[48, 48])
-    with pytest.raises(UserError, match=r'features of \[48, 48\] values, but the backbone gives \(48,\)'):
-        fit(cfg, None)
 
 
 def test_without_a_pipeline_images_are_as_large_as_the_backbone_takes_them() -> None:

@@ -97,21 +97,6 @@ def test_labels() -> None:
     assert (cfg.train_dataloader.dataset.dataset.share, cfg.protocol.share, cfg.protocol.seed) == (0.1, 0.1, 0)
 
 
-def test_dino_tests_on_bicubic_images_and_trains_on_bilinear_crops() -> None:
-    cfg = composed('linear', 'in100', 'dino/vit-s16_in100', builds=False)
-    tested, trained = (innermost(loader.dataset).pipeline for loader in (cfg.test_dataloader, cfg.train_dataloader))
-    assert (tested[1].type, tested[1].scale, tested[1].interpolation) == ('mmpretrain.ResizeEdge', 256, 'bicubic')
-    assert (trained[1].type, trained[1].interpolation) == ('mmpretrain.RandomResizedCrop', 'bilinear')
-
-
-def test_the_archives_of_robustness() -> None:
-    types = {'imagenet-a': 'MaskedAccuracy', 'imagenet-r': 'MaskedAccuracy', 'imagenet-c': 'CorruptionRobustness'}
-    for data, metric in types.items():
-        cfg = composed('robustness', data, builds=False)
-        assert cfg.test_evaluator == dict(type=metric) and cfg.model.head.num_classes == 1000
-        assert cfg.get('train_dataloader') is None
-
-
 def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) -> None:
     configs = tmp_path / 'configs'
     configs.mkdir()
@@ -123,7 +108,7 @@ def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) ->
         f"_base_ = '{CONFIGS}/evaluation/datasets/digits.py'\nnum_classes = 4\nlinear = dict(randomness=dict(seed=3))\n"
     )
     protocols = ('knn', 'linear_fast', 'linear', 'finetune', 'semi', 'supervised', 'quality')
-    evaluations = planned(configs, protocols, 'mine', Subject('random', None, {}, None, None))
+    evaluations = planned(configs, protocols, 'mine', Subject())
     assert [evaluation.protocol for evaluation in evaluations] == list(protocols)
     assert [each.cfg.model.head.num_classes for each in evaluations if each.trains] == [4] * 4
     assert [each.cfg.randomness.seed for each in evaluations] == [7, 7, 3, 7, 7, 7, 7]
@@ -131,26 +116,26 @@ def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) ->
 
 def test_data_sets_that_a_protocol_has_not() -> None:
     for data, protocol, message in (
-        ('stl10', 'knn', r'no data set stl10 under .*; there are cifar10, cifar100, .*choose another --data'),
-        ('voc07', 'knn', 'voc07 is not for the protocol knn'),
-        ('cifar10', 'svm', 'cifar10 is not for the protocol svm'),
+        ('stl10', 'knn', r'no data set stl10 under .*, only cifar10, cifar100, .*; choose one'),
+        ('voc07', 'knn', 'knn is not for the data set voc07; choose another by --data'),
+        ('digits', 'robustness', 'robustness is not for the data set digits; choose in1k or imagenet-a or '),
+        ('cifar10', 'svm', 'svm is not for the data set cifar10; choose voc07 by --data'),
     ):
         with pytest.raises(UserError, match=message):
             read_data_set(CONFIGS, data, protocol)
 
 
-@pytest.mark.parametrize(
-    ('batch_size', 'batch', 'processes', 'at_once', 'accumulated'),
-    [(128, 1024, 8, 128, 1), (128, 1024, 1, 128, 8), (128, 1024, 16, 64, 1), (100, 256, 1, 64, 4), (48, 96, 3, 32, 1)],
-)
-def test_processes_share_the_batch(batch_size: int, batch: int, processes: int, at_once: int, accumulated: int) -> None:
-    loader = dict(batch_size=batch_size, sampler=dict(type='KeyedSampler'))
-    settings = dict(
-        config_name='x', train_dataloader=loader, optim_wrapper={}, auto_scale_lr=dict(base_batch_size=batch)
-    )
-    cfg = Config(settings)
-    keep_batch(cfg, processes)
-    found = cfg.train_dataloader.batch_size, cfg.optim_wrapper.get('accumulative_counts', 1)
-    assert found == (at_once, accumulated) and at_once * accumulated * processes == batch
+def test_processes_share_the_batch() -> None:
+    for batch_size, batch, processes, at_once, accumulated in (
+        (128, 1024, 8, 128, 1),
+        (128, 1024, 1, 128, 8),
+        (128, 1024, 16, 64, 1),
+        (100, 256, 1, 64, 4),
+    ):
+        loader, scale = dict(batch_size=batch_size, sampler=dict(type='KeyedSampler')), dict(base_batch_size=batch)
+        cfg = Config(dict(config_name='x', train_dataloader=loader, optim_wrapper={}, auto_scale_lr=scale))
+        keep_batch(cfg, processes)
+        found = cfg.train_dataloader.batch_size, cfg.optim_wrapper.get('accumulative_counts', 1)
+        assert found == (at_once, accumulated) and at_once * accumulated * processes == batch
     with pytest.raises(UserError, match=r'x trains with batches of \d+ images, which 7 processes cannot share'):
         keep_batch(cfg, 7)

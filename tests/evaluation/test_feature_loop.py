@@ -1,34 +1,18 @@
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 import torch
-from evaluation.toy_encoders import (
-    BANK,
-    QUERIES,
-    ToyModel,
-    built,
-    dataloader,
-    evaluation,
-    loop,
-    runner_of,
-    two_processes,
-)
-from mmcv.transforms import BaseTransform
-from mmengine.evaluator import Evaluator
-from mmengine.registry import TRANSFORMS
+from evaluation.toy_encoders import BANK, QUERIES, ToyModel, built, dataloader, evaluation, runner_of, two_processes
 from pairs import run_pair
-from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
-from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 
 def expected(model: ToyModel, *neighbours: int) -> dict[str, float]:
-    queries, labels = extract(model, built(dataloader(QUERIES, seed=1)), model.encoder_names)
+    queries, labels = extract(model, built(dataloader(QUERIES, 'test')), model.encoder_names)
     bank, bank_labels = extract(model, built(dataloader(BANK)), model.encoder_names)
     return {
         f'{name}_{metric}': value
@@ -41,8 +25,8 @@ def expected(model: ToyModel, *neighbours: int) -> dict[str, float]:
 def test_metrics_of_every_encoder_and_the_hooks_of_the_mode(tmp_path: Path, mode: str) -> None:
     model = ToyModel()
     # Both loops are configured, so that the mode cannot be guessed from what exists.
-    settings = evaluation('val', dataloader(BANK), dataloader(QUERIES, seed=1), 3, 20)
-    settings.update(evaluation('test', dataloader(BANK), dataloader(QUERIES, seed=1), 3, 20))
+    settings = evaluation('val', dataloader(BANK), dataloader(QUERIES, 'test'), 3, 20)
+    settings.update(evaluation('test', dataloader(BANK), dataloader(QUERIES, 'test'), 3, 20))
     runner = runner_of(tmp_path, model, **settings)
     with patch.object(runner, 'call_hook', wraps=runner.call_hook) as hooks:
         metrics = getattr(runner, mode)()
@@ -60,7 +44,7 @@ def test_metrics_of_every_encoder_and_the_hooks_of_the_mode(tmp_path: Path, mode
 
 def test_training_goes_the_same_way_with_and_without_it(tmp_path: Path) -> None:
     weights = []
-    for settings in ({}, evaluation('val', dataloader(BANK), dataloader(QUERIES, seed=1), 3)):
+    for settings in ({}, evaluation('val', dataloader(BANK), dataloader(QUERIES, 'test'), 3)):
         model = ToyModel()
         runner = runner_of(
             tmp_path, model, train_dataloader=dataloader(8), train_cfg=dict(by_epoch=True, max_epochs=2),
@@ -71,40 +55,6 @@ def test_training_goes_the_same_way_with_and_without_it(tmp_path: Path) -> None:
     assert 'val/online_knn3_top1' in runner.message_hub.log_scalars
     assert len(runner.message_hub.get_scalar('val/target_knn3_top1').data[0]) == 2
     torch.testing.assert_close(weights[0], weights[1], rtol=0, atol=0)
-
-
-class LabelsSeen(FeatureMetric):
-    """Notes what it is given."""
-
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        self.seen = bank_labels, labels
-        return dict(dimensions=float(bank.shape[1]), queries=float(len(queries)))
-
-
-class Presence(BaseTransform):
-    """Two classes; the second one's presence goes round by the image's class."""
-
-    def transform(self, results: dict) -> dict:
-        results['present'] = np.array([1, results['gt_label'] - 1], dtype=np.int8)
-        return results
-
-
-TRANSFORMS.register_module(module=Presence, force=True)
-
-
-def test_several_labels_per_image(tmp_path: Path) -> None:
-    pack = [dict(type='mmengine.Presence'), dict(type='mmpretrain.PackInputs', algorithm_keys=('present',))]
-    bank, queries = dataloader(BANK), dataloader(QUERIES, seed=1)
-    for loader in (bank, queries):
-        loader['dataset']['pipeline'] = pack
-    metric = LabelsSeen()
-    settings = evaluation('test', bank, queries, labels='multiple') | dict(test_evaluator=Evaluator(metric))
-    metrics = runner_of(tmp_path, ToyModel(), **settings).test()
-    assert metrics['online_dimensions'] == 6 and metrics['target_queries'] == QUERIES
-    bank_labels, labels = metric.seen
-    assert bank_labels.dtype == labels.dtype == torch.int8
-    assert labels.tolist() == [[1, index % 3 - 1] for index in range(QUERIES)]
-    assert bank_labels.tolist() == [[1, index % 3 - 1] for index in range(BANK)]
 
 
 def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -> None:
@@ -121,18 +71,17 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('labels', 'metric', 'message'),
     [
-        (dict(test_dataloader=dataloader(QUERIES, labelled=False)), 'ToyImages does not give one label per image'),
-        (dict(test_cfg=loop(dataloader(BANK, labelled=False))), 'ToyImages does not give one label per image'),
-        (dict(test_cfg=loop(dataloader(BANK), labels='multiple')), 'does not say which classes an image shows'),
-        (dict(test_cfg=loop(dataloader(BANK), labels='many')), "must be 'class' or 'multiple', not 'many'"),
-        (dict(test_evaluator=dict(type='DumpResults', out_file_path='x.pkl')), 'the evaluator holds a DumpResults'),
+        ('multiple', 'KNNAccuracy', 'Digits does not say which classes an image shows'),
+        ('many', 'KNNAccuracy', "must be 'class' or 'multiple', not 'many'"),
+        ('class', 'StageAccuracy', 'the evaluator holds a StageAccuracy'),
     ],
 )
-def test_refuses_before_encoding(tmp_path: Path, change: dict, message: str) -> None:
+def test_refuses_before_encoding(tmp_path: Path, labels: str, metric: str, message: str) -> None:
     model = ToyModel()
-    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES), 1) | change
+    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES), labels=labels)
+    settings['test_evaluator'] = dict(type=metric)
     with pytest.raises(UserError, match=message):
         runner_of(tmp_path, model, **settings).test()
     assert not model.modes_seen

@@ -1,26 +1,24 @@
 import pytest
 import torch
-from evaluation.toy_encoders import ToyImages, ToyModel, built, dataloader
+from evaluation.toy_encoders import ToyModel, built, dataloader
+from mmpretrain.structures import DataSample
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating, extract
-from mixcl.evaluation.small_data import RawPixels
-
-
-def images_of(size: int) -> torch.Tensor:
-    return torch.stack([torch.tensor(sample['img']).permute(2, 0, 1) for sample in ToyImages(size).load_data_list()])
+from mixcl.evaluation.labels import class_labels, presence_labels
 
 
 def test_every_image_once_in_order_under_every_encoder() -> None:
-    model = ToyModel()
-    features, labels = extract(model, built(dataloader(10)), ('online', 'target'))
-    images = (images_of(10).float() - 110) / 60
+    model, loader = ToyModel(), built(dataloader(10))
+    features, labels = extract(model, loader, ('online', 'target'))
+    samples = [loader.dataset[index] for index in range(10)]
+    images = (torch.stack([sample['inputs'] for sample in samples]) - 110.0) / 60
     model.eval()
     for name in ('online', 'target'):
         assert features[name].dtype == torch.float32 and not features[name].requires_grad
         torch.testing.assert_close(features[name], getattr(model, name)(images).detach())
     assert not torch.allclose(features['online'], features['target'])
-    assert labels.tolist() == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]
+    assert labels.tolist() == [sample['data_samples'].gt_label.item() for sample in samples]
 
 
 def test_modes_and_statistics_of_the_model_are_as_before() -> None:
@@ -29,34 +27,31 @@ def test_modes_and_statistics_of_the_model_are_as_before() -> None:
     extract(model, built(dataloader(10)), ('online',))
     assert model.modes_seen == {False}
     assert model.online.training and not model.target.training
-    after = model.state_dict()
-    assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-def test_modes_are_restored_after_an_error() -> None:
-    model = ToyModel()
+    torch.testing.assert_close(dict(model.state_dict()), before, rtol=0, atol=0)
     with pytest.raises(RuntimeError), evaluating(model):
         assert not model.online.training and not torch.is_grad_enabled()
         raise RuntimeError
     assert model.online.training and not model.target.training and torch.is_grad_enabled()
 
 
-def test_raw_pixels_are_the_loaded_values() -> None:
-    features, labels = extract(RawPixels(), built(dataloader(5)), RawPixels.encoder_names)
-    assert torch.equal(features['pixels'], images_of(5).flatten(1).float())
-    assert len(labels) == 5
+def test_labels_of_both_kinds() -> None:
+    loader = built(dataloader(10))
+    found = presence_labels([DataSample(present=torch.tensor(row)) for row in ([1, -1], [0, 1])], loader)
+    assert found.dtype == torch.int8 and found.tolist() == [[1, -1], [0, 1]]
+    with pytest.raises(UserError, match='Digits does not say which classes an image shows'):
+        presence_labels([DataSample()], loader)
+    for sample in (DataSample(), DataSample().set_gt_label([1, 2])):
+        with pytest.raises(UserError, match='Digits does not give one label per image, which this evaluation needs'):
+            class_labels([sample], loader)
 
 
-def test_unlabelled_images_are_refused() -> None:
-    with pytest.raises(UserError, match='ToyImages does not give one label per image, which this evaluation needs'):
-        extract(ToyModel(), built(dataloader(5, labelled=False)), ('online',))
-
-
-def test_a_loader_that_drops_images_is_refused() -> None:
-    with pytest.raises(UserError, match='gave 8 of 10 images: evaluation needs all of them, set drop_last=False'):
-        extract(ToyModel(), built(dict(dataloader(10), drop_last=True)), ('online',))
-
-
-def test_images_that_were_not_stacked_are_refused() -> None:
-    with pytest.raises(UserError, match='one view per image in one tensor'):
-        extract(ToyModel(), built(dict(dataloader(10), collate_fn=dict(type='pseudo_collate'))), ('online',))
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (dict(drop_last=True), 'gave 8 of 10 images: evaluation needs all of them, set drop_last=False'),
+        (dict(collate_fn=dict(type='pseudo_collate')), 'one view per image in one tensor'),
+    ],
+)
+def test_loaders_that_are_refused(change: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        extract(ToyModel(), built(dataloader(10) | change), ('online',))

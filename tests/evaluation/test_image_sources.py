@@ -10,14 +10,14 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from PIL import Image
 
-from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
     collate_one_size,
     config_images,
     content_digest,
-    folder_pipeline,
+    folder_images,
     labels_of,
     names_of,
 )
@@ -29,40 +29,42 @@ def scope() -> None:
         yield
 
 
-def types(pipeline: list[dict]) -> list[str]:
-    return [transform['type'] for transform in pipeline]
+def types(images: dict) -> list[str]:
+    return [transform['type'] for transform in images['pipeline']]
 
 
-@pytest.mark.parametrize(('size', 'edge'), [(224, 256), (32, 36), (96, 109)])
-def test_the_pipeline_of_a_size(size: int, edge: int) -> None:
-    _, resize, crop, _ = folder_pipeline(Config(), size)
-    assert (resize['scale'], resize['interpolation'], crop['crop_size']) == (edge, 'bicubic', size)
-
-
-def test_the_pipeline_of_the_pretraining_config() -> None:
+def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_size() -> None:
+    for size, edge in ((224, 256), (32, 36), (96, 109)):
+        _, resize, crop, _ = folder_images('images', Config(), size)['pipeline']
+        assert (resize['scale'], resize['interpolation'], crop['crop_size']) == (edge, 'bicubic', size)
     in1k = Config.fromfile('configs/_base_/datasets/in1k.py')
-    pipeline = folder_pipeline(in1k)
-    assert pipeline == [dict(transform) for transform in in1k.test_dataloader.dataset.dataset.pipeline]
-    cifar = folder_pipeline(Config.fromfile('configs/_base_/datasets/cifar10.py'))
+    assert folder_images('images', in1k)['pipeline'] == in1k.test_dataloader.dataset.dataset.pipeline
+    cifar = folder_images('images', Config.fromfile('configs/_base_/datasets/cifar10.py'))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
     with pytest.raises(UserError, match='tests no images; give --image-size PIXELS'):
-        folder_pipeline(Config.fromfile('configs/_base_/datasets/folder.py'))
+        folder_images('images', Config.fromfile('configs/_base_/datasets/folder.py'))
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def test_a_folder(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     for name in ('b.png', 'a/z.png', 'a/b/y.png'):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(random.integers(0, 256, (20, 30, 3), dtype=np.uint8)).save(tmp_path / name)
-    (tmp_path / 'a/bad.jpg').write_bytes(b'no image')
-    return tmp_path
-
-
-def test_a_folder(folder: Path) -> None:
-    dataset = KeyedDataset(ImageFolder(str(folder), pipeline=folder_pipeline(Config(), 14), test_mode=True))
-    assert names_of(dataset) == ['a/b/y.png', 'a/bad.jpg', 'a/z.png', 'b.png'] and labels_of(dataset) is None
+    dataset = KeyedDataset(folder_images(tmp_path, Config(), 14))
+    assert names_of(dataset) == ['a/b/y.png', 'a/z.png', 'b.png'] and labels_of(dataset) is None
     assert dataset[0]['inputs'].shape == (3, 14, 14)
+
+    def digest() -> str:
+        return content_digest(KeyedDataset(folder_images(tmp_path, Config(), 14)))
+
+    digests = [content_digest(dataset)]
+    assert digest() == digests[0]
+    (tmp_path / 'a/bad.jpg').write_bytes(b'no image')
+    digests.append(digest())
+    os.utime(tmp_path / 'b.png', ns=(1, 1))
+    digests.append(digest())
+    (tmp_path / 'b.png').rename(tmp_path / 'c.png')
+    assert len({*digests, digest()}) == 4
 
 
 def test_images_of_several_sizes_are_refused() -> None:
@@ -70,26 +72,12 @@ def test_images_of_several_sizes_are_refused() -> None:
         collate_one_size([dict(inputs=torch.zeros(3, 9, 8)), dict(inputs=torch.zeros(3, 8, 9))])
 
 
-def digest(folder: Path) -> str:
-    return content_digest(KeyedDataset(ImageFolder(str(folder), pipeline=[])))
-
-
-def test_a_digest_changes_with_the_content(folder: Path) -> None:
-    first = digest(folder)
-    assert digest(folder) == first
-    (folder / 'a/bad.jpg').write_bytes(b'still none')
-    second = digest(folder)
-    os.utime(folder / 'b.png', ns=(1, 1))
-    third = digest(folder)
-    (folder / 'b.png').rename(folder / 'c.png')
-    assert len({first, second, third, digest(folder)}) == 4
-
-
 def test_the_data_sets_of_a_config() -> None:
     cfg = read_config('configs/patchmix/vit-xs4_digits.py')
     for split, number in (('train', 1437), ('test', 360)):
-        dataset, pipeline = config_images(cfg, split)
-        assert len(dataset) == number and types(pipeline) == ['mmpretrain.ResizeEdge', 'mmpretrain.PackInputs']
+        images = config_images(cfg, split)
+        dataset = KeyedDataset(images)
+        assert len(dataset) == number and types(images) == ['mmpretrain.ResizeEdge', 'mmpretrain.PackInputs']
     assert names_of(dataset)[:2] == ['0', '1']
     assert labels_of(dataset)[3] == dataset[3]['data_samples'].gt_label.item()
 

@@ -1,4 +1,4 @@
-"""The papers' numbers: spot checks, counts, and which of them belong to a checkpoint and a recipe.
+"""The papers' numbers: counts, and which of them belong to a checkpoint and a recipe.
 
 Rates, batches and epochs are those that papers and authors' code give, row by row; no label in a config is believed.
 """
@@ -6,52 +6,19 @@ Rates, batches and epochs are those that papers and authors' code give, row by r
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
-from evaluation.composed import CONFIGS, composed, recipe_of
+from evaluation.composed import CONFIGS, composed, facts, recipe_of
 from mmengine.config import Config
 
-from mixcl.evaluation.published import (
-    Published,
-    all_published,
-    published_from_scratch,
-    published_of_config,
-    same_recipe,
-)
+from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE
-
-
-@pytest.mark.parametrize(
-    ('config', 'epochs', 'protocol', 'data', 'metric', 'value', 'source'),
-    [
-        ('patchmix/vit-s16_in1k', 300, 'linear', 'in1k', 'top1', 77.4, 'PatchMix, Table 2'),
-        ('patchmix/vit-s16_in1k_800e', 800, 'knn', 'in1k', 'top1', 74.3, 'PatchMix, Table 2'),
-        ('patchmix/vit-b2_cifar100', 800, 'finetune', 'cifar100', 'top1', 86.0, 'PatchMix, Table 3'),
-        ('mocov3/vit-t2_cifar10', 800, 'knn', 'cifar10', 'top1', 88.1, 'PatchMix, Table 3'),
-        ('patchmix/vit-b16_in1k', 300, 'detection', 'coco', 'mask_AP', 46.1, 'PatchMix, Table 4'),
-        ('mixco/r34_tinyimagenet_mocov2', 200, 'linear', 'cifar100', 'top1', 52.67, 'MixCo, Table 1'),
-        ('mixco/r18_tinyimagenet_mocov2', 400, 'linear', 'tinyimagenet', 'top5', 72.72, 'MixCo, Table 4'),
-        ('sdmp/vit-s16_in1k_dino', 300, 'robustness', 'imagenet-r', 'top1', 45.3, 'SDMP, Table 4'),
-        ('sdmp/r101_cifar100_mocov3', 2000, 'linear', 'cifar100', 'top1', 80.0, 'SDMP, Table 5'),
-        ('sdmp/vit-s16_in100_dino', 300, 'linear', 'in100', 'top1', 83.2, 'SDMP, Table 11'),
-        ('aps/vit-b16_in1k', 800, 'finetune', 'in1k', 'top1', 84.7, 'APS, Table 1'),
-        ('aps/vit-s2_cifar100', 3200, 'finetune', 'cifar100', 'top1', 85.6, 'APS, Table 2'),
-        ('wbsim/r50_in1k_mocov2', 200, 'svm', 'voc07', 'svm_map', 85.4, 'BSIM, Table 1'),
-        ('bsim/r50_in1k_byol_300e', 300, 'lowshot', 'voc07', 'lowshot4_map', 66.4, 'BSIM, Table 1'),
-        ('bsim/r50_in1k_simclr', 200, 'linear', 'in1k', 'feat3_top1', 42.7, 'BSIM, Table 2'),
-    ],
-)
-def test_single_numbers(
-    config: str, epochs: int, protocol: str, data: str, metric: str, value: float, source: str
-) -> None:
-    rows = [row for row in all_published() if (row.config, row.epochs, row.data) == (config, epochs, data)]
-    found = [(row.metric, row.value, row.source) for row in rows if row.protocol == protocol]
-    assert (metric, value, source) in found
+from mixcl.evaluation.subject import Subject
+from mixcl.weights.pretrained import PretrainedBackbone
 
 
 def test_how_many_numbers_each_table_has() -> None:
-    counts = Counter(row.source for row in all_published())
+    counts = Counter(row['source'] for row in all_published())
     # Cells of the tables: PatchMix 2 has 19 rows of up to 3, 3 has 17 cells of 6, 4 has 6 rows of 2.
     assert counts['PatchMix, Table 2'] == 37
     assert counts['PatchMix, Table 3'] == 17 * 6
@@ -65,65 +32,40 @@ def test_how_many_numbers_each_table_has() -> None:
 
 def test_every_row_is_a_percentage_of_a_known_protocol_and_names_an_existing_config() -> None:
     for row in all_published():
-        assert 0 < row.value < 100
-        assert row.protocol in {*PROTOCOLS, 'detection'}
-        assert row.config is None or (CONFIGS / f'{row.config}.py').is_file(), row
+        assert 0 < row['value'] < 100
+        assert row['protocol'] in {*PROTOCOLS, 'detection'}
+        assert 'config' not in row or (CONFIGS / f'{row["config"]}.py').is_file(), row
 
 
 def test_numbers_of_training_from_scratch() -> None:
-    assert {row.value for row in published_from_scratch('vit-s16', 300, 'in1k')} == {79.8}
-    assert [row.value for row in published_from_scratch('r18', 100, 'tinyimagenet')] == [63.96]
-    assert published_from_scratch('r18', 90, 'tinyimagenet') == []
+    for name, epochs, data, expected in (
+        ('dino/vit-s16_in1k', 300, 'in1k', {79.8}),
+        ('mocov2/r18_tinyimagenet', 100, 'tinyimagenet', {63.96}),
+        ('mocov2/r18_tinyimagenet', 90, 'tinyimagenet', set()),
+    ):
+        untrained = Subject(config=Config(dict(config_name=name)))
+        for protocol, values in (('supervised', expected), ('linear', set())):
+            cfg = Config(dict(protocol=dict(name=protocol), train_cfg=dict(max_epochs=epochs)))
+            assert {row['value'] for row in papers_numbers(untrained, data, cfg, CONFIGS)} == values
 
 
-def test_an_unknown_config_or_other_epochs_have_no_numbers() -> None:
-    settings = dict(name='linear', recipe='patchmix')
-    assert [row.value for row in published_of_config('patchmix/vit-s16_in1k', 300, 'in1k', settings)] == [77.4]
-    assert published_of_config(None, 300, 'in1k', settings) == []
-    assert published_of_config('patchmix/vit-s16_in1k', 299, 'in1k', settings) == []
-
-
-def test_the_subset_of_labels_decides() -> None:
-    name = 'sdmp/vit-s16_in1k_mocov3'
-    for list_file, value in (('1percent.txt', 55.5), ('10percent.txt', 67.4)):
-        rows = published_of_config(name, 300, 'in1k', dict(name='semi', list_file=list_file))
-        assert [row.value for row in rows] == [value]
-    assert published_of_config(name, 300, 'in1k', dict(name='semi', share=0.3)) == []
-
-
-def trained_with(name: str, **changes: object) -> Config:
-    cfg = Config.fromfile(CONFIGS / f'{name}.py')
-    cfg.merge_from_dict({key.replace('__', '.'): value for key, value in changes.items()})
-    return Config.fromstring(cfg.pretty_text, '.py')  # as a checkpoint stores it
-
-
-def values(trained: Config, name: str, epochs: int, protocol: str, data: str) -> set[float]:
-    settings = composed(protocol, data, name, builds=False).protocol
-    rows = published_of_config(name, epochs, data, settings)
-    return {row.value for row in rows if same_recipe(row, trained, CONFIGS)}
-
-
-def test_overrides_of_the_model_lead_to_the_row_of_the_ablation() -> None:
-    name = 'patchmix/vit-s2_cifar10'
-    found = [
-        values(trained_with(name, **changes), name, 800, 'linear', 'cifar10')
-        for changes in ({}, dict(model__mixer__num_mix=2), dict(model__mixer__num_mix=5))
-    ]
-    assert found == [{96.0}, {95.6}, set()]
-
-
-def test_another_place_of_the_data_or_batch_size_is_the_same_recipe() -> None:
-    name = 'patchmix/vit-s16_in1k'
-    moved = trained_with(name, train_dataloader__batch_size=64)
-    moved.train_dataloader.dataset.dataset.data_root = 'elsewhere'
-    assert values(moved, name, 300, 'knn', 'in1k') == {73.3}
-
-
-def test_overrides_outside_the_model_count_where_a_row_has_them() -> None:
-    name = 'aps/vit-t2_cifar10_clip'
-    trained = trained_with(name)
-    trained.custom_hooks[2].momentum = 0.8
-    assert values(trained, name, 1600, 'finetune', 'cifar10') == {96.8}
+def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
+    """Not where the data lie, nor the batch."""
+    patchmix, aps = 'patchmix/vit-s2_cifar10', 'aps/vit-t2_cifar10_clip'
+    moved = {'train_dataloader.batch_size': 64, 'train_dataloader.dataset.dataset.data_root': 'elsewhere'}
+    for name, changes, epochs, protocol, data, expected in (
+        (patchmix, {}, 800, 'linear', 'cifar10', {96.0}),
+        (patchmix, {'model.mixer.num_mix': 2}, 800, 'linear', 'cifar10', {95.6}),
+        (patchmix, {'model.mixer.num_mix': 5}, 800, 'linear', 'cifar10', set()),
+        ('patchmix/vit-s16_in1k', moved, 300, 'knn', 'in1k', {73.3}),
+        (aps, {'custom_hooks.2.momentum': 0.8}, 1600, 'finetune', 'cifar10', {96.8}),
+    ):
+        trained = Config.fromfile(CONFIGS / f'{name}.py')
+        trained.merge_from_dict({'config_name': name, **changes})
+        trained = Config.fromstring(trained.pretty_text, '.py')  # as a checkpoint stores it
+        encoders = dict(online=PretrainedBackbone('x.pth', 'online', {}, epochs=epochs))
+        subject, cfg = Subject('x.pth', encoders=encoders, config=trained), composed(protocol, data, name, builds=False)
+        assert {row['value'] for row in papers_numbers(subject, data, cfg, CONFIGS)} == expected, (name, changes)
 
 
 # The first whose expression matches '<protocol> <source> <metric> <config>': learning rate, batch, epochs.
@@ -156,6 +98,7 @@ EXPECTED = {
     r'finetune APS, .* top1 \w+/vit-b2': (1.25e-4, 128, 100),
     r'finetune APS, .* top1 aps/vit-[sb]16': (2e-3, 1024, 100),  # not published: those of PatchMix and MAE
 }
+KEYS = ('config', 'epochs', 'data', 'protocol')
 BEST_OF_TWO = 'best_of_all_top1'
 """The best of BSIM's five depths and the pooled output: no recipe's own, and no metric of ours."""
 
@@ -168,48 +111,40 @@ def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Conf
     return composed(protocol, data, config, recipe=recipe, builds=False) if exists else None
 
 
-def facts(cfg: Config) -> tuple[float, int, int]:
-    return cfg.optim_wrapper.optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs
-
-
-def rows_of_configs() -> list[Published]:
-    protocols = ('linear', 'finetune', 'robustness')
-    return [row for row in all_published() if row.config and row.protocol in protocols and row.metric != BEST_OF_TWO]
-
-
-def shown() -> Iterator[tuple[Published, Config]]:
-    """Every number that can stand beside a result, by default and by whatever ``--recipe``, and what was trained."""
-    for config, epochs, protocol, data in {(r.config, r.epochs, r.protocol, r.data) for r in rows_of_configs()}:
-        rows = TABLE['finetune' if protocol == 'robustness' else protocol]
-        names = {name for row in rows for name in row.names.split()}
-        for recipe in (None, *names - {'*'}):
-            cfg = evaluated(protocol, data, config, recipe)
-            if cfg is not None:
-                settings = {**cfg.protocol, 'name': protocol}
-                for row in published_of_config(config, epochs, data, settings):
-                    if row.metric != BEST_OF_TWO:
-                        yield row, cfg
-
-
 @pytest.mark.long
 def test_no_number_of_another_recipe_stands_beside_a_result_and_every_one_beside_some() -> None:
-    seen = set()
-    for row, cfg in shown():
-        text = f'{row.protocol} {row.source} {row.metric} {row.config}'
-        expected = next(fact for pattern, fact in EXPECTED.items() if re.match(pattern, text))
-        assert facts(cfg) == pytest.approx(expected), (text, row.value)
-        seen.add(id(row))  # all come from one list that is read once
-    assert not [row for row in rows_of_configs() if id(row) not in seen]
+    """By default, and by whatever ``--recipe``."""
+    protocols = ('linear', 'finetune', 'robustness')
+    rows = [row for row in all_published() if row['protocol'] in protocols and row['metric'] != BEST_OF_TWO]
+    expected, seen = {id(row): row for row in rows if 'config' in row}, set()  # all come from one list, read once
+    for place in {tuple(row.get(key) for key in KEYS) for row in expected.values()}:
+        config, epochs, data, protocol = place
+        table = TABLE['finetune' if protocol == 'robustness' else protocol]
+        for recipe in (None, *{name for row in table for name in row.names.split()} - {'*'}):
+            cfg = evaluated(protocol, data, config, recipe)
+            for row in published_of_config(config, epochs, data, {**cfg.protocol, 'name': protocol}) if cfg else []:
+                if id(row) in expected:
+                    text = f'{protocol} {row["source"]} {row["metric"]} {config}'
+                    rates = next(fact for pattern, fact in EXPECTED.items() if re.match(pattern, text))
+                    assert facts(cfg) == pytest.approx(rates), (text, row['value'])
+                    seen.add(id(row))
+    assert seen == set(expected)
 
 
-def test_numbers_by_recipe() -> None:
+def test_numbers_by_recipe_and_labels() -> None:
     """MoCo v3 has the number of its own fine-tuning and that of SDMP's; BSIM on SimSiam has its number by default."""
+    mocov3, sdmp = 'mocov3/vit-s16_in1k', 'sdmp/vit-s16_in1k_mocov3'
     for config, epochs, protocol, recipe, expected in (
-        ('mocov3/vit-s16_in1k', 300, 'finetune', None, [81.4]),
-        ('mocov3/vit-s16_in1k', 300, 'finetune', 'sdmp', [78.7]),
-        ('mocov3/vit-s16_in1k', 300, 'finetune', 'patchmix', []),
-        ('bsim/r50_in1k_simsiam', 200, 'linear', None, [70.4]),
-        ('wbsim/r50_in1k_simsiam', 200, 'linear', None, [70.8]),
+        (mocov3, 300, 'finetune', None, {81.4}),
+        (mocov3, 299, 'finetune', None, set()),
+        (mocov3, 300, 'finetune', 'sdmp', {78.7}),
+        (mocov3, 300, 'finetune', 'patchmix', set()),
+        ('bsim/r50_in1k_simsiam', 200, 'linear', None, {70.4}),
+        ('wbsim/r50_in1k_simsiam', 200, 'linear', None, {70.8}),
+        (sdmp, 300, 'semi', '1percent', {55.5}),
+        (sdmp, 300, 'semi', '10percent', {67.4}),
     ):
         settings = evaluated(protocol, 'in1k', config, recipe).protocol
-        assert sorted({row.value for row in published_of_config(config, epochs, 'in1k', settings)}) == expected
+        assert {row['value'] for row in published_of_config(config, epochs, 'in1k', settings)} == expected
+    assert published_of_config(sdmp, 300, 'in1k', dict(name='semi', share=0.3)) == []
+    assert published_of_config(None, 300, 'in1k', settings) == []

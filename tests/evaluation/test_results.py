@@ -41,41 +41,32 @@ def cells(text: str, metric: str) -> list[str]:
     return [cell.strip() for cell in line.strip('|').split('|')]
 
 
-def test_a_result_is_stored_at_once_and_read_again(tmp_path: Path) -> None:
+def test_a_result_is_stored_at_once_and_another_takes_its_place(tmp_path: Path) -> None:
     results = Results(tmp_path / 'out')
     assert results.finished(row()) is None
-    results.add(row())
-    (stored,) = json.loads((tmp_path / 'out/results.json').read_text())
-    again = Results(tmp_path / 'out')
-    assert again.finished(row()) == stored
-    assert (tmp_path / 'out/results.md').read_text() == table([stored]) + '\n'
+    for changes in (dict(metrics=dict(knn10_top1=1.0), seconds=1), {}):
+        results.add(row(**changes))
+        (stored,) = json.loads((tmp_path / 'out/results.json').read_text())
+        again = Results(tmp_path / 'out')
+        assert again.finished(row()) == stored == row(**changes)
+        assert (tmp_path / 'out/results.md').read_text() == table([stored]) + '\n'
     assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == ['results.json', 'results.md']
 
 
-@pytest.mark.parametrize(
-    'change',
-    [
+def test_another_evaluation_is_not_finished(tmp_path: Path) -> None:
+    """Also where another command stored it meanwhile."""
+    results = Results(tmp_path)
+    for number, change in enumerate((
+        {},
         dict(encoder='online'),
         dict(data='cifar100'),
         dict(protocol=dict(name='knn', version=2, neighbours=[10, 20])),
         dict(config=dict(path='configs/evaluation/recipes/knn/backbone.py', sha256='ce')),
         dict(checkpoint=dict(path='runs/epoch_800.pth', sha256='ac', config_name='x', epoch=800)),
-    ],
-)
-def test_another_evaluation_is_not_finished(tmp_path: Path, change: dict) -> None:
-    results = Results(tmp_path)
-    results.add(row())
-    assert results.finished(row(**change)) is None
-    results.add(row(**change))
-    assert len(Results(tmp_path).rows) == 2
-
-
-def test_a_repeated_evaluation_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
-    results = Results(tmp_path)
-    results.add(row())
-    results.add(row(metrics=dict(knn10_top1=1.0), seconds=1))
-    (stored,) = Results(tmp_path).rows
-    assert stored['metrics'] == dict(knn10_top1=1.0)
+    )):  # fmt: skip
+        assert Results(tmp_path).finished(row(**change)) is None
+        (results if number % 2 else Results(tmp_path)).add(row(**change))
+        assert len(Results(tmp_path).rows) == number + 1
 
 
 def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path) -> None:
@@ -95,22 +86,18 @@ def test_the_papers_number_stands_beside_the_best_k() -> None:
     assert f'knn on cifar10, `{path}`; version: 1; neighbours: [10, 20]; fp32, seed 7' in text
 
 
-def test_training_protocols_show_the_last_and_the_best_epoch() -> None:
+def test_training_protocols_show_the_last_and_the_best_epoch_of_the_metrics_that_they_list() -> None:
+    values = {'accuracy/top1': 95.0, 'accuracy/feat1_top1': 10.0, 'accuracy/top5': 99.0}
     trained = row(
-        protocol=dict(name='linear', version=1, recipe='patchmix'),
-        metrics={'accuracy/top1': 95.0, 'accuracy/top5': 99.0, 'accuracy/feat1_top1': 10.0},
-        best={'accuracy/top1': 95.5, 'accuracy/top5': 99.0, 'accuracy/feat1_top1': 10.0},
+        protocol=dict(name='linear', version=1, recipe='patchmix', listed=['accuracy/top1', 'accuracy/feat1_top1']),
+        metrics=values,
+        best=values | {'accuracy/top1': 95.5},
         overrides={'train_cfg.max_epochs': 2},
     )
     text = table([trained])
     assert cells(text, 'accuracy/top1')[-2:] == ['95.00 [95.50]', PAPERS]
     assert cells(text, 'accuracy/feat1_top1')[-1] == '-'
-    assert 'changed: train_cfg.max_epochs=2' in text
-
-
-def test_only_listed_metrics_where_the_protocol_says_so() -> None:
-    text = table([row(protocol=dict(name='knn', version=1, listed=['knn20_top1']))])
-    assert 'knn20_top1' in text and 'knn10_top1' not in text and 'listed' not in text
+    assert 'changed: train_cfg.max_epochs=2' in text and 'top5' not in text and 'listed' not in text
 
 
 def test_untrained_and_bare_backbones_have_names() -> None:
@@ -118,10 +105,3 @@ def test_untrained_and_bare_backbones_have_names() -> None:
     bare = dict(path='weights/r50.pth', sha256='ef', config_name=None, epoch=None)
     text = table([row(checkpoint=random), row(checkpoint=bare), row(checkpoint=random | dict(config_name='aps/x'))])
     assert {line.split(' | ')[0] for line in text.splitlines()[2:14]} == {'| random', '| r50', '| random (aps/x)'}
-
-
-def test_what_another_command_stored_meanwhile_is_kept(tmp_path: Path) -> None:
-    one, other = Results(tmp_path), Results(tmp_path)
-    other.add(row(data='cifar10'))
-    one.add(row(data='digits'))
-    assert [stored['data'] for stored in Results(tmp_path).rows] == ['cifar10', 'digits']

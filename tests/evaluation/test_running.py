@@ -1,5 +1,6 @@
 """Trainings of protocols that are interrupted give what uninterrupted ones give."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,10 +11,11 @@ from tools.command import run
 from tools.in_process import run_here
 
 from mixcl.evaluation.plan import planned
-from mixcl.evaluation.running import Outcome, Revalidation, folder_name, run_evaluation
+from mixcl.evaluation.results import Row
+from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
 from mixcl.evaluation.subject import Subject
 
-RANDOM = Subject('random', None, {}, None, None)
+RANDOM = Subject()
 SMALL = {
     'train_cfg.max_epochs': 3,
     'train_cfg.val_interval': 2,
@@ -25,26 +27,26 @@ SMALL = {
 }
 
 
-def probe(folder: Path, resume: bool) -> Outcome:
+def probe(folder: Path, resume: bool) -> Row:
     (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
     return run_evaluation(evaluation, RANDOM, folder, resume=resume)
 
 
 @pytest.fixture(scope='module')
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row]:
     folder = tmp_path_factory.mktemp('whole')
     return folder, probe(folder, resume=False)
 
 
-def test_last_and_best_are_reported(whole: tuple[Path, Outcome]) -> None:
+def test_last_and_best_are_reported(whole: tuple[Path, Row]) -> None:
     _, outcome = whole
-    assert outcome.metrics.keys() == outcome.best.keys() == {'accuracy/top1', 'accuracy/top5'}
-    assert all(outcome.best[name] >= value for name, value in outcome.metrics.items())
-    assert Path(outcome.trained).name == 'epoch_3.pth'
+    assert outcome['metrics'].keys() == outcome['best'].keys() == {'accuracy/top1', 'accuracy/top5'}
+    assert all(outcome['best'][name] >= value for name, value in outcome['metrics'].items())
+    assert Path(outcome['trained']).name == 'epoch_3.pth'
 
 
 @pytest.mark.parametrize('lost', [(), ('epoch_3.pth',)])
-def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Outcome], lost: tuple[str, ...]) -> None:
+def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Row], lost: tuple[str, ...]) -> None:
     folder, outcome = whole
     (run,) = folder.iterdir()
     for name in lost:
@@ -63,7 +65,7 @@ def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:
 
 def test_other_weights_do_not_go_on_from_what_became_of_the_first() -> None:
     (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
-    subjects = (RANDOM, *(Subject('epoch_1.pth', digest, {}, None, None) for digest in ('first', 'second')))
+    subjects = (RANDOM, *(Subject('epoch_1.pth', digest) for digest in ('first', 'second')))
     assert len({folder_name(evaluation, subject) for subject in subjects}) == 3
 
 
@@ -74,16 +76,22 @@ def head(folder: Path) -> torch.Tensor:
 
 
 @pytest.mark.long
-def test_a_probe_depends_neither_on_the_images_seen_at_once_nor_on_the_processes(tmp_path: Path) -> None:
-    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'linear', '--work-dir')
-    options = ['train_cfg.max_epochs=2', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0']
+def test_neither_the_images_seen_at_once_nor_the_processes_change_a_result(tmp_path: Path) -> None:
+    arguments = ('tools/evaluate.py', 'random', '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'linear')
+    loaders = ('test_dataloader', 'test_cfg.bank_dataloader')
+    options = [f'{name}.{loader}.num_workers=0' for name in ('knn', 'linear_fast') for loader in loaders]
+    options += [f'linear.{name}_dataloader.num_workers=0' for name in ('train', 'val')]
+    options += ['linear.train_cfg.max_epochs=2', 'linear_fast.test_evaluator.epochs=20']
     for images in (128, 16):
-        at_once = f'train_dataloader.batch_size={images}'
-        assert run_here(*arguments, tmp_path / f'{images}', options=(*options, at_once)) == 0
+        at_once = f'linear.train_dataloader.batch_size={images}'
+        assert run_here(*arguments, '--work-dir', tmp_path / f'{images}', options=(*options, at_once)) == 0
     launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2)
-    result = run(*launch, *arguments, tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)
+    two = ('--work-dir', tmp_path / 'two', '--launcher', 'pytorch', '--cfg-options', *options)
+    result = run(*launch, *arguments, *two, timeout=300)
     assert result.returncode == 0, result.stderr[-3000:]
     expected = head(tmp_path / '128')
     assert expected.abs().max() > 1e-2
     for other in ('16', 'two'):
         torch.testing.assert_close(head(tmp_path / other), expected, rtol=1e-4, atol=1e-6)
+    found = [json.loads((tmp_path / name / 'results.json').read_text())[:2] for name in ('128', 'two')]
+    assert [row['metrics'] for row in found[0]] == [row['metrics'] for row in found[1]]

@@ -1,4 +1,4 @@
-"""A small model with two encoders, small labelled images and runs of them, for the tests of evaluation.
+"""A small model with two encoders and runs of it on a few digits, for the tests of evaluation.
 
 In a module of its own because spawned processes cannot import test modules.
 """
@@ -6,14 +6,12 @@ In a module of its own because spawned processes cannot import test modules.
 import os
 import tempfile
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from mmengine.dataset import BaseDataset
 from mmengine.evaluator import Evaluator
 from mmengine.model import BaseModel, MMDistributedDataParallel
-from mmengine.registry import DATASETS, DefaultScope
+from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
 
@@ -22,28 +20,6 @@ from mixcl.evaluation.features import extract
 from mixcl.evaluation.metrics.feature_metric import FeatureMetric
 
 BANK, QUERIES = 13, 7
-PACK = dict(type='mmpretrain.PackInputs')
-
-
-class ToyImages(BaseDataset):
-    """Noisy 4x4 images of three classes, each a function of its index."""
-
-    def __init__(self, size: int, seed: int = 0, labelled: bool = True, pipeline: Sequence[dict] = (PACK,)) -> None:
-        self.size, self.seed, self.labelled = size, seed, labelled
-        super().__init__(serialize_data=False, pipeline=list(pipeline))
-
-    def load_data_list(self) -> list[dict]:
-        random = torch.Generator().manual_seed(self.seed)
-        samples = []
-        for index in range(self.size):
-            image = torch.randint(0, 200, (4, 4, 3), generator=random)
-            image[..., index % 3] += 40
-            label = dict(gt_label=index % 3) if self.labelled else {}
-            samples.append(dict(img=image.to(torch.uint8).numpy(), **label))
-        return samples
-
-
-DATASETS.register_module(module=ToyImages, force=True)
 
 
 class ToyModel(BaseModel):
@@ -56,7 +32,7 @@ class ToyModel(BaseModel):
             data_preprocessor=dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[110.0] * 3, std=[60.0] * 3)
         )
         torch.manual_seed(0)
-        self.online, self.target = (nn.Sequential(nn.Flatten(), nn.Linear(48, 6), nn.BatchNorm1d(6)) for _ in range(2))
+        self.online, self.target = (nn.Sequential(nn.Flatten(), nn.Linear(192, 6), nn.BatchNorm1d(6)) for _ in range(2))
         self.target.eval()
         self.modes_seen: set[bool] = set()
 
@@ -68,11 +44,12 @@ class ToyModel(BaseModel):
         return dict(loss=self.online(inputs).square().mean())
 
 
-def dataloader(size: int, seed: int = 0, labelled: bool = True, batch_size: int = 4, **sampler: bool) -> dict:
-    """Config of a loader over :class:`ToyImages`, as the configs of evaluation have it."""
+def dataloader(size: int, split: str = 'train', **sampler: bool) -> dict:
+    """Config of a loader over the first digits, as the configs of evaluation have it."""
+    pipeline = [dict(type='mmpretrain.PackInputs')]
     return dict(
-        batch_size=batch_size,
-        dataset=dict(type='mmengine.ToyImages', size=size, seed=seed, labelled=labelled),
+        batch_size=4,
+        dataset=dict(type='mixcl.Digits', split=split, indices=size, pipeline=pipeline),
         sampler=dict(type='DefaultSampler', shuffle=False, **sampler),
         collate_fn=dict(type='default_collate'),
     )
@@ -84,14 +61,10 @@ def built(loader: dict) -> torch.utils.data.DataLoader:
         return Runner.build_dataloader(loader, seed=0)
 
 
-def loop(bank: dict, **settings: object) -> dict:
-    """Config of the loop."""
-    return dict(type='FeatureLoop', bank_dataloader=bank, **settings)
-
-
 def evaluation(mode: str, bank: dict, queries: dict, *neighbours: int, **settings: object) -> dict:
+    """Of a runner; the settings are those of the loop."""
     return {
-        f'{mode}_cfg': loop(bank, **settings),
+        f'{mode}_cfg': dict(type='FeatureLoop', bank_dataloader=bank, **settings),
         f'{mode}_dataloader': queries,
         f'{mode}_evaluator': dict(type='KNNAccuracy', neighbours=neighbours),
     }
@@ -117,7 +90,7 @@ def two_processes(rank: int) -> dict:
     os.environ['LOCAL_RANK'] = '0'
     folder, results = Path(tempfile.mkdtemp()), {}
     for round_up in (True, False):
-        bank, queries = dataloader(BANK, round_up=round_up), dataloader(QUERIES, seed=1, round_up=round_up)
+        bank, queries = dataloader(BANK, round_up=round_up), dataloader(QUERIES, 'test', round_up=round_up)
         model = MMDistributedDataParallel(ToyModel())
         settings = evaluation('test', bank, queries, 3, 20)
         runner = runner_of(folder, model, launcher='pytorch', **settings)

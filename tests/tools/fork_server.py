@@ -1,9 +1,9 @@
 """A process that has imported everything and forks a child per command, which saves the 7 to 11 s of the imports.
 
 ``python tests/tools/fork_server.py FOLDER PROCESS`` listens at ``FOLDER/socket`` until the folder or the process is
-gone. A client sends one line of JSON (``words``, ``folder``, ``environment``) with its three standard streams, and gets
-two lines back: the child's number at once and its exit status at the end. The child of a client that leaves before is
-killed, with its whole session. See :mod:`tools.command` for the client's side.
+gone. Clients are those of ``forked_python.py``: each sends a line of JSON (``words``, ``folder``, ``environment``) with
+its three standard streams, then signals for the command, a byte each, and gets a byte when the command exists and its
+exit status as a line. The command of a client that leaves before is killed, with what it started.
 """
 
 import contextlib
@@ -13,10 +13,10 @@ import json
 import os
 import random
 import runpy
-import selectors
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 
 ALSO = [
@@ -41,85 +41,54 @@ def import_everything() -> None:
             importlib.import_module(name.removesuffix('.__init__'))
 
 
-def serve(folder: Path, process: int) -> dict:
-    """Fork a child per request. Returns in the children only, with their request."""
+def serve(folder: Path, process: int) -> list[str]:
+    """Attend to each client in a process of its own. Returns in the commands only, with their words."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / 'starting'))
     listener.listen(64)
+    listener.settimeout(1)
     (folder / 'starting').rename(folder / 'socket')
-    ended, wake = socket.socketpair()
-    ended.setblocking(False)
-    wake.setblocking(False)
-    signal.set_wakeup_fd(wake.fileno())
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    selector = selectors.DefaultSelector()
-    selector.register(listener, selectors.EVENT_READ)
-    selector.register(ended, selectors.EVENT_READ)
-    clients: dict[int, socket.socket] = {}
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forked
     while (folder / 'socket').exists() and is_running(process):
-        for key, _ in selector.select(timeout=1):
-            if key.fileobj is listener:
-                client, _ = listener.accept()
-                request, streams = receive(client)
-                child = os.fork()
-                if child == 0:
-                    os.setsid()
-                    say(client, os.getpid())  # not before the session exists, which the client may want to kill
-                    signal.set_wakeup_fd(-1)
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    for connection in (listener, ended, wake, client, *clients.values()):
-                        connection.close()
-                    selector.close()
-                    become(request, streams)
-                    return request
-                for stream in streams:
-                    os.close(stream)
-                clients[child] = client
-                selector.register(client, selectors.EVENT_READ, child)
-            elif key.fileobj is ended:
-                ended.recv(4096)
-                for child, status in ended_children():
-                    client = clients.pop(child)
-                    if client in selector.get_map():
-                        selector.unregister(client)
-                    say(client, status)
-                    client.close()
-            elif key.data in clients:  # clients say nothing more, so this one has left
-                selector.unregister(key.fileobj)
-                kill(key.data)
-    for child in clients:
-        kill(child)
+        with contextlib.suppress(TimeoutError):
+            client, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                return attend(client)
+            client.close()
     os._exit(0)
 
 
-def receive(client: socket.socket) -> tuple[dict, list[int]]:
-    """The request and the client's standard streams."""
+def attend(client: socket.socket) -> list[str]:
+    """Fork the client's command, and tell the client how it ends. Returns in the command only."""
     text, streams, _, _ = socket.recv_fds(client, 1 << 16, 3)
     while not text.endswith(b'\n'):
         text += client.recv(1 << 16)
-    return json.loads(text), streams
+    request = json.loads(text)
+    command = os.fork()
+    os.setpgid(command, command)  # by both, so that no signal comes before it
+    if command == 0:
+        client.close()
+        become(request, streams)
+        return request['words']
+    for stream in streams:
+        os.close(stream)
+    client.sendall(b'.')
+    threading.Thread(target=pass_on, args=(client, command), daemon=True).start()
+    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    with contextlib.suppress(OSError):  # the client has left
+        client.sendall(f'{status}\n'.encode())
+    os._exit(0)
 
 
-def say(client: socket.socket, number: int) -> None:
-    with contextlib.suppress(OSError):  # it has left
-        client.sendall(f'{number}\n'.encode())
-
-
-def ended_children() -> list[tuple[int, int]]:
-    found = []
-    while True:
-        try:
-            child, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if child == 0:
-            return found
-        found.append((child, os.waitstatus_to_exitcode(status)))
-
-
-def kill(child: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
+def pass_on(client: socket.socket, command: int) -> None:
+    """Send a command and what it started the signals that its client sends, and SIGKILL when the client leaves."""
+    number = None
+    while number != signal.SIGKILL:
+        number = (client.recv(1) or bytes([signal.SIGKILL]))[0]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(command, number)
 
 
 def is_running(process: int) -> bool:
@@ -133,7 +102,9 @@ def is_running(process: int) -> bool:
 def become(request: dict, streams: list[int]) -> None:
     """Make this process look like one that was started by itself."""
     import numpy as np
+    import torch
 
+    torch.set_num_threads(1)  # makes torch's pool anew, which fails where two threads do it at once
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -171,4 +142,4 @@ if __name__ == '__main__':
     import_everything()
     gc.collect()
     gc.freeze()
-    execute(serve(Path(sys.argv[1]), int(sys.argv[2]))['words'])
+    execute(serve(Path(sys.argv[1]), int(sys.argv[2])))

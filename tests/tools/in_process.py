@@ -35,10 +35,10 @@ def run_as_given(*arguments: object) -> int:
     return 0
 
 
-def refusal(capfd: pytest.CaptureFixture, *arguments: object) -> str:
+def refusal(capfd: pytest.CaptureFixture, *arguments: object, options: Sequence[str] = ()) -> str:
     """The only error that a command reports, which ends with status 2 and without a traceback."""
     capfd.readouterr()
-    status = run_here(*arguments)
+    status = run_here(*arguments, options=options)
     stderr = capfd.readouterr().err
     (line,) = error_lines(stderr)
     assert status == 2 and 'Traceback' not in stderr

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.fork_request import FOLDER
+from tools.forked_python import FOLDER
 
 
 def once(name: str, fill: Callable[[Path], object]) -> Path:

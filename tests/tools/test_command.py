@@ -1,15 +1,14 @@
 """Commands of the fork server behave as those of an interpreter of their own."""
 
-import os
 import signal
 import subprocess
 import time
 
 import pytest
-from tools.command import ROOT, run, start, start_script
+from tools.command import ROOT, run, start
 from tools.fork_server import is_running
 
-WAITING = "import time; print('started', flush=True); time.sleep(60)"
+WAITING = 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'
 
 
 def test_arguments_streams_and_status() -> None:
@@ -28,29 +27,19 @@ def test_commands_share_no_state() -> None:
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
 def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
+    """The caller knows the stand-in only; the command itself tells its own number."""
     process = start('-c', WAITING)
-    assert process.stdout.readline() == 'started\n' and process.poll() is None
-    os.killpg(process.pid, number)
-    assert process.communicate(timeout=10) == ('', '')
-    assert process.returncode == process.poll() == -number
-
-
-def test_it_ends_at_the_time_limit() -> None:
-    with pytest.raises(subprocess.TimeoutExpired):
-        run('-c', WAITING, timeout=0.5)
-
-
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
-def test_python_in_a_script_ends_with_its_stand_in(number: int) -> None:
-    """The script knows the stand-in only; the command itself tells its own number."""
-    program = 'import os, time; print(os.getpid(), flush=True); time.sleep(60)'
-    process = start_script('-c', f'python -c "{program}" & echo $!; wait $!; echo $?')
-    stand_in, command = (int(process.stdout.readline()) for _ in range(2))
-    assert is_running(command)
-    os.kill(stand_in, number)
-    assert process.communicate(timeout=10)[0].splitlines()[-1] == str(128 + number)
+    command = int(process.stdout.readline())
+    assert is_running(command) and process.poll() is None
+    process.send_signal(number)
+    assert process.communicate(timeout=10) == ('', '') and process.returncode == -number
     deadline = time.monotonic() + 10
     while is_running(command) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not is_running(command)
     assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
+
+
+def test_it_ends_at_the_time_limit() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        run('-c', WAITING, timeout=0.5)

@@ -7,13 +7,19 @@ from pathlib import Path
 import pytest
 import torch
 from evaluation.checkpoints import of_pretraining
-from tools.command import ROOT, error_lines, run
+from evaluation.composed import written
+from tools.command import ROOT, error_lines
 from tools.in_process import run_as_given, run_here
 
-KNN = (
-    'knn.test_dataloader.num_workers=0', 'knn.test_dataloader.dataset.indices=120',
-    'knn.test_cfg.bank_dataloader.num_workers=0', 'knn.test_cfg.bank_dataloader.dataset.indices=400',
-)  # fmt: skip
+
+def features(protocol: str) -> tuple[str, ...]:
+    """Of a few images, without workers."""
+    queries, bank = 'test_dataloader', 'test_cfg.bank_dataloader'
+    options = (f'{queries}.dataset.indices=120', f'{bank}.dataset.indices=400')
+    return tuple(f'{protocol}.{option}' for option in (*options, f'{queries}.num_workers=0', f'{bank}.num_workers=0'))
+
+
+KNN = features('knn')
 
 
 def training(protocol: str) -> tuple[str, ...]:
@@ -41,26 +47,34 @@ def weights(path: str | Path) -> dict[str, torch.Tensor]:
     return torch.load(path, map_location='cpu', weights_only=True)['state_dict']
 
 
-def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    arguments = (
-        checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear', 'semi', '--work-dir', tmp_path,
-        '--recipe', '1percent', '--cfg-options', *KNN, *training('linear'), *training('semi'),
-        'semi.train_cfg.val_interval=1',
-    )  # fmt: skip
+@pytest.fixture(scope='module')
+def several(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
+    """The work dir and the arguments of a call with several protocols."""
+    folder = tmp_path_factory.mktemp('several')
+    arguments = [
+        checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'quality', 'linear', 'semi',
+        '--work-dir', folder, '--recipe', '1percent', '--cfg-options', *KNN, *features('linear_fast'),
+        'linear_fast.test_evaluator.epochs=20', *features('quality'), 'quality.test_evaluator.images=5',
+        *training('linear'), *training('semi'), 'semi.train_cfg.val_interval=1',
+    ]  # fmt: skip
     assert evaluate(*arguments) == 0
-    rows = stored(tmp_path)
-    knn, linear, semi = rows
-    assert [row['protocol']['name'] for row in rows] == ['knn', 'linear', 'semi']
-    assert {row['encoder'] for row in rows} == {'target'} and semi['protocol']['share'] == 0.01
+    return folder, arguments
+
+
+def test_several_protocols_then_nothing_again(
+    checkpoint: Path, several: tuple[Path, list[object]], capfd: pytest.CaptureFixture
+) -> None:
+    folder, arguments = several
+    rows = stored(folder)
+    knn, fast, quality, linear, semi = rows
+    assert [row['protocol']['name'] for row in rows] == ['knn', 'linear_fast', 'quality', 'linear', 'semi']
+    assert {row['encoder'] for row in (knn, linear, semi)} == {'target'} and semi['protocol']['share'] == 0.01
     assert knn['checkpoint']['config_name'] == 'patchmix/vit-xs4_digits' and knn['checkpoint']['epoch'] == 1
-    assert 10 < knn['metrics']['knn10_top1'] < 100
+    assert 10 < knn['metrics']['knn10_top1'] < 100 and 25 < fast['metrics']['probe_top1'] < 100
+    assert quality['metrics']['cluster_images'] == 50 and -4 < quality['metrics']['uniformity'] < 0
     assert linear['best'].keys() == linear['metrics'].keys() and Path(linear['trained']).is_file()
     assert semi['config']['path'] == 'configs/evaluation/recipes/finetune/small.py'
     assert semi['overrides']['train_cfg.max_epochs'] == 1
-    text = (tmp_path / 'results.md').read_text()
-    assert text.strip() in capfd.readouterr().out
-    assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
-
     pretrained, probe = weights(checkpoint), weights(linear['trained'])
     tuned = weights(semi['trained'])
     assert not torch.equal(tuned['backbone.ln1.weight'], pretrained['target.backbone.ln1.weight'])
@@ -70,26 +84,28 @@ def test_several_protocols_then_nothing_again(checkpoint: Path, tmp_path: Path, 
         assert torch.equal(value, pretrained[name.replace('backbone.backbone.', 'target.backbone.')]), name
 
     assert evaluate(*arguments) == 0
-    assert stored(tmp_path) == rows  # with the seconds of the first time
+    assert stored(folder) == rows  # with the seconds of the first time
+    text = (folder / 'results.md').read_text()
+    assert text.strip() in capfd.readouterr().out
+    assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
 
 
 @pytest.mark.long
-def test_the_written_configs_run_by_themselves(checkpoint: Path, tmp_path: Path) -> None:
-    options = (*KNN, *training('linear'))
-    protocols = ('--protocols', 'knn', 'linear', '--work-dir', tmp_path, '--cfg-options', *options)
-    assert evaluate(checkpoint, '--data', 'digits', *protocols) == 0
-    knn, linear = stored(tmp_path)
+def test_the_written_configs_run_by_themselves(
+    checkpoint: Path, several: tuple[Path, list[object]], tmp_path: Path
+) -> None:
+    knn, _, _, linear, _ = stored(several[0])
     probe = weights(linear['trained'])
-    written = {protocol: next(tmp_path.glob(f'{protocol}_digits_target-*.py')) for protocol in ('knn', 'linear')}
+    knn_config, linear_config = (next(several[0].glob(f'{name}_digits_target-*.py')) for name in ('knn', 'linear'))
     out = ('--out', tmp_path / 'metrics.json')
     by_itself = ('--pretrained', checkpoint, '--work-dir', tmp_path / 'by_itself')
-    assert run_here('tools/test.py', written['knn'], *by_itself, *out) == 0
+    assert run_here('tools/test.py', knn_config, *by_itself, *out) == 0
     found = json.loads((tmp_path / 'metrics.json').read_text())
     assert {name.removeprefix('online_'): value for name, value in found.items()} == pytest.approx(knn['metrics'])
-    assert run_here('tools/train.py', written['linear'], *by_itself) == 0
+    assert run_here('tools/train.py', linear_config, *by_itself) == 0
     again = weights(tmp_path / 'by_itself/epoch_1.pth')
     assert all(torch.equal(value, again[name]) for name, value in probe.items())
-    assert run_here('tools/test.py', written['linear'], linear['trained'], *by_itself[2:], *out) == 0
+    assert run_here('tools/test.py', linear_config, linear['trained'], *by_itself[2:], *out) == 0
     assert json.loads((tmp_path / 'metrics.json').read_text()) == pytest.approx(linear['metrics'])
 
 
@@ -111,9 +127,12 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
     assert [row['encoder'] for row in stored(tmp_path)] == ['online', 'target', 'online', 'online']
 
 
-def test_a_dry_run_only_writes_configs(tmp_path: Path) -> None:
+def test_a_dry_run_only_writes_configs(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     arguments = ('random', '--data', 'digits', '--protocols', 'svm', 'supervised', '--work-dir', tmp_path / 'out')
     assert evaluate(*arguments, '--dry-run') == 2  # svm needs its data
+    stderr = capfd.readouterr().err
+    (line,) = error_lines(stderr)
+    assert "VOC2007' (test_dataloader.dataset.dataset.data_root) does not exist" in line and 'Traceback' not in stderr
     assert not (tmp_path / 'out').exists()
     assert evaluate(*arguments[:4], *arguments[5:], '--dry-run') == 0
     (path,) = (tmp_path / 'out').iterdir()
@@ -133,46 +152,19 @@ def test_one_failure_does_not_stop_the_others(checkpoint: Path, tmp_path: Path, 
     assert [row['protocol']['name'] for row in stored(tmp_path)] == ['knn']
 
 
-@pytest.mark.long
-def test_two_processes_give_what_one_gives(checkpoint: Path, tmp_path: Path) -> None:
-    workers = (*KNN, *(option.replace('knn', 'linear_fast') for option in KNN))
-    arguments = (checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', '--cfg-options', *workers)
-    assert evaluate(*arguments, '--work-dir', tmp_path / 'one') == 0
-    launch = ('-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', 2, 'tools/evaluate.py')
-    result = run(*launch, *arguments, '--work-dir', tmp_path / 'two', '--launcher', 'pytorch', timeout=300)
-    assert result.returncode == 0, result.stderr[-3000:]
-    one, two = stored(tmp_path / 'one'), stored(tmp_path / 'two')
-    assert [row['metrics'] for row in one] == [row['metrics'] for row in two]
-
-
-def test_what_cannot_work_is_said_before_anything_starts(
-    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
-    bare, no_target = tmp_path / 'bare.pth', tmp_path / 'no_target.pth'
-    torch.save({'weight': torch.zeros(2)}, bare)
-    content = torch.load(checkpoint, map_location='cpu', weights_only=True)
-    content['state_dict'] = {k: v for k, v in content['state_dict'].items() if not k.startswith('target.')}
-    torch.save(content, no_target)
-    digits, out = ('--data', 'digits', '--protocols', 'knn'), tmp_path / 'out'
-    for arguments, message in (
-        (
-            (checkpoint, '--data', 'cifar10', *digits[2:], '--data-root', tmp_path / 'none'),
-            "folder '.*none' .* not exist",
-        ),
-        ((checkpoint, *digits, 'linear', '--backbone-config', 'configs/patchmix/vit-s2_cifar10.py'), 'does not fit'),
-        ((tmp_path / 'missing.pth', *digits), 'there is no checkpoint file'),
-        ((bare, *digits), 'say by --backbone-config'),
-        ((no_target, '--encoder', 'target', *digits), 'has the encoder online only'),
-    ):
-        assert evaluate(*arguments, '--work-dir', out) == 2
-        stderr = capfd.readouterr().err
-        (line,) = error_lines(stderr)
-        assert re.search(message, line) and 'Traceback' not in stderr
-        assert not out.exists()
-    out.mkdir()
-    (out / 'results.json').write_text('{}x')
-    assert evaluate(checkpoint, *digits, '--work-dir', out) == 2
-    assert 'holds no results' in capfd.readouterr().err
+def test_the_written_config_trains_from_scratch_with_a_rate_for_the_batch(tmp_path: Path) -> None:
+    config = written(tmp_path, 'supervised', backbone=dict(type='mmpretrain.ResNet', depth=18))
+    options = (
+        'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'train_dataloader.batch_size=4',
+        'train_dataloader.dataset.dataset.indices=8', 'val_dataloader.dataset.indices=4', 'train_cfg.max_epochs=1',
+        'train_cfg.val_interval=1', 'default_hooks.logger.interval=1',
+    )  # fmt: skip
+    arguments = ('tools/train.py', config, '--auto-scale-lr', '--work-dir', tmp_path / 'run')
+    assert run_here(*arguments, options=options) == 0
+    (log,) = (tmp_path / 'run').glob('*/vis_data/scalars.json')
+    *steps, validation = (json.loads(line) for line in log.read_text().splitlines())
+    assert len(steps) == 2 and steps[0]['lr'] == pytest.approx(0.1 * 4 / 256)
+    assert validation['accuracy/top1'] in (0, 25, 50, 75, 100)
 
 
 def test_the_protocol_of_the_page_runs(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tools.command import ROOT, Command, error_lines, start, start_script, stop
+from tools.command import ROOT, error_lines, start, stop
 from tools.in_process import run_here
 
 from mixcl.weights import newest_checkpoint
@@ -29,18 +29,18 @@ def started_steps(work_dir: Path) -> int:
     return len(logs[-1].read_text().splitlines()) if logs else 0
 
 
-def wait_for_steps(process: Command | subprocess.Popen, work_dir: Path) -> None:
+def wait_for_steps(process: subprocess.Popen, work_dir: Path) -> None:
     deadline = time.monotonic() + 90
     while started_steps(work_dir) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def ended(process: Command | subprocess.Popen) -> tuple[int, str]:
+def ended(process: subprocess.Popen) -> tuple[int, str]:
     try:
         output, errors = process.communicate(timeout=90)
     finally:
         stop(process)
-    return process.returncode, output + (errors or '')
+    return process.returncode, output + errors
 
 
 def saved_step(work_dir: Path) -> int:
@@ -60,7 +60,7 @@ def assert_continues(output: str, step: int, last: int) -> None:
 def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
     wait_for_steps(process, tmp_path)
-    os.killpg(process.pid, signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)  # which goes to its data workers, too
     status, output = ended(process)
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
@@ -88,7 +88,7 @@ def test_a_signal_before_training_begins(tmp_path: Path) -> None:
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Two processes; sixteen steps per epoch."""
-    return start_script('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
+    return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
 
 
 @pytest.mark.long
@@ -111,64 +111,34 @@ def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
-    status, output = ended(start_script('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
+    status, output = ended(start('tools/dist_train.sh', 'configs/nowhere.py', 2, '--work-dir', tmp_path))
     assert status == 1
     assert len(error_lines(output)) == 1
 
 
-def test_the_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    command = ('tools/train.py', DIGITS, '--work-dir', tmp_path, '--max-time', '1s', '--no-validate')
-    assert run_here(*command, options=SMALL) == 85
-    assert capsys.readouterr().err.splitlines()[-1].startswith('stopped by the time limit after step ')
-    assert newest_checkpoint(tmp_path) is not None
-
-
-class Cluster:
-    """srun and scontrol that only note how they were called; srun exits with the status that a test sets."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name, ending in dict(srun='exit "$SRUN_STATUS"', scontrol='').items():
-            script = folder / name
-            script.write_text(f'#!/bin/sh\necho "$@" >> "{folder}/{name}.calls"\n{ending}\n')
-            script.chmod(0o755)
-
-    def calls(self, name: str) -> list[str]:
-        path = self.folder / f'{name}.calls'
-        return path.read_text().splitlines() if path.exists() else []
-
-    def submit(self, srun_status: int, **environment: str) -> int:
-        """Run the script as a batch job would; its status."""
-        variables = {'PATH': f'{self.folder}:{os.environ["PATH"]}', 'SRUN_STATUS': str(srun_status), **environment}
-        command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
-        return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True).returncode
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Cluster:
-    return Cluster(tmp_path)
-
-
-REQUEUED = ['requeue 17']
-IN_A_JOB = dict(SLURM_JOB_ID='17')
-
-
 @pytest.mark.parametrize(
-    ('status', 'environment', 'requeued', 'resumed'),
+    ('status', 'job', 'requeued', 'resumed'),
     [
-        (85, IN_A_JOB, REQUEUED, False),
-        (85, {}, [], False),
-        (0, IN_A_JOB | dict(SLURM_RESTART_COUNT='1'), [], True),
-        (2, IN_A_JOB, [], False),
+        (85, dict(SLURM_JOB_ID='17'), 'requeue 17\n', ''),
+        (85, {}, '', ''),
+        (0, dict(SLURM_JOB_ID='17', SLURM_RESTART_COUNT='1'), '', ' --resume'),
+        (2, dict(SLURM_JOB_ID='17'), '', ''),
     ],
     ids=['stopped', 'stopped by hand', 'requeued', 'failed'],
 )
-def test_slurm_jobs(cluster: Cluster, status: int, environment: dict, requeued: list, resumed: bool) -> None:
-    assert cluster.submit(status, **environment) == status
-    assert cluster.calls('scontrol') == requeued
-    (call,) = cluster.calls('srun')
-    resume = ' --resume' if resumed else ''
-    assert f'tools/train.py {DIGITS} --launcher slurm{resume} --max-time 23h30m' in call
+def test_slurm_jobs(tmp_path: Path, status: int, job: dict, requeued: str, resumed: str) -> None:
+    """With srun and scontrol that only note how they are called."""
+    for name in ('srun', 'scontrol'):
+        ending = f'exit {status}' if name == 'srun' else ''
+        (tmp_path / f'{name}.calls').touch()
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/{name}.calls"\n{ending}\n')
+        (tmp_path / name).chmod(0o755)
+    command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
+    variables = dict(PATH=f'{tmp_path}:{os.environ["PATH"]}', **job)
+    assert subprocess.run(command, cwd=ROOT, env=variables, capture_output=True).returncode == status
+    assert (tmp_path / 'scontrol.calls').read_text() == requeued
+    (call,) = (tmp_path / 'srun.calls').read_text().splitlines()
+    assert f'tools/train.py {DIGITS} --launcher slurm{resumed} --max-time 23h30m' in call
     assert '--kill-on-bad-exit=0 --wait 60' in call
 
 
@@ -178,21 +148,20 @@ def children(process: int) -> list[int]:
 
 def is_running(process: int) -> bool:
     """Whether a process exists, and is not only waiting to be buried."""
-    try:
-        return Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
-        return False
+    return Path(f'/proc/{process}/exe').exists()
 
 
 @pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='looks for processes in /proc')
 def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
-    process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
+    program = "import os, runpy; print(os.getpid(), flush=True); runpy.run_path('tools/train.py', run_name='__main__')"
+    process = start('-c', program, DIGITS, '--work-dir', tmp_path, *OPTIONS)
     try:
+        run = int(process.stdout.readline())  # itself; killed with its stand-in, its workers would be killed as well
         wait_for_steps(process, tmp_path)
-        workers = children(process.pid)
+        workers = children(run)
         assert len(workers) >= 2 and all(map(is_running, workers))
-        process.kill()
-        process.wait()
+        os.kill(run, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
         deadline = time.monotonic() + 30  # 2 s on an idle machine; orphans would wait for ever
         while any(map(is_running, workers)) and time.monotonic() < deadline:
             time.sleep(0.1)

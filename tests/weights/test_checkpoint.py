@@ -3,6 +3,7 @@
 import functools
 import http.server
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +13,11 @@ import torch
 from mmengine.runner import CheckpointLoader
 from safetensors.torch import save_file
 from torch import nn
+from weights.damage import checksum
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import allow_pickle, check_fits, checkpoint, load_checkpoints_as_data, read_state_dict
+from mixcl.weights import allow_pickle, check_fits, checkpoint, load_checkpoints_as_data, read_checkpoint, weights_of
 
 REFUSED = 'holds more than tensors and plain values'
 
@@ -30,57 +32,51 @@ def save(folder: Path, content: object) -> Path:
     return path
 
 
-def test_reads_weights_as_mmengine_and_as_others_save_them(tmp_path: Path) -> None:
+def read(path: object) -> dict[str, torch.Tensor]:
+    return weights_of(read_checkpoint(path), path)
+
+
+def test_weights_are_read_as_mmengine_and_as_others_save_them(tmp_path: Path) -> None:
     weights = layers().state_dict()
     for prefix in ('', 'module.'):
         saved = {prefix + name: value for name, value in weights.items()}
-        for content in (saved, dict(state_dict=saved, meta=dict(epoch=3))):
-            read = read_state_dict(save(tmp_path, content))
-            torch.testing.assert_close(read, dict(weights), rtol=0, atol=0)
-            assert list(read) == list(weights)
-
-
-def test_safetensors_are_read(tmp_path: Path) -> None:
-    weights = nn.Linear(2, 3).state_dict()
-    save_file(weights, tmp_path / 'model.safetensors')
-    torch.testing.assert_close(read_state_dict(tmp_path / 'model.safetensors'), dict(weights), rtol=0, atol=0)
-    (tmp_path / 'model.safetensors').write_bytes(b'short')
-    with pytest.raises(UserError, match='is damaged'):
-        read_state_dict(tmp_path / 'model.safetensors')
+        save_file(saved, tmp_path / 'model.safetensors')
+        paths = [save(tmp_path, dict(state_dict=saved, meta=dict(epoch=3))), tmp_path / 'model.safetensors']
+        for found in (*map(read, paths), read(save(tmp_path, saved))):
+            torch.testing.assert_close(found, dict(weights), rtol=0, atol=0)
 
 
 def test_a_file_without_weights_is_refused(tmp_path: Path) -> None:
     for content in (dict(state_dict={}), dict(epoch=1), dict(state_dict=dict(a=1)), dict(state_dict=[1]), [1]):
         with pytest.raises(UserError, match=r'checkpoint\.pth (holds no weights|is no checkpoint)'):
-            read_state_dict(save(tmp_path, content))
+            read(save(tmp_path, content))
 
 
 def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'there is no checkpoint file .*nothing'):
-        read_state_dict(tmp_path / 'nothing.pth')
+        read(tmp_path / 'nothing.pth')
     for content in (b'', b'no archive', b'PK\x03\x04 cut short'):
-        (tmp_path / 'damaged.pth').write_bytes(content)
-        with pytest.raises(UserError, match=r'damaged\.pth cannot be read as a checkpoint') as raised:
-            read_state_dict(tmp_path / 'damaged.pth')
-        assert '\n' not in str(raised.value)
+        for name in ('damaged.pth', 'damaged.safetensors'):
+            (tmp_path / name).write_bytes(content)
+            with pytest.raises(UserError, match=rf'{name} cannot be read as a checkpoint') as raised:
+                read(tmp_path / name)
+            assert '\n' not in str(raised.value)
     path = save(tmp_path, dict(weight=torch.zeros(2)))
-    path.with_name(f'{path.name}.sha256').write_text('0' * 64)
+    checksum(path).write_text('0' * 64)
     with pytest.raises(UserError, match=r'checkpoint\.pth is damaged: its content is not what its checksum'):
-        read_state_dict(path)
+        read(path)
 
 
 def test_another_architecture_is_refused() -> None:
     check_fits(layers(), layers().state_dict(), 'some.pth')
-    shape = (
-        r'6 of 7 tensors have another shape, for example 0\.weight is \(4, 2\) in the file and \(3, 2\) in the model'
-    )
-    with pytest.raises(UserError, match=rf'some\.pth is of another architecture .* {shape}'):
-        check_fits(layers(), layers(4).state_dict(), 'some.pth')
-    state = layers().state_dict()
-    state['2.weight'] = state.pop('0.bias')
-    names = r'1 of 7 tensors are not in the file, for example 0\.bias; the file has 1 tensors more, .* 2\.weight'
-    with pytest.raises(UserError, match=names):
-        check_fits(layers(), state, 'some.pth')
+    renamed = layers().state_dict()
+    renamed['2.weight'] = renamed.pop('0.bias')
+    for state, reason in (
+        (layers(4).state_dict(), '6 of 7 tensors have another shape, for example 0.weight is (4, 2) in the file and'),
+        (renamed, '1 of 7 tensors are not in the file, for example 0.bias; the file has 1 tensors more'),
+    ):
+        with pytest.raises(UserError, match=rf'some\.pth is of another architecture .* {re.escape(reason)}'):
+            check_fits(layers(), state, 'some.pth')
 
 
 # ----- files that want to run code -----
@@ -97,17 +93,11 @@ class Payload:
 
 
 @pytest.fixture
-def marker(tmp_path: Path) -> Path:
-    """What the payload makes."""
-    return tmp_path / 'ran'
-
-
-@pytest.fixture
-def malicious(tmp_path: Path, marker: Path) -> Path:
+def malicious(tmp_path: Path) -> Path:
+    """A file that makes a folder ``ran`` beside itself."""
     (tmp_path / 'files').mkdir()
-    path = tmp_path / 'files/malicious.pth'
-    torch.save(dict(state_dict=dict(weight=torch.zeros(2)), extra=Payload(marker)), path)
-    return path
+    content = dict(state_dict=dict(weight=torch.zeros(2)), extra=Payload(tmp_path / 'files/ran'))
+    return save(tmp_path / 'files', content)
 
 
 @pytest.fixture
@@ -130,19 +120,17 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.shutdown()
 
 
-def test_what_a_file_wants_is_named_and_only_the_explicit_way_out_runs_it(
-    malicious: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_explicit_way_out_runs_a_file(malicious: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=rf'{REFUSED} \(posix\.mkdir\).*--allow-pickle reads it'):
-        read_state_dict(malicious)
-    assert not marker.exists()
+        read(malicious)
+    assert not (malicious.parent / 'ran').exists()
     monkeypatch.setattr(checkpoint, '_pickle_allowed', False)
     allow_pickle()
-    assert torch.equal(read_state_dict(malicious)['weight'], torch.zeros(2))
-    assert marker.exists()
+    assert torch.equal(read(malicious)['weight'], torch.zeros(2))
+    assert (malicious.parent / 'ran').exists()
 
 
-def test_every_scheme_of_the_engine_reads_data_or_refuses(malicious: Path, marker: Path, schemes: dict) -> None:
+def test_every_scheme_of_the_engine_reads_data_or_refuses(malicious: Path, schemes: dict) -> None:
     assert len(schemes) >= 10
     assert {reader.__name__ for reader in schemes.values()} == {'load_from_file'}
     for scheme in ('pavi', 's3', 'petrel', 'cluster:s3', 'modelzoo', 'open-mmlab', 'openmmlab', 'torchvision', 'file'):
@@ -153,18 +141,18 @@ def test_every_scheme_of_the_engine_reads_data_or_refuses(malicious: Path, marke
     pretrained = dict(type='Pretrained', checkpoint=str(malicious))
     with pytest.raises(UserError, match=REFUSED):
         MODELS.build(dict(type='mmpretrain.ResNet_CIFAR', depth=18, init_cfg=pretrained)).init_weights()
-    assert not marker.exists()
+    assert not (malicious.parent / 'ran').exists()
 
 
-def test_a_download_is_read_as_data(malicious: Path, marker: Path, server: str, schemes: dict) -> None:
+def test_a_download_is_read_as_data(malicious: Path, server: str, schemes: dict) -> None:
     with pytest.raises(UserError, match=REFUSED):
-        CheckpointLoader.load_checkpoint(f'{server}/malicious.pth')
-    assert not marker.exists()
+        CheckpointLoader.load_checkpoint(f'{server}/checkpoint.pth')
+    assert not (malicious.parent / 'ran').exists()
     with pytest.raises(UserError, match=r'nothing\.pth cannot be downloaded: .*404'):
-        read_state_dict(f'{server}/nothing.pth')
+        read(f'{server}/nothing.pth')
     # Files of one name are told apart.
     for number in (1, 2):
         (malicious.parent / str(number)).mkdir()
         save_file(dict(weight=torch.full((1,), number)), malicious.parent / f'{number}/model.safetensors')
     for number in (1, 2):
-        assert read_state_dict(f'{server}/{number}/model.safetensors')['weight'].item() == number
+        assert read(f'{server}/{number}/model.safetensors')['weight'].item() == number

@@ -35,9 +35,7 @@ def assert_newest(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize('with_checksum', [True, False])
-def test_damaged_files_are_named_and_passed_over(
-    folder: Path, with_checksum: bool, capsys: pytest.CaptureFixture
-) -> None:
+def test_damaged_files_are_passed_over(folder: Path, with_checksum: bool, capsys: pytest.CaptureFixture) -> None:
     newest = folder / 'epoch_10_iter_104.pth'
     content = newest.read_bytes()
     if not with_checksum:
@@ -71,5 +69,4 @@ def test_the_files_themselves_say_which_was_written_last(folder: Path, tmp_path:
 
 
 def test_without_checkpoints_the_run_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert newest_checkpoint(tmp_path) is None
-    assert 'there is no checkpoint in' in capsys.readouterr().out
+    assert newest_checkpoint(tmp_path) is None and 'there is no checkpoint in' in capsys.readouterr().out

@@ -49,11 +49,11 @@ class BannerHook(Hook):
 def _batch_line(runner: Runner, batch: int) -> str:
     accumulated = runner.optim_wrapper._accumulative_counts
     line = f'global batch {batch * runner.world_size}: {batch} images on each of {runner.world_size} process(es)'
-    if accumulated == 1:
-        return line
-    return (
-        f'{line}; gradients of {accumulated} batches are accumulated per step, negatives come from one batch at a time'
-    )
+    if accumulated > 1:
+        line += (
+            f'; gradients of {accumulated} batches are accumulated per step, negatives come from one batch at a time'
+        )
+    return line
 
 
 def _learning_rate_line(runner: Runner, batch: int) -> str:
@@ -61,16 +61,12 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     rate = max(group.get('initial_lr', group['lr']) for group in groups)
     scaling = runner.auto_scale_lr or {}
     base = scaling.get('base_batch_size')
-    if base is None:
-        return f'learning rate {rate:.4g}, as configured'
-    if scaling.get('enable', False):
+    line = f'learning rate {rate:.4g}, as configured' + (f' for batch {base}' if base else '')
+    if base and scaling.get('enable'):
         return f'learning rate {rate:.4g}: the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
-    if base == batch:
-        return f'learning rate {rate:.4g}, as configured for batch {base}'
-    return (
-        f'learning rate {rate:.4g}, as configured for batch {base} and NOT scaled; with --auto-scale-lr it would be '
-        f'{rate * batch / base:.4g} (linear rule)'
-    )
+    if base and base != batch:
+        line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'
+    return line
 
 
 def _decay_lines(groups: list[dict]) -> list[str]:

@@ -1,15 +1,13 @@
 """Writes checkpoints that are whole, plain and exact."""
 
-import copy
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from mmengine.dist import all_reduce, get_world_size, is_main_process
-from mmengine.fileio import BaseStorageBackend
 from mmengine.hooks import CheckpointHook as EngineCheckpointHook
 from mmengine.runner import Runner
 
@@ -24,7 +22,8 @@ from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, 
 class CheckpointHook(EngineCheckpointHook):
     """mmengine's hook, with files that survive what happens to runs.
 
-    - A file appears whole or not at all, with its SHA-256 beside it, and older files go only after that.
+    - A file appears whole or not at all, with its SHA-256 beside it, and the oldest goes only after that (those of
+      ``save_best`` excepted, which mmengine replaces).
     - It holds tensors and plain values only: stock ``torch.load(weights_only=True)`` reads it.
     - With accumulated gradients it is written after an optimiser step, at most ``accumulative_counts - 1`` steps late:
       gradients in the making are in no file.
@@ -39,19 +38,20 @@ class CheckpointHook(EngineCheckpointHook):
     """
 
     backend_args: dict | None
-    file_backend: Any
     last_ckpt: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.backend_args is None and self.file_client_args is None:
             self.backend_args = dict(backend=WHOLE_FILES)
+        self._kept = self.max_keep_ckpts
+        if self._kept > 0:
+            self.max_keep_ckpts += 1  # mmengine removes before it writes; here one goes after the next is there
         self._postponed: int | str | None = None
         self._last_step: int | None = None
 
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
-        self.file_backend = _LateRemoval(self.file_backend)
         if is_main_process():
             for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
                 path.unlink()
@@ -91,13 +91,17 @@ class CheckpointHook(EngineCheckpointHook):
             return
         self._postponed = None
         _refuse_non_finite(runner, meta['iter'])
-        before = self.last_ckpt, copy.copy(getattr(self, 'keep_ckpt_ids', None))
+        self._last_step = None
+        is_new = self._kept > 0 and step not in self.keep_ckpt_ids
         with self._failure_told(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
-            self._last_step = None
             super()._save_checkpoint_with_step(runner, step, meta)
             self._last_step = meta['iter']
-        if self._last_step is None:  # the next file supersedes one that is there
-            self.last_ckpt, self.keep_ckpt_ids = before
+        if is_new and self._last_step is None:
+            self.keep_ckpt_ids.remove(step)  # it could not be written
+        while self._kept > 0 and len(self.keep_ckpt_ids) > self._kept:
+            path = self.file_backend.join_path(self.out_dir, self.filename_tmpl.format(self.keep_ckpt_ids.popleft()))
+            if is_main_process() and self.file_backend.isfile(path):
+                self.file_backend.remove(path)
 
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
         if self.save_best:
@@ -107,7 +111,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     @contextmanager
     def _failure_told(self, runner: Runner, step: int, last: bool) -> Iterator[None]:
-        """Remove superseded files after a success; tell of a failure, which is fatal only with the last file."""
+        """Tell of a file that cannot be written, which is fatal only with the last one."""
         try:
             yield
         except OSError as error:
@@ -117,36 +121,7 @@ class CheckpointHook(EngineCheckpointHook):
             )
             if last:
                 raise UserError(f'{message}: make room and continue with --resume') from error
-            self.file_backend.superseded.clear()
             runner.logger.error(f'{message}, and the run goes on')
-        else:
-            best = [getattr(self, 'best_ckpt_path', None), *getattr(self, 'best_ckpt_path_dict', {}).values()]
-            self.file_backend.remove_superseded(keep=[self.last_ckpt, *best])
-
-
-class _LateRemoval:
-    """mmengine's storage, but files that it is told to remove stay until the new one is there.
-
-    Args:
-        storage: does everything else.
-    """
-
-    def __init__(self, storage: BaseStorageBackend) -> None:
-        self.storage = storage
-        self.superseded: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.storage, name)
-
-    def remove(self, path: str) -> None:
-        self.superseded.append(path)
-
-    def remove_superseded(self, keep: Collection[str | None]) -> None:
-        """Remove them now, but for those that were written again in the meantime."""
-        for path in self.superseded:
-            if path not in keep and self.storage.isfile(path):
-                self.storage.remove(path)
-        self.superseded.clear()
 
 
 def _refuse_non_finite(runner: Runner, step: int) -> None:

@@ -66,7 +66,7 @@ class AdaptiveClipHook(Hook):
     were clipped is the scalar ``train/clipped_blocks``.
 
     Args:
-        momentum: share of the running mean that stays, in [0, 1); the paper's 0 means no clipping.
+        momentum: share of the running mean that stays, in (0, 1).
         alpha: clip what is longer than so many times the mean, above 0.
         blocks: name in the model of the list of blocks; ``backbone.model.blocks`` for timm's transformers.
 
@@ -78,8 +78,8 @@ class AdaptiveClipHook(Hook):
     priority = 'HIGHEST'
 
     def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str = 'backbone.layers') -> None:
-        if not 0 <= momentum < 1:
-            raise UserError(f'AdaptiveClipHook: momentum must lie in [0, 1), not {momentum!r}')
+        if not 0 < momentum < 1:
+            raise UserError(f'AdaptiveClipHook: momentum must lie in (0, 1), not {momentum!r}')
         if not alpha > 0:
             raise UserError(f'AdaptiveClipHook: alpha must be above 0, not {alpha!r}')
         self.momentum = momentum
@@ -91,8 +91,6 @@ class AdaptiveClipHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Find the blocks, and be called before every optimiser step from now on."""
-        if self.momentum == 0:
-            return
         if isinstance(runner.model, MMFullyShardedDataParallel):
             raise UserError(
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
@@ -124,16 +122,11 @@ class AdaptiveClipHook(Hook):
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Take up the running means, where the run continues and does not only start from these weights."""
         if runner._resume:
-            stored = checkpoint.get('adaptive_clip', [])
-            # Version 0.1 stored one tensor per parameter.
-            flat = (mean if isinstance(mean, Tensor) else torch.cat([p.flatten() for p in mean]) for mean in stored)
-            self._stored = list(flat)
+            self._stored = checkpoint.get('adaptive_clip', [])
 
     def _find_blocks(self, model: nn.Module) -> list[nn.Module]:
-        try:
-            blocks = list(model.get_submodule(self.blocks).children())
-        except AttributeError:
-            blocks = []
+        found = dict(model.named_modules()).get(self.blocks, nn.Module())
+        blocks = list(found.children())
         if not blocks:
             raise UserError(
                 f'AdaptiveClipHook: the model has no list of blocks {self.blocks!r}; give the name of the transformer '
@@ -159,19 +152,11 @@ class ParameterClipHook(Hook):
         self.max_norm = max_norm
 
     def before_train(self, runner: Runner) -> None:
-        optimizer = runner.optim_wrapper.optimizer
+        runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
 
-        def clip(*_: object) -> None:
-            parameters = [parameter for group in optimizer.param_groups for parameter in group['params']]
-            clip_each([parameter.grad for parameter in parameters if parameter.grad is not None], self.max_norm)
-
-        optimizer.register_step_pre_hook(clip)
-
-
-def clip_each(gradients: list[Tensor], max_norm: float) -> None:
-    """Scale every gradient that is longer than ``max_norm`` down to it, in place."""
-    if not gradients:
-        return
-    # Of a sharded gradient each process has a part of the norm, to which nothing may be added.
-    norms = [replicated(norm) for norm in torch._foreach_norm(gradients)]
-    torch._foreach_mul_(gradients, [(max_norm / (norm + 1e-6)).clamp(max=1.0) for norm in norms])
+    def _clip(self, optimizer: Optimizer, *_: object) -> None:
+        gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
+        if gradients:
+            # Of a sharded gradient each process has a part of the norm, to which nothing may be added.
+            norms = [replicated(norm) for norm in torch._foreach_norm(gradients)]
+            torch._foreach_mul_(gradients, [(self.max_norm / (norm + 1e-6)).clamp(max=1.0) for norm in norms])

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch import nn
 
 from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 from mixcl.terminal import FOR_PEOPLE
-from mixcl.weights import LoadReport, PretrainedBackbone, load_backbone, read_pretrained
+from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 
 
 @HOOKS.register_module()
@@ -67,22 +66,18 @@ class PretrainedBackboneHook(Hook):
 
     before_val = before_test = before_train
 
-    def _load(self, runner: Runner) -> LoadReport:
+    def _load(self, runner: Runner) -> str:
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
         model = unwrapped(runner.model)
-        backbone = self._backbone(model)
+        backbone = dict(model.named_modules()).get(self.module)
+        if backbone is None:
+            raise UserError(
+                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
+                f'{self.module!r}; correct module of PretrainedBackboneHook'
+            )
         new = (*self.new, *getattr(backbone, 'new_parameters', ()))
         report = load_backbone(backbone, self._read, new)
         if isinstance(getattr(model, 'target', None), TargetEncoder):
             model.target.copy_weights(model.backbone, model.neck)
         return report
-
-    def _backbone(self, model: nn.Module) -> nn.Module:
-        try:
-            return model.get_submodule(self.module)
-        except AttributeError as error:
-            raise UserError(
-                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
-                f'{self.module!r}; correct module of PretrainedBackboneHook'
-            ) from error

@@ -11,6 +11,9 @@ from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
+TOLERATED = 5
+"""So many unreadable images stop no run, however small its data set."""
+
 
 class TooManyUnreadableImages(UserError):
     """More files of the training set are unreadable than the run tolerates."""
@@ -27,20 +30,17 @@ class UnreadableImagesHook(Hook):
     process has met is the scalar ``train/unreadable_images``.
 
     Args:
-        max_share: the run stops when more than this share of the training images turned out unreadable, in [0, 1].
-        tolerated: so many never stop it; for small data sets.
+        max_share: the run stops when more than this share of the training images (and more than five) turned out
+            unreadable, in [0, 1].
 
     Raises:
-        UserError: for values out of range.
+        UserError: for a share out of range.
     """
 
-    def __init__(self, max_share: float = 0.001, tolerated: int = 5) -> None:
+    def __init__(self, max_share: float = 0.001) -> None:
         if not 0 <= max_share <= 1:
             raise UserError(f'UnreadableImagesHook: max_share must lie in [0, 1], not {max_share!r}')
-        if tolerated < 0:
-            raise UserError(f'UnreadableImagesHook: tolerated must not be negative, not {tolerated!r}')
         self.max_share = max_share
-        self.tolerated = tolerated
         self.unreadable: dict[str, ImageNote] = {}
         self.converted: Counter = Counter()
 
@@ -59,7 +59,7 @@ class UnreadableImagesHook(Hook):
             self.converted[note.kind] += 1
         if self.unreadable and mode == 'train':
             runner.message_hub.update_scalar('train/unreadable_images', len(self.unreadable))
-            self._check_share(len(runner.train_dataloader.dataset))
+            self._stop_if_too_many(len(runner.train_dataloader.dataset))
 
     def after_train(self, runner: Runner) -> None:
         """Sum up."""
@@ -71,16 +71,14 @@ class UnreadableImagesHook(Hook):
         if self.converted:
             runner.logger.info(f'process {get_rank()} converted images as it loaded them: {_listed(self.converted)}')
 
-    def _check_share(self, num_images: int) -> None:
-        count = len(self.unreadable)
-        if count <= max(self.tolerated, self.max_share * num_images):
-            return
-        first = next(iter(self.unreadable.values()))
-        raise TooManyUnreadableImages(
-            f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
-            f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
-            'them all with tools/verify_data.py and repair or remove them, or raise max_share'
-        )
+    def _stop_if_too_many(self, num_images: int) -> None:
+        count, (first, *_) = len(self.unreadable), self.unreadable.values()
+        if count > max(TOLERATED, self.max_share * num_images):
+            raise TooManyUnreadableImages(
+                f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
+                f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
+                'them all with tools/verify_data.py and repair or remove them, or raise max_share'
+            )
 
     def _kinds(self) -> Counter:
         return Counter(note.kind for note in self.unreadable.values())

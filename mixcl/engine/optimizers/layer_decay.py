@@ -13,9 +13,6 @@ from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS
 LayerDepth = Callable[[str], tuple[int, int]]
 """From a parameter's name to its depth and the number of depths."""
 
-NOTES = ('layer_id', 'param_name')
-"""What mmpretrain's constructor notes in the group of every single parameter."""
-
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
 class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperConstructor):
@@ -58,11 +55,6 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
                 'configs/evaluation/recipes/finetune/resnet.py for ResNets'
             ) from None
         return model.get_layer_depth
-
-    def _merged(self, groups: list[dict]) -> list[dict]:
-        return super()._merged(
-            [{name: value for name, value in group.items() if name not in NOTES} for group in groups]
-        )
 
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()

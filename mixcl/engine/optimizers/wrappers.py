@@ -12,6 +12,9 @@ from torch import nn
 
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
 
+OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
+"""Entries of a group that mmengine's and mmpretrain's constructors make for every single parameter."""
+
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
 class FewGroupsConstructor(DefaultOptimWrapperConstructor):
@@ -40,12 +43,11 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
 
     def _merged(self, groups: list[dict]) -> list[dict]:
         merged: dict[tuple, dict] = {}
-        given = dict(lr=self.base_lr, weight_decay=self.base_wd)
-        base = {name: value for name, value in given.items() if value is not None}
+        base = dict(lr=self.base_lr, weight_decay=self.base_wd)
         for group in groups:
-            group = base | group
-            settings = tuple(sorted((name, value) for name, value in group.items() if name != 'params'))
-            merged.setdefault(settings, {**group, 'params': []})['params'].extend(group['params'])
+            settings = {name: value for name, value in (base | group).items() if name not in OF_ONE_PARAMETER}
+            settings = {name: value for name, value in settings.items() if value is not None}
+            merged.setdefault(tuple(sorted(settings.items())), {**settings, 'params': []})['params'] += group['params']
         return list(merged.values())
 
 

@@ -11,7 +11,7 @@ from mmengine.runner import Runner
 
 from mixcl.configuration.paths import Path, children, readable, runner_sections
 from mixcl.errors import UserError
-from mixcl.weights.stored_config import parse_config
+from mixcl.weights.stored_config import stored_config
 
 SILENT = re.compile(
     r'(work_dir|resume|load_from|launcher|experiment_name|default_scope|custom_imports|env_cfg|model_wrapper_cfg|cfg|'
@@ -54,10 +54,10 @@ def changes_between(old: Config, new: Config) -> list[Change]:
         new: of this start.
     """
     # Through the same text form, in which classes are names.
-    read = parse_config(new.pretty_text, 'this run')
+    read = stored_config(dict(state_dict={}, meta=dict(cfg=new.pretty_text)), 'this run')
     return [
         Change(readable(path), *values)
-        for path, *values in _differences(_compared(old), _compared(read), ())
+        for path, *values in _differences(_compared(old), _compared(read or new), ())
         if not SILENT.match(readable(path))
     ]
 

@@ -3,7 +3,7 @@ the last.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mmengine.dist import barrier, get_rank
@@ -149,14 +149,10 @@ class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
         done = self._iter - self._epoch * len(self.dataloader)
         self._skip(done)
         for idx, data_batch in enumerate(self.dataloader, start=done):
-            self.run_iter(idx, data_batch)
+            self._train_step(idx, data_batch)
             self._stop_if_asked()
         self.runner.call_hook('after_train_epoch')
         self._epoch += 1
-
-    def run_iter(self, idx: int, data_batch: dict) -> None:
-        """Train on one batch."""
-        self._train_step(idx, data_batch)
 
 
 @LOOPS.register_module()
@@ -170,7 +166,8 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.dataloader_iterator = _Batches(self._from)
+        self.dataloader_iterator = self
+        self._batches = self._remaining()
 
     def run_iter(self, data_batch: dict) -> None:
         """Train on one batch, unless the run is asked to end."""
@@ -178,29 +175,17 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
         self._stop_if_asked()
         self._train_step(self._iter, data_batch)
 
-    def _from(self, step: int) -> Iterator[dict]:
-        """What is left of the pass that the step is in, then pass after pass."""
-        passes, done = divmod(step, len(self.dataloader))
+    def skip_iter(self, steps: int) -> None:
+        """Of a resumed run. Where mmengine's iterator loads again all that it was trained on, nothing is to be done."""
+
+    def __next__(self) -> dict:
+        return next(self._batches)
+
+    def _remaining(self) -> Iterator[dict]:
+        """What is left of the pass that the next step is in, then pass after pass."""
+        passes, done = divmod(self._iter, len(self.dataloader))
         while True:
             self._sampler.set_epoch(passes)
             self._skip(done)
             yield from self.dataloader
             passes, done = passes + 1, 0
-
-
-class _Batches:
-    """In the place of mmengine's iterator, which may load again all that the run was trained on.
-
-    Args:
-        begin: makes the batches from a step on.
-    """
-
-    def __init__(self, begin: Callable[[int], Iterator[dict]]) -> None:
-        self._begin = begin
-        self._batches = begin(0)
-
-    def skip_iter(self, steps: int) -> None:
-        self._batches = self._begin(steps)
-
-    def __next__(self) -> dict:
-        return next(self._batches)

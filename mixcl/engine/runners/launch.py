@@ -48,13 +48,11 @@ from mixcl.files import check_writable
 from mixcl.terminal import FOR_PEOPLE
 from mixcl.weights import (
     check_fits,
-    check_heads,
     check_resumable,
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
     stored_config,
-    weights_of,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
@@ -232,8 +230,7 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         if runner._resume:
             check_resumable(checkpoint, path)
             _check_same_run(runner, checkpoint, path, allow_changes)
-        check_fits(model, weights_of(checkpoint, path), path)
-        check_heads(model, stored_config(checkpoint, path), path)
+        check_fits(model, checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)

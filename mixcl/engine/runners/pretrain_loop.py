@@ -32,17 +32,29 @@ class PretrainLoop(KeyedTrainLoop):
     """
 
     def run(self) -> nn.Module:
-        self._step = _TakenStep(self.runner.optim_wrapper.optimizer)
+        self.runner.optim_wrapper.optimizer.register_step_post_hook(self._note_step)
         return super().run()
 
     def _begin_step(self, key: StepKey) -> None:
-        self._step.forget()
+        self._taken: bool | Tensor = False
         self._model.begin_step(key, self.iter / self.max_iters)
 
     def _end_step(self) -> None:
         if self.runner.optim_wrapper.should_update():
             progress = (self.iter + 1) / self.max_iters
-            self._log(self._model.end_step(progress, self.max_epochs, self._step.taken))
+            self._log(self._model.end_step(progress, self.max_epochs, self._taken))
+
+    def _note_step(self, optimizer: Optimizer, *_: object) -> None:
+        """Note that the optimiser made a step, as a float32 scalar of 0 or 1 where the device decides.
+
+        A step that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses never comes here, or finds no
+        gradients, or ``found_inf`` tells of it, for which nobody waits.
+        """
+        found_inf = getattr(optimizer, 'found_inf', None)
+        if found_inf is None:
+            self._taken = any(p.grad is not None for group in optimizer.param_groups for p in group['params'])
+        else:
+            self._taken = (found_inf == 0).float()
 
     def _first_sample(self) -> dict:
         return self.dataloader.dataset[next(iter(self.dataloader.sampler))]
@@ -70,11 +82,9 @@ class ChunkedLoader:
         self.chunks = chunks
         self.chunk = chunk
         self.first_chunk = 0
-        # What mmengine and its hooks read from a loader.
-        self.dataset = loader.dataset
-        self.sampler = loader.sampler
-        self.batch_sampler = loader.batch_sampler
-        self.batch_size = loader.batch_size
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)  # what mmengine and its hooks read from one
 
     def __len__(self) -> int:
         return len(self.loader) * self.chunks
@@ -117,31 +127,3 @@ class ChunkedPretrainLoop(PretrainLoop):
     def _skip(self, steps: int) -> None:
         batches, self.dataloader.first_chunk = divmod(steps, self.dataloader.chunks)
         super()._skip(batches)
-
-
-class _TakenStep:
-    """Watches an optimiser for steps that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses.
-
-    Such steps never reach it, or find no gradients, or the device decides by ``found_inf``, for which nobody waits.
-
-    Args:
-        optimizer: to watch.
-
-    Attributes:
-        taken: whether the last step since :meth:`forget` was; a float32 scalar of 0 or 1 where the device decides.
-    """
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.taken: bool | Tensor = False
-        optimizer.register_step_post_hook(self._note)
-
-    def forget(self) -> None:
-        """Begin to wait for the next step, which may never be made."""
-        self.taken = False
-
-    def _note(self, optimizer: Optimizer, *_: object) -> None:
-        found_inf = getattr(optimizer, 'found_inf', None)
-        if found_inf is None:
-            self.taken = any(p.grad is not None for group in optimizer.param_groups for p in group['params'])
-        else:
-            self.taken = (found_inf == 0).float()

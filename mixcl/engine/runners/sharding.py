@@ -63,11 +63,7 @@ class MMFullyShardedDataParallel(nn.Module):
 
     def train_step(self, data: dict, optim_wrapper: OptimWrapper) -> dict[str, Tensor]:
         """One forward and backward pass, and the optimiser step if it is due; returns values for the log."""
-        with optim_wrapper.optim_context(self):
-            losses = self(**self.module.data_preprocessor(data, True), mode='loss')
-        loss, log = self.module.parse_losses(losses)
-        optim_wrapper.update_params(loss)
-        return log
+        return self.module.train_step(data, optim_wrapper)
 
 
 @HOOKS.register_module()
@@ -111,10 +107,8 @@ def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
     Of a vision transformer its layers, of a ResNet the residual blocks of its stages.
     """
     for child in module.children():
-        if not isinstance(child, (nn.ModuleList, nn.Sequential)):
-            yield from blocks_of(child)
-            continue
-        yield from (member for member in child.children() if any(True for _ in member.parameters()))
+        members = child.children() if isinstance(child, (nn.ModuleList, nn.Sequential)) else blocks_of(child)
+        yield from (member for member in members if any(True for _ in member.parameters()))
 
 
 def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:

@@ -72,16 +72,13 @@ class AnyProcess:
     def __call__(self, yes: bool) -> bool:
         if self._group is None:
             return yes
-        answer = self._answer()
+        answer = self.finish()
         votes = torch.tensor([int(yes)])
         self._pending = distributed.all_reduce(votes, distributed.ReduceOp.MAX, self._group, async_op=True), votes
         return answer
 
-    def finish(self) -> None:
-        """Wait for the last answer: a process that ends with one under way aborts."""
-        self._answer()
-
-    def _answer(self) -> bool:
+    def finish(self) -> bool:
+        """The answer under way, if there is one. A process must not end before it is there, or it aborts."""
         if self._pending is None:
             return False
         work, votes = self._pending

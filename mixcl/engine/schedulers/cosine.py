@@ -17,7 +17,8 @@ class WarmupCosineLR(_ParamScheduler):
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
     not of the value before it, so a resumed run is exactly on it.
 
-    Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor).
+    Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor). Groups with an ``lr_scale``
+    (layer decay) have the whole curve scaled by it, final rate too.
 
     Args:
         optimizer: or mmengine's wrapper of it; given by the Runner.
@@ -34,30 +35,21 @@ class WarmupCosineLR(_ParamScheduler):
         final: float = 0.0,
         begin: int = 0,
         end: int = INF,
-        last_step: int = -1,
-        by_epoch: bool = True,
-        verbose: bool = False,
+        **kwargs: Any,
     ) -> None:
         self.warmup = min(warmup, end - begin)
         self.length = end - begin
         self.final = final
-        super().__init__(optimizer, 'lr', begin, end, last_step, by_epoch, verbose)
+        super().__init__(optimizer, 'lr', begin, end, **kwargs)
 
     @classmethod
     def build_iter_from_epoch(
-        cls,
-        optimizer: Optimizer,
-        warmup: float,
-        begin: int = 0,
-        end: int = INF,
-        by_epoch: bool = True,
-        epoch_length: int = 1,
-        **kwargs: Any,
+        cls, warmup: float, epoch_length: int, begin: int = 0, end: int = INF, **kwargs: Any
     ) -> 'WarmupCosineLR':
         """Build a scheduler in steps from one in epochs; called by the Runner for ``convert_to_iter_based=True``."""
         begin, end = int(begin * epoch_length), INF if end == INF else int(end * epoch_length)
-        warmup = round(warmup * epoch_length)
-        return cls(optimizer, warmup, begin=begin, end=end, by_epoch=False, **kwargs)
+        kwargs |= dict(warmup=round(warmup * epoch_length), begin=begin, end=end, by_epoch=False)
+        return cls(**kwargs)
 
     def load_state_dict(self, state_dict: dict) -> None:
         """Take the position from a checkpoint, and the shape of the schedule from the config.
@@ -71,19 +63,22 @@ class WarmupCosineLR(_ParamScheduler):
                 group['lr'] = value
         self._last_value = [group['lr'] for group in self.optimizer.param_groups]
 
-    def factor(self, step: int) -> tuple[float, float]:
-        """The learning rate at a step as shares (of the base rate, of the final rate)."""
+    def rate(self, base: float, step: int) -> float:
+        """The learning rate at a step of a group whose base rate, before any layer decay, is ``base``."""
         if step < self.warmup:
-            return step / max(self.warmup - 1, 1), 0.0
-        cosine = (1 + math.cos(math.pi * (step - self.warmup) / (self.length - self.warmup))) / 2
-        return cosine, 1 - cosine
+            return base * (step / max(self.warmup - 1, 1))
+        return self._cosine(base, (step - self.warmup) / (self.length - self.warmup))
+
+    def _cosine(self, base: float, progress: float) -> float:
+        share = (1 + math.cos(math.pi * progress)) / 2
+        return base * share + self.final * (1 - share)
 
     def _get_value(self) -> list[float]:
-        base_share, final_share = self.factor(self.last_step)
-        return [
-            base if group.get('fix_lr') else base * base_share + self.final * final_share
-            for base, group in zip(self.base_values, self.optimizer.param_groups, strict=True)
-        ]
+        rates = []
+        for base, group in zip(self.base_values, self.optimizer.param_groups, strict=True):
+            scale = group.get('lr_scale', 1.0)
+            rates.append(base if group.get('fix_lr') else scale * self.rate(base / scale, self.last_step))
+        return rates
 
 
 @PARAM_SCHEDULERS.register_module()
@@ -93,10 +88,9 @@ class CutWarmupCosineLR(WarmupCosineLR):
     The schedule of the APS authors' code. Arguments same as :class:`WarmupCosineLR`.
     """
 
-    def factor(self, step: int) -> tuple[float, float]:
-        cosine = (1 + math.cos(math.pi * step / self.length)) / 2
-        rise = (step + 1) / self.warmup if self.warmup else 1.0
-        return min(rise, cosine), 1 - cosine
+    def rate(self, base: float, step: int) -> float:
+        rise = base * ((step + 1) / self.warmup) if self.warmup else base
+        return min(rise, self._cosine(base, step / self.length))
 
 
 @PARAM_SCHEDULERS.register_module()
@@ -111,15 +105,9 @@ class TimmCosineLR(WarmupCosineLR):
     - ``final + (base - final) * (1 + cos(pi * t / N)) / 2`` from there, N epochs in all. The cosine begins at epoch 0,
       not at the end of the warm-up.
 
-    Groups with an ``lr_scale`` (layer decay) have the whole curve scaled by it, start and final rate too. The value is
-    a function of the epoch alone.
-
     Args:
-        optimizer: given by the Runner.
-        warmup: epochs of warm-up.
+        optimizer, warmup, final: same as :class:`WarmupCosineLR`, as are all others; in epochs.
         start: learning rate at the start of the warm-up, not scaled with the batch size.
-        final: learning rate that the cosine runs towards, not scaled with the batch size.
-        begin, end, last_step, by_epoch, verbose: same as mmengine's schedulers.
 
     Source: timm, ``CosineLRScheduler(warmup_prefix=False)`` and ``train.py``; DeiT, ``main.py``.
     """
@@ -130,16 +118,8 @@ class TimmCosineLR(WarmupCosineLR):
         self.start = start
         super().__init__(optimizer, warmup, final, **kwargs)
 
-    def rate(self, base: float, epoch: int) -> float:
-        """The learning rate of an epoch for a group whose base rate, before any layer decay, is ``base``."""
-        t = max(epoch - 1, 0)
+    def rate(self, base: float, step: int) -> float:
+        t = max(step - 1, 0)
         if t < self.warmup:
             return self.start + (base - self.start) * t / self.warmup
-        return self.final + (base - self.final) * (1 + math.cos(math.pi * t / self.length)) / 2
-
-    def _get_value(self) -> list[float]:
-        scales = [group.get('lr_scale', 1.0) for group in self.optimizer.param_groups]
-        return [
-            scale * self.rate(base / scale, self.last_step)
-            for base, scale in zip(self.base_values, scales, strict=True)
-        ]
+        return self._cosine(base, t / self.length)

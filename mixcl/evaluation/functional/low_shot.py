@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from torch import Tensor
 
 from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.svm import COSTS, check_examples, normalise, scores_of
+from mixcl.evaluation.functional.svm import COSTS, check_examples, fit, new_classifier, normalise
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -50,7 +50,7 @@ def low_shot_mean_average_precisions(
     costs: Sequence[float] = COSTS,
     seed: int = 0,
     jobs: int = 1,
-) -> dict[int, np.ndarray]:
+) -> dict[str, float]:
     """Train one SVM per class on k positives and 19 k negatives, for several independent random samples.
 
     One cost serves all classes and samples of a k: the one with the best mean of the *test* images' mean average
@@ -58,32 +58,31 @@ def low_shot_mean_average_precisions(
     the papers' numbers are made so. Which images a sample has is a function of (seed, k, sample, class).
 
     Args:
-        bank: (N, D) training features, any floating dtype; need not be normalised.
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        queries: (M, D) test features.
-        present: (M, C), the same of the test images.
+        bank, bank_present, queries, present, costs, jobs: same as
+            :func:`~mixcl.evaluation.functional.svm.svm_mean_average_precisions`.
         shots: values of k.
         samples: random samples per k.
-        costs: candidates for the SVM's C.
         seed: of the samples and of liblinear.
-        jobs: processes; changes speed and memory, never the result.
 
     Returns:
-        by k the mean average precision of each sample, (samples,), in (0, 1].
+        for every k the mean over the samples, ``lowshot{k}_map``, and their (population) standard deviation,
+        ``lowshot{k}_map_std``; in percent.
 
     Raises:
         UserError: if features or labels are unusable, or a class has too few positives or negatives.
     """
     check_examples(bank, bank_present, queries, present, max(shots), NEGATIVES_PER_POSITIVE * max(shots))
-    train, labels = normalise(bank), bank_present.cpu().numpy().T
-    test, test_labels = normalise(queries), present.cpu().numpy().T
+    train, test = normalise(bank), normalise(queries)
+    labels, test_labels = bank_present.T.cpu().numpy(), present.T.cpu().numpy()
     tasks = [(shot, sample, number) for shot in shots for sample in range(samples) for number in range(len(labels))]
-    precisions = Parallel(n_jobs=jobs, return_as='generator')(
+    tested = Parallel(n_jobs=jobs, return_as='generator')(
         delayed(_tested)(train, labels[task[-1]], test, test_labels[task[-1]], costs, seed, task) for task in tasks
     )
-    shown = progress(precisions, 'SVMs on few examples', len(tasks), 'samples')
-    by_cost = np.reshape(list(shown), (len(shots), samples, len(labels), len(costs))).mean(axis=2)
-    return {shot: tested[:, tested.mean(axis=0).argmax()] for shot, tested in zip(shots, by_cost, strict=True)}
+    precisions = list(progress(tested, 'SVMs on few examples', len(tasks), 'samples'))
+    by_cost = 100 * np.reshape(precisions, (len(shots), samples, len(labels), len(costs))).mean(axis=2)
+    best = [means[:, means.mean(axis=0).argmax()] for means in by_cost]
+    means = {f'lowshot{shot}_map': float(values.mean()) for shot, values in zip(shots, best, strict=True)}
+    return means | {f'lowshot{shot}_map_std': float(values.std()) for shot, values in zip(shots, best, strict=True)}
 
 
 def _tested(
@@ -97,6 +96,9 @@ def _tested(
 ) -> list[float]:
     """Average precision of one class after training on one sample, for each cost; ``task`` is (k, sample, class)."""
     chosen = draw(label, task[0], seed, 'low-shot', *task)
+    fitted = [fit(new_classifier(cost, seed), train[chosen], label[chosen]) for cost in costs]
     kept = test_label != 0
-    scores = scores_of(train[chosen], label[chosen], costs, test, seed)
+    # One product for all costs: the test features are read once.
+    scores = np.concatenate([classifier.coef_ for classifier in fitted]) @ test.T
+    scores += np.stack([classifier.intercept_ for classifier in fitted])
     return [average_precision(score[kept], test_label[kept] == 1) for score in scores]

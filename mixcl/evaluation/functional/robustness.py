@@ -1,6 +1,4 @@
-"""The error on ImageNet-C (corrupted images), relative to AlexNet's."""
-
-import numpy as np
+"""The settings of ImageNet-C (corrupted images), and AlexNet's errors on them."""
 
 ALEXNET_ERRORS = dict(
     gaussian_noise=0.886428,
@@ -25,18 +23,3 @@ Some public scripts list the same errors beside another order of the corruptions
 """
 CORRUPTIONS = tuple(ALEXNET_ERRORS)
 SEVERITIES = (1, 2, 3, 4, 5)
-
-
-def mean_corruption_error(errors: np.ndarray) -> float:
-    """Error on each corruption, summed over the severities and divided by AlexNet's, averaged over the corruptions.
-
-    Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
-    https://arxiv.org/abs/1903.12261, section 3.2 (mCE).
-
-    Args:
-        errors: (15, 5) error rates in [0, 1], by corruption in the order of ``CORRUPTIONS`` and by severity.
-
-    Returns:
-        1 for AlexNet; lower is better.
-    """
-    return float(np.mean(errors.mean(axis=1) / list(ALEXNET_ERRORS.values())))

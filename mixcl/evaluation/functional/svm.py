@@ -6,11 +6,12 @@ https://arxiv.org/abs/1905.01235, section 6.1 and its published benchmark; OpenS
 
 import warnings
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 from torch import Tensor
 
@@ -21,39 +22,50 @@ from mixcl.terminal import progress
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
+Classifier = TypeVar('Classifier', LinearSVC, GridSearchCV)
 
 
-def normalise(features: Tensor) -> np.ndarray:
-    """Divide each row by its Euclidean norm plus 1e-5.
+def svm_mean_average_precisions(
+    bank: Tensor,
+    bank_present: Tensor,
+    queries: Tensor,
+    present: Tensor,
+    costs: Sequence[float] = COSTS,
+    seed: int = 0,
+    jobs: int = 1,
+) -> dict[str, float]:
+    """Train one SVM per class and rank the test images with it.
+
+    The cost of a class is the one with the best mean average precision (scikit-learn's, not interpolated) over
+    three folds, the first of ``costs`` where several tie; the folds are stratified and in the order of the images.
+    Images whose label for the class is 0 are left out, of training and of test. A process needs about 24 bytes per
+    training value: 1 GB for VOC07's 5,011 images in 8,192 dimensions.
 
     Args:
-        features: (N, D), any floating dtype and device.
+        bank: (N, D) training features, any floating dtype; need not be normalised.
+        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
+        queries: (M, D) test features.
+        present: (M, C), the same of the test images.
+        costs: candidates for the SVM's C.
+        seed: of liblinear.
+        jobs: processes; changes speed and memory, never the result.
 
     Returns:
-        (N, D) float64, which liblinear computes in.
+        the mean over the classes, in percent, of the average precision by the area (interpolated), ``svm_map``, and
+        of that by eleven points, ``svm_map_11_point``.
+
+    Raises:
+        UserError: if features or labels are unusable, or a class has fewer positives or negatives than folds.
     """
-    features = features.detach().cpu().double()
-    return (features / (features.norm(dim=1, keepdim=True) + 1e-5)).numpy()
-
-
-def new_classifier(cost: float, seed: int = 0) -> LinearSVC:
-    """The protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2.
-
-    Args:
-        cost: C of the SVM, above 0.
-        seed: of the order in which liblinear visits the coordinates.
-    """
-    return LinearSVC(
-        penalty='l2',
-        loss='squared_hinge',
-        dual=True,
-        C=cost,
-        class_weight={1: 2, -1: 1},
-        intercept_scaling=1.0,
-        tol=1e-4,
-        max_iter=2000,
-        random_state=seed,
+    check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
+    train, test = normalise(bank), normalise(queries)
+    labels = zip(bank_present.T.cpu().numpy(), present.T.cpu().numpy(), strict=True)
+    classes = bank_present.shape[1]
+    tested = Parallel(n_jobs=jobs, return_as='generator')(
+        delayed(_tested)(train, label, test, own, costs, seed) for label, own in labels
     )
+    area, eleven_point = 100 * np.mean(list(progress(tested, 'SVMs', classes, 'classes')), axis=0)
+    return dict(svm_map=float(area), svm_map_11_point=float(eleven_point))
 
 
 def check_examples(
@@ -62,12 +74,9 @@ def check_examples(
     """Refuse features and labels as :func:`check_labelled` does, and labels of which a class has too few.
 
     Args:
-        bank: (N, D) training features.
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        queries: (M, D) test features.
-        present: (M, C), the same of the test images; each class must have a positive, which average precision needs.
-        positives: how many of the training images each class needs.
-        negatives: the same.
+        bank, bank_present, queries, present: same as :func:`svm_mean_average_precisions`; each class must have a
+            positive test image, which average precision needs.
+        positives, negatives: how many of the training images each class needs.
 
     Raises:
         UserError: names the class with the fewest.
@@ -86,94 +95,32 @@ def check_examples(
             )
 
 
-def svm_average_precisions(
-    bank: Tensor,
-    bank_present: Tensor,
-    queries: Tensor,
-    present: Tensor,
-    costs: Sequence[float] = COSTS,
-    seed: int = 0,
-    jobs: int = 1,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Train one SVM per class and rank the test images with it.
-
-    The cost of a class is the one with the best mean average precision (scikit-learn's, not interpolated) over
-    three folds, the first of ``costs`` where several tie; the folds are stratified and in the order of the images.
-    Images whose label for the class is 0 are left out, of training and of test. A process needs about 24 bytes per
-    training value: 1 GB for VOC07's 5,011 images in 8,192 dimensions.
-
-    Args:
-        bank: (N, D) training features, any floating dtype; need not be normalised.
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        queries: (M, D) test features.
-        present: (M, C), the same of the test images.
-        costs: candidates for the SVM's C.
-        seed: of liblinear.
-        jobs: processes; changes speed and memory, never the result.
-
-    Returns:
-        (C,) average precisions (area, interpolated) and (C,) those of eleven points, in (0, 1].
-
-    Raises:
-        UserError: if features or labels are unusable, or a class has fewer positives or negatives than folds.
-    """
-    check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
-    features, labels = normalise(bank), bank_present.cpu().numpy().T
-    parallel = Parallel(n_jobs=jobs, return_as='generator')
-    tasks = [delayed(_cross_validated)(features, label, cost, seed) for label in labels for cost in costs]
-    validated = progress(parallel(tasks), 'SVMs of three folds', len(tasks), 'costs')
-    best = np.reshape(list(validated), (len(labels), len(costs))).argmax(axis=1)
-    test, test_labels = normalise(queries), present.cpu().numpy().T
-    precisions = parallel(
-        delayed(_tested)(features, label, costs[number], seed, test, test_label)
-        for label, number, test_label in zip(labels, best, test_labels, strict=True)
-    )
-    area, eleven_point = np.array(list(progress(precisions, 'SVMs', len(labels), 'classes'))).T
-    return area, eleven_point
+def normalise(features: Tensor) -> np.ndarray:
+    """Divide each row (N, D) by its Euclidean norm plus 1e-5, in float64, which liblinear computes in."""
+    features = features.detach().cpu().double()
+    return (features / (features.norm(dim=1, keepdim=True) + 1e-5)).numpy()
 
 
-def _cross_validated(features: np.ndarray, label: np.ndarray, cost: float, seed: int) -> float:
-    """Mean average precision of a class over the folds of the training images."""
-    kept = label != 0
+def new_classifier(cost: float, seed: int) -> LinearSVC:
+    """The protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2."""
+    return LinearSVC(C=cost, dual=True, class_weight={1: 2, -1: 1}, max_iter=2000, random_state=seed)
+
+
+def fit(classifier: Classifier, features: np.ndarray, label: np.ndarray) -> Classifier:
+    """Fit to the features (N, D) of a class, label 1, and its rest, -1; images with the label 0 are left out."""
     with warnings.catch_warnings():
         # The protocol stops liblinear after 2,000 rounds; large costs seldom converge by then.
         warnings.simplefilter('ignore', ConvergenceWarning)
-        scores = cross_val_score(
-            new_classifier(cost, seed),
-            features[kept],
-            label[kept],
-            cv=StratifiedKFold(FOLDS),
-            scoring='average_precision',
-        )
-    return float(scores.mean())
-
-
-def scores_of(train: np.ndarray, label: np.ndarray, costs: Sequence[float], test: np.ndarray, seed: int) -> np.ndarray:
-    """Train on the images of a class and its rest, once per cost, and score test images.
-
-    Args:
-        train: (N, D) as :func:`normalise` returns them.
-        label: (N,) 1, 0 (left out) or -1.
-        costs: values of the SVM's C.
-        test: (M, D).
-        seed: of liblinear.
-
-    Returns:
-        (number of costs, M) signed distances to the hyperplane.
-    """
-    kept = label != 0
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', ConvergenceWarning)  # as above
-        fitted = [new_classifier(cost, seed).fit(train[kept], label[kept]) for cost in costs]
-    weights = np.concatenate([classifier.coef_ for classifier in fitted])
-    # One product for all costs: the test features are read once.
-    return weights @ test.T + np.stack([classifier.intercept_ for classifier in fitted])
+        return classifier.fit(features[label != 0], label[label != 0])
 
 
 def _tested(
-    train: np.ndarray, label: np.ndarray, cost: float, seed: int, test: np.ndarray, test_label: np.ndarray
+    train: np.ndarray, label: np.ndarray, test: np.ndarray, test_label: np.ndarray, costs: Sequence[float], seed: int
 ) -> tuple[float, float]:
+    """Average precisions of one class (area, eleven points)."""
+    search = GridSearchCV(
+        new_classifier(costs[0], seed), dict(C=list(costs)), scoring='average_precision', cv=StratifiedKFold(FOLDS)
+    )
     kept = test_label != 0
-    (scores,) = scores_of(train, label, (cost,), test[kept], seed)
-    positive = test_label[kept] == 1
+    scores, positive = fit(search, train, label).decision_function(test[kept]), test_label[kept] == 1
     return average_precision(scores, positive), eleven_point_average_precision(scores, positive)

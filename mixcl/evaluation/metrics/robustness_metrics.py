@@ -8,7 +8,7 @@ import torch
 from mmengine.evaluator import BaseMetric
 from mmpretrain.evaluation import Accuracy
 
-from mixcl.evaluation.functional.robustness import CORRUPTIONS, SEVERITIES, mean_corruption_error
+from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
 from mixcl.registry import METRICS
 
 
@@ -48,8 +48,10 @@ class MaskedAccuracy(Accuracy):
 class CorruptionRobustness(BaseMetric):
     """Accuracy and error on ImageNet-C, in percent; all 75 settings must be there.
 
-    ``top1`` is the mean accuracy over the 75 settings (SDMP's number), ``mce`` the mean corruption error relative to
-    AlexNet, lower is better, and ``top1_<corruption>`` the accuracy on one corruption, over its severities.
+    ``top1`` is the mean accuracy over the 75 settings (SDMP's number), ``top1_<corruption>`` the accuracy on one
+    corruption, over its severities. ``mce`` is the mean corruption error: the error on each corruption divided by
+    AlexNet's, averaged over the corruptions; lower is better. Source: Hendrycks and Dietterich, Benchmarking neural
+    network robustness to common corruptions and perturbations, https://arxiv.org/abs/1903.12261, section 3.2.
     """
 
     default_prefix = ''
@@ -71,10 +73,10 @@ class CorruptionRobustness(BaseMetric):
         """Average by setting, then over severities, then over corruptions."""
         counts = np.bincount(results, minlength=2 * len(CORRUPTIONS) * len(SEVERITIES))
         right, wrong = counts.reshape(len(CORRUPTIONS), len(SEVERITIES), 2).transpose(2, 0, 1)
-        errors = wrong / (right + wrong)
-        by_corruption = 100 * (1 - errors.mean(axis=1))
+        errors = (wrong / (right + wrong)).mean(axis=1)
+        by_corruption = 100 * (1 - errors)
         return dict(
             top1=float(by_corruption.mean()),
-            mce=100 * mean_corruption_error(errors),
+            mce=100 * float(np.mean(errors / list(ALEXNET_ERRORS.values()))),
             **{f'top1_{name}': float(value) for name, value in zip(CORRUPTIONS, by_corruption, strict=True)},
         )

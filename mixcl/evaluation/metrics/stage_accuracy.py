@@ -17,14 +17,12 @@ class StageAccuracy(BaseMetric):
 
     Args:
         topk: how many guesses count, 1 among them.
-        collect_device: of mmengine's metrics.
-        prefix: of the names.
     """
 
     default_prefix = 'accuracy'
 
-    def __init__(self, topk: Sequence[int] = (1, 5), collect_device: str = 'cpu', prefix: str | None = None) -> None:
-        super().__init__(collect_device, prefix)
+    def __init__(self, topk: Sequence[int] = (1, 5)) -> None:
+        super().__init__()
         self.topk = tuple(topk)
 
     def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:

@@ -11,14 +11,15 @@ from mmengine.optim import OptimWrapper
 from mixcl.engine import BannerHook
 
 
-def banner(caplog: pytest.LogCaptureFixture, model: torch.nn.Module | None = None, **changes) -> str:
-    """The banner of a run of 128 images per process on 8 processes."""
-    model = tiny.build() if model is None else model
+def banner(caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, **changes: object) -> str:
+    """The banner of a run of 128 images per process on 8 processes, after schedules have set the first step's values:
+    the rate to 0."""
     caplog.clear()
     caplog.set_level(logging.INFO)
+    model = tiny.build()
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [dict(params=parameters[:2]), dict(params=parameters[2:], weight_decay=0.0)]
-    optimizer = torch.optim.AdamW(groups, lr=2e-3, weight_decay=0.04)
+    optimizer = torch.optim.AdamW([dict(group, initial_lr=2e-3) for group in groups], lr=0.0, weight_decay=0.04)
     settings = dict(
         model=model,
         train_dataloader=torch.utils.data.DataLoader(range(1280), batch_size=128),
@@ -27,7 +28,7 @@ def banner(caplog: pytest.LogCaptureFixture, model: torch.nn.Module | None = Non
         world_size=8,
         auto_scale_lr=None,
         seed=7,
-        optim_wrapper=OptimWrapper(optimizer, accumulative_counts=changes.pop('accumulative_counts', 1)),
+        optim_wrapper=OptimWrapper(optimizer, accumulative_counts=accumulative_counts),
         logger=logging.getLogger('banner'),
     )
     BannerHook().before_train(SimpleNamespace(**settings | changes))
@@ -36,51 +37,31 @@ def banner(caplog: pytest.LogCaptureFixture, model: torch.nn.Module | None = Non
 
 
 def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
-    model = tiny.build()
-    text = banner(caplog, model)
+    text, model = banner(caplog), tiny.build()
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     backbone = sum(p.numel() for p in model.backbone.parameters())
     assert 'global batch 1024: 128 images on each of 8 process(es)\n' in text
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
-    assert text.count('parameter group: ') == 2
-    assert 'in 2 tensors, weight decay 0.04\n' in text
+    assert text.count('parameter group: ') == 2 and 'in 2 tensors, weight decay 0.04\n' in text
+    assert 'kNN' not in text and 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
+    several = banner(caplog, accumulative_counts=4)
+    assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in several
 
 
 @pytest.mark.parametrize(
     ('auto_scale_lr', 'line'),
     [
-        (None, 'learning rate 0.002, as configured'),
-        (dict(base_batch_size=1024), 'learning rate 0.002, as configured for batch 1024'),
+        (None, ', as configured'),
+        (dict(base_batch_size=1024), ', as configured for batch 1024'),
         (
             dict(base_batch_size=256),
-            'learning rate 0.002, as configured for batch 256 and NOT scaled; with --auto-scale-lr it would be 0.008 '
-            '(linear rule)',
+            ', as configured for batch 256 and NOT scaled; with --auto-scale-lr it would be 0.008 (linear rule)',
         ),
-        (
-            # The Runner has scaled by then: the 0.0005 of the config became 0.002.
-            dict(base_batch_size=256, enable=True),
-            'learning rate 0.002: the 0.0005 of batch 256, scaled linearly to 1024',
-        ),
+        # The Runner has scaled by then: the 0.0005 of the config became 0.002.
+        (dict(base_batch_size=256, enable=True), ': the 0.0005 of batch 256, scaled linearly to 1024'),
     ],
 )
 def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale_lr: dict | None, line: str) -> None:
-    assert f'  {line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)
-
-
-def test_accumulated_gradients_do_not_make_the_batch_of_negatives_larger(caplog: pytest.LogCaptureFixture) -> None:
-    text = banner(caplog, accumulative_counts=4)
-    assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in text
-
-
-def test_rate_before_the_warmup_and_weight_decay_before_its_rise(caplog: pytest.LogCaptureFixture) -> None:
-    """Schedules have already set the first step's values, the rate to 0."""
-    model = tiny.build()
-    optimizer = torch.optim.AdamW([dict(params=list(model.parameters()), initial_lr=2e-3, lr=0.0)], weight_decay=0.04)
-    assert 'learning rate 0.002, as' in banner(caplog, model, optim_wrapper=OptimWrapper(optimizer))
-
-
-def test_a_run_without_labels_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    assert 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
-    assert 'kNN' not in banner(caplog)
+    assert f'  learning rate 0.002{line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)

@@ -12,39 +12,11 @@ from typing import BinaryIO
 import pytest
 import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
-from mmengine.hooks import Hook
-from mmengine.runner import Runner
 
 from mixcl import files
 from mixcl.engine import CheckpointHook
-from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.files import UNFINISHED, WholeFileBackend, is_whole, written_whole
-
-
-class Poison(Hook):
-    """Spoils a weight after a step, where no check of gradients sees it."""
-
-    priority = 'LOW'
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs) -> None:
-        if runner.iter + 1 == self.step:
-            runner.model.neck.state_dict()['fc0.weight'][0, 0] = float('nan')
-
-
-class Accuracy(Hook):
-    """Pretends to evaluate after every epoch."""
-
-    def __init__(self, values: list[float]) -> None:
-        self.values = values
-
-    def before_train_epoch(self, runner: Runner) -> None:
-        if runner.epoch > 0:
-            (hook,) = [hook for hook in runner.hooks if isinstance(hook, CheckpointHook)]
-            hook.after_val_epoch(runner, dict(accuracy=self.values[runner.epoch - 1]))
 
 
 def names(folder: Path) -> set[str]:
@@ -52,44 +24,48 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope='module')
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp('finished')
-    trained(run_config(folder, train_cfg__max_epochs=3))
-    return folder
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
+    """The folder of a run of three epochs, where a killed one had been, and what was whole whenever a file went."""
+    folder, seen = tmp_path_factory.mktemp('finished'), []
+
+    def watched(self: WholeFileBackend, path: str) -> None:
+        seen.append((Path(path).name, {file.name for file in folder.glob('*.pth') if is_whole(file)}))
+        remove(self, path)
+
+    (folder / f'epoch_7.pth{UNFINISHED}').write_bytes(b'half')
+    remove = WholeFileBackend.remove
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WholeFileBackend, 'remove', watched)
+        trained(run_config(folder, train_cfg__max_epochs=3))
+    return folder, seen
 
 
-def test_the_last_two_are_kept_with_their_checksums(finished: Path) -> None:
-    assert names(finished) == {'epoch_2.pth', 'epoch_3.pth'}
-    for path in finished.glob('*.pth'):
+def test_the_last_two_are_kept_with_their_checksums(finished: tuple[Path, list]) -> None:
+    folder, _ = finished
+    assert {path.name for path in folder.glob('epoch*')} == {
+        f'epoch_{number}.pth{suffix}' for number in (2, 3) for suffix in ('', '.sha256')
+    }
+    for path in folder.glob('*.pth'):
         stored = path.with_name(f'{path.name}.sha256').read_text()
         assert stored == f'{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n'
-    assert len(list(finished.glob('*.sha256'))) == 2
 
 
-def test_stock_torch_reads_a_checkpoint_without_our_libraries(finished: Path, tmp_path: Path) -> None:
+def test_the_old_goes_only_when_the_new_is_there(finished: tuple[Path, list]) -> None:
+    assert finished[1] == [('epoch_1.pth', {f'epoch_{number}.pth' for number in (1, 2, 3)})]
+
+
+def test_stock_torch_reads_a_checkpoint_without_our_libraries(finished: tuple[Path, list], tmp_path: Path) -> None:
+    path = str(finished[0] / 'epoch_3.pth')
     program = (
         'import sys, torch\n'
-        f'checkpoint = torch.load({str(finished / "epoch_3.pth")!r}, weights_only=True)\n'
+        f'checkpoint = torch.load({path!r}, weights_only=True)\n'
         'assert not {"mixcl", "mmengine", "mmpretrain"} & set(sys.modules)\n'
         'print(sorted(checkpoint), checkpoint["meta"]["iter"], len(checkpoint["state_dict"]))\n'
     )
     result = subprocess.run([sys.executable, '-c', program], cwd=tmp_path, env={}, capture_output=True, text=True)
     parts = ['message_hub', 'meta', 'optimizer', 'param_schedulers', 'state_dict']
-    weights = torch.load(finished / 'epoch_3.pth', weights_only=True)['state_dict']
+    weights = torch.load(path, weights_only=True)['state_dict']
     assert result.stdout == f'{parts} {3 * STEPS_PER_EPOCH} {len(weights)}\n', result.stderr
-
-
-def test_the_old_goes_only_when_the_new_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = []
-
-    def watched(self: WholeFileBackend, path: str) -> None:
-        there.append((Path(path).name, {file.name for file in tmp_path.glob('*.pth') if is_whole(file)}))
-        remove(self, path)
-
-    remove = WholeFileBackend.remove
-    monkeypatch.setattr(WholeFileBackend, 'remove', watched)
-    trained(run_config(tmp_path, train_cfg__max_epochs=3))
-    assert there == [('epoch_1.pth', {f'epoch_{number}.pth' for number in (1, 2, 3)})]
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -121,36 +97,27 @@ def test_a_full_disk_at_the_end_ends_in_a_sentence(tmp_path: Path, monkeypatch: 
     assert names(tmp_path) == {'epoch_1.pth'}
 
 
-def test_weights_that_are_not_finite_are_never_written(tmp_path: Path) -> None:
-    runner = build_runner(run_config(tmp_path, train_cfg__max_epochs=3))
-    runner.register_hook(Poison(2 * STEPS_PER_EPOCH))
-    with pytest.raises(UserError, match=r'after step 10 weights are infinite or NaN \(neck\.fc0\.weight; 1 tensors\)'):
-        runner.train()
-    assert names(tmp_path) == {'epoch_1.pth'}
-
-
-def test_the_best_checkpoint_is_replaced_by_a_better_one(tmp_path: Path) -> None:
+def test_only_a_better_checkpoint_takes_the_place_of_the_best_and_none_that_is_not_finite(tmp_path: Path) -> None:
     settings = dict(default_hooks__checkpoint__save_best='accuracy', default_hooks__checkpoint__rule='greater')
-    runner = build_runner(run_config(tmp_path, train_cfg__max_epochs=4, **settings))
-    runner.register_hook(Accuracy([0.3, 0.5, 0.4]))
-    runner.train()
-    assert names(tmp_path) == {'best_accuracy_epoch_2.pth', 'epoch_3.pth', 'epoch_4.pth'}
+    runner = trained(run_config(tmp_path, train_cfg__max_epochs=1, **settings))
+    (hook,) = [hook for hook in runner.hooks if isinstance(hook, CheckpointHook)]
+    for epoch, accuracy in ((1, 0.3), (2, 0.5), (3, 0.4)):
+        runner.train_loop._epoch = epoch
+        hook.after_val_epoch(runner, dict(accuracy=accuracy))
+    there = {'best_accuracy_epoch_2.pth', 'epoch_1.pth', 'epoch_2.pth'}  # mmengine writes the newest with the best
+    assert names(tmp_path) == there
     assert all(is_whole(path) for path in tmp_path.glob('*.pth')) and len(list(tmp_path.glob('*.sha256'))) == 3
+    runner.model.neck.state_dict()['fc0.weight'][0, 0] = float('nan')
+    for save in (lambda: hook.after_val_epoch(runner, dict(accuracy=0.9)), lambda: hook.after_train_epoch(runner)):
+        with pytest.raises(UserError, match=r'after step \d+ weights are infinite or NaN \(neck\.fc0\.weight; 1 tens'):
+            save()
+    assert names(tmp_path) == there
 
 
-def test_what_a_kill_left_behind_is_cleared(tmp_path: Path) -> None:
-    left_behind = tmp_path / f'epoch_7.pth{UNFINISHED}'
-    left_behind.write_bytes(b'half')
-    trained(run_config(tmp_path, train_cfg__max_epochs=1))
-    assert not left_behind.exists()
-
-
-def test_a_resumed_run_steps_back_from_a_damaged_checkpoint(finished: Path, tmp_path: Path) -> None:
-    """And ends as the undisturbed run does."""
-    trained(run_config(tmp_path, train_cfg__max_epochs=2))
+def test_a_resumed_run_steps_back_from_a_damaged_checkpoint(tmp_path: Path) -> None:
+    """And keeps two files, as before."""
+    trained(run_config(tmp_path))
     (tmp_path / 'epoch_2.pth').write_bytes((tmp_path / 'epoch_2.pth').read_bytes()[:-5000])
-    runner = trained(run_config(tmp_path, train_cfg__max_epochs=2, resume=True))
-    log = sorted(tmp_path.glob('*/*.log'))[-1].read_text()
-    assert 'resumed epoch: 1, iter: 5' in log
-    assert is_whole(tmp_path / 'epoch_2.pth')
-    assert runner.iter == 2 * STEPS_PER_EPOCH
+    trained(run_config(tmp_path, train_cfg__max_epochs=4, resume=True))
+    assert 'resumed epoch: 1, iter: 5' in sorted(tmp_path.glob('*/*.log'))[-1].read_text()
+    assert names(tmp_path) == {'epoch_3.pth', 'epoch_4.pth'}

@@ -13,38 +13,29 @@ from mixcl.engine import FewGroupsConstructor
 def build_wrapper(model: ContrastiveLearner, kind: str = 'OptimWrapper', **paramwise) -> OptimWrapper:
     cfg = dict(type=kind, optimizer=dict(type='AdamW', lr=1e-3, weight_decay=0.1))
     with DefaultScope.overwrite_default_scope('mixcl'):
-        return FewGroupsConstructor(cfg, paramwise)(model)
+        return FewGroupsConstructor(cfg, dict(flat_decay_mult=0.0, **paramwise))(model)
 
 
-def names_by_group(model: ContrastiveLearner, wrapper: OptimWrapper) -> list[list[str]]:
+@pytest.mark.parametrize(
+    'paramwise', [{}, dict(custom_keys={'predictor': dict(lr_mult=10.0)})], ids=['plain', 'custom']
+)
+def test_groups_split_by_settings(paramwise: dict) -> None:
+    """Position embedding and class token decay, all other 1-D parameters do not; the target is left out."""
+    model = tiny.build()
+    expected: dict[tuple, list] = {}
+    for name, parameter in model.named_parameters():
+        setting = (1e-3, 0.0 if parameter.dim() == 1 else 0.1)
+        if paramwise and name.startswith('predictor'):
+            setting = (1e-2, 0.1)
+        if parameter.requires_grad:
+            expected.setdefault(setting, []).append(name)
     names = {parameter: name for name, parameter in model.named_parameters()}
-    return [[names[parameter] for parameter in group['params']] for group in wrapper.optimizer.param_groups]
-
-
-def trainable(model: ContrastiveLearner) -> dict[str, torch.nn.Parameter]:
-    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-
-
-def test_two_groups_split_by_dimension() -> None:
-    model = tiny.build()
-    wrapper = build_wrapper(model, flat_decay_mult=0.0)
-    decayed, flat = names_by_group(model, wrapper)
-    assert [group['weight_decay'] for group in wrapper.optimizer.param_groups] == [0.1, 0.0]
-    own = trainable(model)
-    assert sorted(flat) == sorted(name for name, parameter in own.items() if parameter.dim() == 1)
-    assert sorted(decayed + flat) == sorted(own)
-    assert {'backbone.pos_embed', 'backbone.cls_token'} <= set(decayed)
-    assert not any(name.startswith('target.') for name in decayed + flat)
-
-
-def test_custom_keys_make_a_group_of_their_own() -> None:
-    model = tiny.build()
-    wrapper = build_wrapper(model, flat_decay_mult=0.0, custom_keys={'predictor': dict(lr_mult=10.0)})
-    decayed, flat, predictor = names_by_group(model, wrapper)
-    settings = [(group['lr'], group['weight_decay']) for group in wrapper.optimizer.param_groups]
-    assert settings == [(1e-3, 0.1), (1e-3, 0.0), (pytest.approx(1e-2), 0.1)]
-    assert sorted(predictor) == sorted(name for name in trainable(model) if name.startswith('predictor'))
-    assert sorted(decayed + flat + predictor) == sorted(trainable(model))
+    groups = build_wrapper(model, **paramwise).optimizer.param_groups
+    found = {(group['lr'], group['weight_decay']): [names[p] for p in group['params']] for group in groups}
+    assert {setting: sorted(group) for setting, group in found.items()} == {
+        setting: sorted(group) for setting, group in expected.items()
+    }
+    assert len(groups) == (3 if paramwise else 2)
 
 
 def train_once(kind: str) -> tuple[ContrastiveLearner, set[torch.dtype], dict[str, torch.Tensor]]:
@@ -55,21 +46,19 @@ def train_once(kind: str) -> tuple[ContrastiveLearner, set[torch.dtype], dict[st
     for layer in model.backbone.modules():
         if isinstance(layer, torch.nn.Linear):
             layer.register_forward_hook(lambda module, inputs, output: dtypes.add(output.dtype))
-    views = [torch.randn(8, 3, 8, 8) for _ in range(2)]
-    wrapper = build_wrapper(model, kind, flat_decay_mult=0.0)
-    losses = model.train_step(dict(inputs=views), wrapper)
+    losses = model.train_step(dict(inputs=[torch.randn(8, 3, 8, 8) for _ in range(2)]), build_wrapper(model, kind))
     return model, dtypes, losses
 
 
 def test_bfloat16_computes_in_bfloat16_and_keeps_weights_in_float32() -> None:
     model, dtypes, losses = train_once('BFloat16OptimWrapper')
     assert dtypes == {torch.bfloat16}
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert {value.dtype for value in (*model.parameters(), *losses.values())} == {torch.float32}
     reference, reference_dtypes, expected = train_once('OptimWrapper')
     assert reference_dtypes == {torch.float32}
-    for name, value in expected.items():
-        assert losses[name].item() == pytest.approx(value.item(), rel=0.03), name
-        assert losses[name].dtype == torch.float32, name
-    for name, parameter in trainable(model).items():
-        # AdamW's first step has the length of the learning rate wherever there is a gradient, whatever its size.
-        torch.testing.assert_close(parameter, reference.get_parameter(name), rtol=0, atol=2.1e-3, msg=name)
+    assert {name: value.item() for name, value in losses.items()} == pytest.approx(
+        {name: value.item() for name, value in expected.items()}, rel=0.03
+    )
+    # AdamW's first step has the length of the learning rate wherever there is a gradient, whatever its size.
+    for one, other in zip(model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=2.1e-3)

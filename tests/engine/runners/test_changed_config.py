@@ -11,11 +11,11 @@ from mixcl.engine.runners import changed_config
 from mixcl.engine.runners.changed_config import check_changes
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
-from mixcl.weights.stored_config import parse_config
+from mixcl.weights.stored_config import stored_config
 
 
 def lines(folder: Path, before: int = 1, **changes: object) -> list[str]:
-    old = parse_config(run_config(folder).pretty_text, 'a file')
+    old = stored_config(dict(state_dict={}, meta=dict(cfg=run_config(folder).pretty_text)), 'a file')
     return check_changes(old, run_config(folder / 'new', **changes), before, 'epoch_1.pth', allow=False)
 
 

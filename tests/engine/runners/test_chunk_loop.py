@@ -97,33 +97,6 @@ def test_a_run_resumed_between_two_steps_continues_within_the_batch(
     assert all(map(torch.equal, again.tokens, recorder.tokens[step:]))
 
 
-def test_all_chunks_are_used_unless_fewer_are_asked_for(tmp_path: Path) -> None:
-    everything = [{**VIEWS, 'chunks': None}, PACK]
-    runner, _ = run(tmp_path, train_cfg__max_epochs=1, train_dataloader__dataset__dataset__pipeline=everything)
-    assert runner.iter == 4 * STEPS_PER_EPOCH
-
-
-def test_dropped_patches_have_no_part_in_the_loss(tmp_path: Path) -> None:
-    """Gradients reach only the positions of the patches that a step keeps."""
-    runner = build_runner(run_config(tmp_path, **APS, train_cfg__max_epochs=1))
-    unmatched = []
-
-    class PositionCheck(Hook):
-        def before_train(self, runner: Runner) -> None:
-            runner.optim_wrapper.optimizer.register_step_pre_hook(self.check)
-
-        def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
-            self.kept = {int(token) for sample in data_batch['data_samples'] for token in sample.tokens.flatten()}
-
-        def check(self, *args: object) -> None:
-            touched = runner.model.backbone.pos_embed.grad[0, 1:].abs().sum(dim=1).nonzero().flatten().tolist()
-            unmatched.append(self.kept ^ set(touched))
-
-    runner.register_hook(PositionCheck())
-    runner.train()
-    assert unmatched == [set()] * len(unmatched) != []
-
-
 WRONG = [
     (dict(train_cfg__type='PretrainLoop'), r"train_cfg\.type='ChunkedPretrainLoop'"),
     (dict(model__type='ContrastiveLearner'), 'a ContrastiveLearner trains with'),

@@ -1,8 +1,9 @@
 """What options of the commands change in a config."""
 
 import pytest
+from mmengine.config import Config
 
-from mixcl.engine.runners.command_options import seconds_of
+from mixcl.engine.runners.command_options import limit_time, seconds_of
 from mixcl.errors import UserError
 
 
@@ -17,3 +18,12 @@ def test_durations(text: str, seconds: int) -> None:
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=r'--max-time takes a duration such as 23h30m, 90m or 45s, not'):
         seconds_of(text)
+
+
+def test_only_loops_of_mixcl_end_in_time() -> None:
+    cfg = Config(dict(train_cfg=dict(type='PretrainLoop')))
+    limit_time(cfg, '90m')
+    assert cfg.train_cfg.max_seconds == 5400
+    cfg.train_cfg.type = 'EpochBasedTrainLoop'
+    with pytest.raises(UserError, match='needs a train loop of mixcl'):
+        limit_time(cfg, '90m')

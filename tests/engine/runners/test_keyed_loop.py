@@ -1,4 +1,4 @@
-"""Classifiers trained by the keyed loop: exact resumes with all that is random, averages, frozen encoders."""
+"""Classifiers trained by the keyed loops: exact resumes with all that is random, by epochs and by steps."""
 
 from pathlib import Path
 
@@ -13,10 +13,6 @@ from torch import Tensor
 
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import RunStopped, UserError
-
-RESNET = dict(
-    _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=8, base_channels=8, norm_cfg=dict(type='BN')
-)
 
 
 def digits(name: str, work_dir: Path, **overrides: object) -> Config:
@@ -60,38 +56,6 @@ def test_a_resumed_classifier_ends_where_the_uninterrupted_one_does(tmp_path: Pa
     assert trained(resumed).epoch == 2
     for part in ('state_dict', 'ema_state_dict'):
         assert equal(weights(straight, 2, part), weights(halves, 2, part))
-
-
-def test_the_average_is_stored_beside_the_weights_that_are_evaluated(tmp_path: Path) -> None:
-    plain = random_everywhere(digits('finetune', tmp_path / 'plain'))
-    plain.custom_hooks = plain.custom_hooks[:-1]
-    averaged = random_everywhere(digits('finetune', tmp_path / 'averaged'))
-    averaged.custom_hooks[-1].momentum = 0.5
-    results = [trained(cfg).message_hub.get_scalar('val/accuracy/top1').current() for cfg in (plain, averaged)]
-    assert results[0] == results[1]
-    own = weights(tmp_path / 'averaged', 2)
-    assert equal(own, weights(tmp_path / 'plain', 2))
-    average = weights(tmp_path / 'averaged', 2, 'ema_state_dict')
-    assert average.pop('steps') == 10
-    assert {f'module.{name}' for name in own} == set(average)
-    assert not torch.equal(average['module.head.fc.weight'], own['head.fc.weight'])
-
-
-def test_a_frozen_encoder_stays_as_it_was(tmp_path: Path) -> None:
-    """Weights and batch-norm statistics, bit by bit, while the head learns."""
-    cfg = digits('linear', tmp_path / 'linear', model__backbone__backbone=RESNET, model__head__in_channels=64)
-    cfg.optim_wrapper.optimizer.weight_decay = 0.1
-    runner = build_runner(cfg)
-    trained_tensors = sum(len(group['params']) for group in runner.build_optim_wrapper(cfg.optim_wrapper).param_groups)
-    assert trained_tensors == 2
-    before = {}
-    runner.model.init_weights()
-    runner._init_model_weights = lambda: before.update({k: v.clone() for k, v in runner.model.state_dict().items()})
-    runner.train()
-    after = runner.model.state_dict()
-    assert any('running_var' in name for name in before)
-    changed = {name for name in before if not torch.equal(before[name], after[name])}
-    assert changed == {'head.fc.weight', 'head.fc.bias'}
 
 
 def by_steps(work_dir: Path, **overrides: object) -> Config:
@@ -153,8 +117,3 @@ def test_other_samplers_are_refused(tmp_path: Path) -> None:
     runner = build_runner(cfg)
     with pytest.raises(UserError, match='DefaultSampler, with which every epoch would see the same views'):
         runner.train()
-
-
-def test_fewer_images_than_a_batch(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match='the training set has 40 images, fewer than one batch of 64'):
-        build_runner(digits('finetune', tmp_path / 'run', train_dataloader__batch_size=64)).train()

@@ -26,42 +26,20 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, 'is_available', lambda: False)
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / 'config.py'
-    path.write_text(text)
-    return path
-
-
-def test_a_missing_config() -> None:
-    with pytest.raises(UserError, match=r'no config file configs/patchmix/vit-s61\.py'):
-        read_config('configs/patchmix/vit-s61.py')
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        ('model = dict(', r'config\.py cannot be read: SyntaxError'),
-        ('value = 1 / 0', r'config\.py cannot be read: ZeroDivisionError'),
-    ],
-)
-def test_a_config_that_is_no_config(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UserError, match=message) as raised:
-        read_config(write(tmp_path, text))
-    assert '\n' not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ('overrides', 'message'),
-    [
-        ({'model.mixer.num_mixes': 2}, "'num_mixes'.*did you mean 'num_mix'"),
-        ({'modle.mixer.num_mix': 2}, "no 'modle'; did you mean 'model'"),
-        ({'data_root': '/data'}, "no 'data_root'; pass --data-root DIR"),
-        ({'crop.scale': 8}, "'crop' is a variable that the config has already used"),
-    ],
-)
-def test_an_override_that_cannot_work(overrides: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        read_config(FOLDER, overrides)
+def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> None:
+    """Of overrides one; tests/configuration/test_config_overrides.py has the others."""
+    path = tmp_path / 'config.py'
+    for text, overrides, message in (
+        (None, {}, r'no config file .*config\.py'),
+        ('model = dict(', {}, r'config\.py cannot be read: SyntaxError'),
+        ('value = 1 / 0', {}, r'config\.py cannot be read: ZeroDivisionError'),
+        (f"_base_ = '{Path(FOLDER).resolve()}'", {'model.mixer.num_mixes': 2}, "did you mean 'num_mix'"),
+    ):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(UserError, match=message) as raised:
+            read_config(path, overrides)
+        assert '\n' not in str(raised.value)
 
 
 def test_overrides_and_data_root_reach_the_config() -> None:
@@ -106,31 +84,13 @@ def test_a_checkpoint_that_is_missing_or_of_another_architecture(tmp_path: Path)
         build_runner(wider)
 
 
-def test_resuming_an_empty_work_dir_starts_anew(tmp_path: Path) -> None:
-    assert trained(run_config(tmp_path, resume=True, train_cfg__max_epochs=1)).epoch == 1
-
-
-@pytest.mark.parametrize(
-    ('overrides', 'fused'),
-    [
+def test_a_gpu_gets_a_fused_optimizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
+    for overrides, fused in (
         ({}, True),
         (dict(optim_wrapper__type='AmpOptimWrapper'), None),  # hooks would clip gradients that are still scaled
         (dict(optim_wrapper__optimizer__type='MoCoLARS'), None),
-    ],
-)
-def test_a_gpu_gets_a_fused_optimizer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: dict, fused: bool | None
-) -> None:
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
-    cfg = run_config(tmp_path, **overrides)
-    _adapt_to_machine(cfg)
-    assert cfg.optim_wrapper.optimizer.get('fused') is fused
-
-
-def test_data_folders_are_checked_before_anything_is_built(tmp_path: Path) -> None:
-    folder = tmp_path / 'images'
-    cfg = read_config(FOLDER, data_root=str(folder))
-    cfg.work_dir = str(tmp_path / 'run')
-    with pytest.raises(UserError, match=r"images' .* does not exist"):
-        build_runner(cfg)
-    assert not (tmp_path / 'run').exists()
+    ):
+        cfg = run_config(tmp_path, **overrides)
+        _adapt_to_machine(cfg)
+        assert cfg.optim_wrapper.optimizer.get('fused') is fused

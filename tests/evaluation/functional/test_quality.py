@@ -13,35 +13,26 @@ def features(rows: int, dimensions: int, seed: int = 0) -> Tensor:
     return torch.randn(rows, dimensions, generator=torch.Generator().manual_seed(seed)) + 0.3
 
 
-def unit(rows: Tensor) -> np.ndarray:
-    values = rows.double().numpy()
-    return values / np.linalg.norm(values, axis=1, keepdims=True)
+@pytest.fixture(autouse=True)
+def few_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, 'ROWS_AT_ONCE', 3)
 
 
-@pytest.fixture(params=[3, 2048])
-def rows_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quality, 'ROWS_AT_ONCE', request.param)
+def distances(values: Tensor, pairs: list[tuple[int, int]]) -> np.ndarray:
+    """Squared, between the unit vectors of the pairs."""
+    rows = values.double().numpy()
+    points = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.array([np.sum((points[i] - points[j]) ** 2) for i, j in pairs])
 
 
-@pytest.mark.usefixtures('rows_at_once')
-@pytest.mark.parametrize('rows', [2, 3, 7, 40])
+@pytest.mark.parametrize('rows', [2, 7, 40])
 def test_uniformity_is_that_of_all_pairs(rows: int) -> None:
     values = features(rows, 5)
-    points = unit(values)
-    pairs = [(i, j) for i in range(rows) for j in range(i)]
-    expected = math.log(np.mean([math.exp(-2 * np.sum((points[i] - points[j]) ** 2)) for i, j in pairs]))
+    expected = math.log(np.exp(-2 * distances(values, [(i, j) for i in range(rows) for j in range(i)])).mean())
     assert uniformity(values).item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_uniformity_of_a_collapse_and_of_two_poles() -> None:
-    assert uniformity(torch.ones(50, 8)).item() == pytest.approx(0, abs=1e-5)
-    # Two of the six pairs coincide, the other four have the squared distance 4.
-    poles = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0]])
-    assert uniformity(poles).item() == pytest.approx(math.log((2 + 4 * math.exp(-8)) / 6))
-
-
-@pytest.mark.usefixtures('rows_at_once')
-@pytest.mark.parametrize('shape', [(40, 6), (5, 9), (1, 4), (4, 1)])
+@pytest.mark.parametrize('shape', [(40, 6), (5, 9), (1, 4)])
 def test_effective_rank_is_that_of_the_singular_values(shape: tuple[int, int]) -> None:
     values = features(*shape)
     singular = np.linalg.svd(values.double().numpy(), compute_uv=False)
@@ -51,21 +42,14 @@ def test_effective_rank_is_that_of_the_singular_values(shape: tuple[int, int]) -
 
 def test_effective_rank_counts_equal_directions() -> None:
     assert effective_rank(torch.eye(6)[[0, 1, 2, 0, 1, 2]]).item() == pytest.approx(3)
-    assert effective_rank(torch.ones(30, 6)).item() == pytest.approx(1, abs=1e-5)
     assert effective_rank(torch.zeros(3, 4)).item() == 1
     assert effective_rank(torch.tensor([[1.0, torch.nan], [0.0, 1.0]])).isnan()
 
 
-@pytest.mark.usefixtures('rows_at_once')
 def test_class_alignment_is_that_of_all_pairs_of_a_class() -> None:
     values, labels = features(23, 5), torch.tensor([4, 7, 4, 4, 9] * 4 + [7, 9, 2])
-    points = unit(values)
-    pairs = [(i, j) for i in range(23) for j in range(i) if labels[i] == labels[j]]
-    expected = np.mean([np.sum((points[i] - points[j]) ** 2) for i, j in pairs])
+    expected = distances(values, [(i, j) for i in range(23) for j in range(i) if labels[i] == labels[j]]).mean()
     assert class_alignment(values, labels).item() == pytest.approx(expected, rel=1e-6)
-
-
-def test_class_alignment_needs_a_pair() -> None:
     assert class_alignment(features(3, 5), torch.arange(3)).isnan()
 
 

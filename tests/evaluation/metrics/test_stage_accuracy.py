@@ -21,9 +21,3 @@ def test_two_stages_of_three_images() -> None:
     metrics = evaluator.evaluate(3)
     expected = dict(feat1_top1=1, feat1_top2=2, feat2_top1=2, feat2_top2=2, best_top1=2)
     assert metrics == {f'accuracy/{name}': pytest.approx(100 * hits / 3) for name, hits in expected.items()}
-
-
-def test_images_that_pad_the_last_batch_do_not_count() -> None:
-    evaluator = Evaluator(StageAccuracy(topk=(1,)))
-    evaluator.process([sample(0, [0.9, 0.1]), sample(1, [0.9, 0.1]), sample(0, [0.9, 0.1])])
-    assert evaluator.evaluate(2) == {'accuracy/feat1_top1': 50, 'accuracy/best_top1': 50}

@@ -1,7 +1,7 @@
 """What is written down of a step whose loss or gradient was not finite."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mmengine.dist import get_rank, get_world_size
@@ -9,9 +9,6 @@ from mmengine.runner import Runner
 from torch import Tensor
 
 from mixcl.files import written_whole
-
-FOLDER = 'nonfinite'
-"""Below the work dir."""
 
 
 @dataclass
@@ -21,12 +18,16 @@ class BatchRecord:
     Attributes:
         step: index of the training iteration.
         images: names of the files, or indices in the data set where images have no file.
-        loss: float32 scalar, on the device; known after the forward pass.
+        losses: scalars by name, on the device; their sum is ``loss``. Known after the forward pass.
     """
 
     step: int
     images: list[str]
-    loss: Tensor | None = None
+    losses: dict[str, Tensor] = field(default_factory=dict)
+
+    def broken_terms(self) -> list[str]:
+        """The names of the terms that are infinite or NaN, in the order of the model."""
+        return [name for name, value in self.losses.items() if name != 'loss' and not value.isfinite()]
 
 
 def image_names(data_batch: object) -> list[str]:
@@ -44,10 +45,10 @@ def write_dump(runner: Runner, batches: list[BatchRecord]) -> Path:
     step, rank = batches[-1].step, get_rank()
     dump = dict(config=runner.cfg.filename, seed=runner.seed, step=step, rank=rank, world_size=get_world_size())
     dump['batches'] = [
-        dict(step=batch.step, images=batch.images, loss=None if batch.loss is None else batch.loss.item())
-        for batch in batches
+        dict(step=b.step, images=b.images, losses={name: loss.item() for name, loss in b.losses.items()})
+        for b in batches
     ]
-    path = Path(runner.work_dir) / FOLDER / f'step_{step}_rank{rank}.json'
+    path = Path(runner.work_dir, 'nonfinite', f'step_{step}_rank{rank}.json')
     with written_whole(path) as file:
         file.write(json.dumps(dump, indent=1).encode())
     return path

@@ -1,8 +1,8 @@
 """What the first term of a step says about the state of a run: chance level, how positives differ from negatives."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ def chance_level(
     queries: Tensor,
     keys: Tensor,
     target: SoftTarget,
-    negatives: Sequence[Negatives],
+    negatives: Sequence[Negatives] = (),
     **options: Any,
 ) -> Tensor | None:
     """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
@@ -38,62 +38,50 @@ def chance_level(
 
 
 def _constant(vectors: Tensor) -> Tensor:
-    constant = torch.zeros_like(vectors)
-    constant[..., 0] = 1
-    return constant
+    return torch.full_like(vectors, vectors.shape[-1] ** -0.5)
 
 
-@dataclass(frozen=True)
-class FirstTerm:
-    """What the objective was asked for the first term of a step, and said, without gradients.
+@torch.no_grad()
+def readings(
+    objective: Objective,
+    features: Tensor,
+    rows: Tensor,
+    queries: Tensor,
+    keys: Tensor,
+    target: SoftTarget,
+    negatives: Sequence[Negatives] = (),
+    **options: Any,
+) -> dict[str, Tensor]:
+    """Scalars for the log, each only where the objective has it.
 
-    Attributes:
+    - ``chance_level`` and ``chance_ratio``, the loss divided by it;
+    - of objectives that compare unit vectors ``similarity_gap``; ``alignment``, the mean squared distance of a
+      query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity``, see
+      :func:`~mixcl.evaluation.functional.quality.uniformity`, 0 when they collapse to a point;
+    - ``effective_rank`` of the features, see :func:`~mixcl.evaluation.functional.quality.effective_rank`, near 1
+      when they collapse. Rank and uniformity use at most the first 512 rows.
+
+    Args:
         objective: of the model.
         features: (N, C) of the first streams that went through the projector.
-        queries: (R, D), prepared by the objective.
-        keys: (n, D), prepared and gathered.
-        target: of the queries over the keys.
-        negatives: extra columns.
-        options: of the term.
-        rows: (R,) losses.
+        rows: (R,) losses that the objective gave.
+        queries, keys, target, negatives, options: what it was asked; (R, D) and (n, D), prepared and gathered.
     """
-
-    objective: Objective
-    features: Tensor
-    queries: Tensor
-    keys: Tensor
-    target: SoftTarget
-    negatives: list[Negatives]
-    options: dict
-    rows: Tensor
-
-    @torch.no_grad()
-    def readings(self) -> dict[str, Tensor]:
-        """Scalars for the log, each only where the objective has it.
-
-        - ``chance_level`` and ``chance_ratio``, the loss divided by it;
-        - of objectives that compare unit vectors ``similarity_gap``; ``alignment``, the mean squared distance of a
-          query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity``, see
-          :func:`~mixcl.evaluation.functional.quality.uniformity`, 0 when they collapse to a point;
-        - ``effective_rank`` of the features, see :func:`~mixcl.evaluation.functional.quality.effective_rank`, near 1
-          when they collapse. Rank and uniformity use at most the first 512 rows.
-        """
-        objective, inputs = self.objective, (self.queries, self.keys, self.target)
-        readings = dict(effective_rank=effective_rank(self.features[:ROWS]))
-        chance = chance_level(objective, *inputs, self.negatives, **self.options)
-        if chance is not None:
-            readings |= dict(chance_level=chance, chance_ratio=self.target.mean(self.rows) / chance)
-        if isinstance(objective, (InfoNCE, NegativeCosine)):
-            cosines, target = self.queries @ self.keys.T, self.target
-            positive = target.mean(target.pick(cosines))
-            others = ~target.support(len(self.keys)) & target.valid[:, None]
-            readings |= dict(
-                similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
-                alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
-                query_uniformity=uniformity(self.queries[:ROWS]),
-                key_uniformity=uniformity(self.keys[:ROWS]),
-            )
-        return readings
+    found = dict(effective_rank=effective_rank(features[:ROWS]))
+    chance = chance_level(objective, queries, keys, target, negatives, **options)
+    if chance is not None:
+        found |= dict(chance_level=chance, chance_ratio=target.mean(rows) / chance)
+    if isinstance(objective, (InfoNCE, NegativeCosine)):
+        cosines = queries @ keys.T
+        positive = target.mean(target.pick(cosines))
+        others = ~target.support(len(keys)) & target.valid[:, None]
+        found |= dict(
+            similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
+            alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
+            query_uniformity=uniformity(queries[:ROWS]),
+            key_uniformity=uniformity(keys[:ROWS]),
+        )
+    return found
 
 
 class FirstTermListener:
@@ -103,12 +91,12 @@ class FirstTermListener:
         model: may have no objective; then nothing is heard.
 
     Attributes:
-        heard: the term, after a step that was listened to.
+        heard: gives the :func:`readings` of the term, after a step that was listened to.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self.heard: FirstTerm | None = None
-        self._features: list[Tensor] = []
+        self.heard: Callable[[], dict[str, Tensor]] = dict
+        self._features: Tensor | None = None
         self._listening = False
         if isinstance(getattr(model, 'objective', None), Objective):
             model.objective.register_forward_hook(self._hear, with_kwargs=True)
@@ -116,18 +104,15 @@ class FirstTermListener:
 
     def listen(self) -> None:
         """Listen to the next step."""
-        self.heard, self._features, self._listening = None, [], True
+        self.heard, self._features, self._listening = dict, None, True
 
     def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
-        if self._listening and not self._features:
-            self._features = [inputs[0].detach()]
+        if self._listening and self._features is None:
+            self._features = inputs[0].detach()
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
-        if not self._listening:
-            return
-        self._listening = False
-        queries, keys, target = inputs[:3]
-        negatives = [Negatives(*part) for part in (inputs[3] if len(inputs) > 3 else ())]
-        self.heard = FirstTerm(
-            objective, self._features[0], queries.detach(), keys.detach(), target, negatives, options, rows.detach()
-        )
+        if self._listening and self._features is not None:
+            self._listening = False
+            queries, keys, *others = inputs
+            vectors = rows.detach(), queries.detach(), keys.detach()
+            self.heard = partial(readings, objective, self._features, *vectors, *others, **options)

@@ -1,7 +1,9 @@
 """The state of the representation in the log, and warnings in words."""
 
+import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 import torch
@@ -11,10 +13,75 @@ from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.health.first_term import FirstTermListener
-from mixcl.engine.hooks.health.rules import RULES, Rule
-from mixcl.engine.hooks.health.step_log import is_logged, log_interval
+from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One sign of trouble.
+
+    Attributes:
+        name: for ``abort``.
+        scalar: what it looks at, by its name in the log.
+        sentence: what it means and what helps; ``{value}`` stands for the value.
+        low, high: the value must stay between them.
+    """
+
+    name: str
+    scalar: str
+    sentence: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def broken_by(self, value: float) -> bool:
+        """Whether a value is a sign of trouble."""
+        return value < self.low or value > self.high
+
+
+RULES = (
+    Rule(
+        'collapse',
+        'feature_std',
+        'the features of different images are nearly the same (feature_std {value:.2g}; 1 is evenly spread, 0 '
+        'collapsed); a lower learning rate, a longer warm-up or a higher EMA momentum helps most often',
+        low=0.02,
+    ),
+    Rule(
+        'rank',
+        'effective_rank',
+        'the features lie in {value:.2g} dimensions; they collapse to a line or a plane',
+        low=2.0,
+    ),
+    Rule(
+        'chance',
+        'chance_ratio',
+        'the loss is {value:.0%} of what guessing gives: the model does not tell images apart; check the learning rate '
+        'and its warm-up, and that the views of an image show the same image (tools/visualize_mix.py)',
+        high=0.98,
+    ),
+    Rule(
+        'gap',
+        'similarity_gap',
+        'positive pairs are hardly more similar than negative ones (gap {value:.2g}): the encoder maps everything to '
+        'the same place, or has learnt nothing yet',
+        low=0.01,
+    ),
+    Rule(
+        'gradient',
+        'gradient_norm',
+        'the gradient is {value:.2g}: nothing reaches the weights; a loss that is constant has no gradient',
+        low=1e-8,
+    ),
+    Rule(
+        'spike',
+        'gradient_ratio',
+        'the gradient is {value:.2g} times its median: training is about to diverge; a lower learning rate or '
+        'optim_wrapper.clip_grad helps',
+        high=20.0,
+    ),
+)
 
 
 @HOOKS.register_module()
@@ -22,11 +89,11 @@ class HealthHook(Hook):
     """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
     At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
-    :meth:`~mixcl.engine.hooks.health.first_term.FirstTerm.readings`. No random number is drawn and no gradient
+    :func:`~mixcl.engine.hooks.health.first_term.readings`. No random number is drawn and no gradient
     touched: training is the same to the bit with and without.
 
     These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
-    compared with the bounds of :data:`~mixcl.engine.hooks.health.rules.RULES`; the mean over all processes counts. A
+    compared with the bounds of :data:`RULES`; the mean over all processes counts. A
     warning is given when a sign has been there for ``patience`` readings in a row, and again only after it was gone.
 
     Args:
@@ -57,22 +124,20 @@ class HealthHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         """Listen to the objective from now on, where the model has one."""
-        self._interval = log_interval(runner)
         self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         """Listen to this step if it will be logged."""
-        if is_logged(runner, batch_idx, self._interval):
+        if is_logged(runner, batch_idx):
             self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Read, and say what is wrong."""
-        if not is_logged(runner, batch_idx, self._interval):
+        if not is_logged(runner, batch_idx):
             return
-        heard = self._first_term.heard
-        for name, value in heard.readings().items() if heard else ():
+        for name, value in self._first_term.heard().items():
             runner.message_hub.update_scalar(f'train/{name}', value)
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:

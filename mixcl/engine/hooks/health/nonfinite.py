@@ -7,11 +7,12 @@ from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor, nn
+from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped, whole
 from mixcl.engine.hooks.health.dump import BatchRecord, image_names, write_dump
-from mixcl.engine.hooks.health.step_log import is_logged, log_interval
+from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.engine.optimizers.lars import MoCoLARS
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
@@ -27,7 +28,7 @@ class NonFiniteHook(Hook):
     The decision is made before the optimiser step, on the sum of what all processes found, so that either all take the
     step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target
     encoder as they were; schedules (also that of the target's momentum) go on, since they count steps of the run. Of
-    the first failures a dump is written, with the names of the images.
+    the first failures a dump is written, with the names of the images, and the first term that failed is named.
 
     A fused optimiser (which runs on a GPU use) and LARS ask the device itself whether to take the step. The processor
     reads the verdicts when a line of the log is due, or a checkpoint; until then, policy 'raise' holds back all steps
@@ -60,6 +61,7 @@ class NonFiniteHook(Hook):
         self.failures = 0
         self._failures_in_a_row = 0
         self._batches: list[BatchRecord] = []
+        self._copies: list[Tensor] = []
         self._unread: list[tuple[list[BatchRecord], Tensor]] = []
         self._gradient_norm: Tensor | None = None
         self._judged = False
@@ -71,26 +73,26 @@ class NonFiniteHook(Hook):
         self._runner = runner
         self._model = unwrapped(runner.model)
         self._optimizer: Any = runner.optim_wrapper.optimizer
-        self._interval = log_interval(runner)
-        self._buffers = BufferCopy(self._model)
         self._model.register_forward_hook(self._see_losses)
         self._optimizer.register_step_pre_hook(self._before_optimizer_step)
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         """Note what the step sees, and what the forward pass will change."""
         if not self._batches:
-            self._buffers.save()
+            self._copy_buffers()
         self._batches.append(BatchRecord(runner.iter, image_names(data_batch)))
         self._judged = False
 
     def _see_losses(self, model: nn.Module, inputs: tuple, outputs: object) -> None:
         # Between steps others may call the model, to estimate the statistics of batch normalisation, for example.
         if self._batches and model.training and isinstance(outputs, dict):
-            self._batches[-1].loss = total_loss(outputs)
+            with torch.no_grad():
+                _, terms = self._model.parse_losses(outputs)
+            self._batches[-1].losses = {name: value for name, value in terms.items() if 'loss' in name}
 
     def _before_optimizer_step(self, optimizer: Any, *_: object) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
-        norm = total_norm(gradients)
+        norm = whole(get_total_norm(gradients))
         if not hasattr(optimizer, 'grad_scale'):
             self._gradient_norm = norm
             self._judge(self._loss_failed() | ~norm.isfinite())
@@ -108,12 +110,8 @@ class NonFiniteHook(Hook):
             self._batches = []
             if outputs is not None and self._gradient_norm is not None:
                 outputs['gradient_norm'] = self._gradient_norm
-        if is_logged(runner, batch_idx, self._interval):
+        if is_logged(runner, batch_idx):
             self._read_verdicts()
-
-    def after_train_epoch(self, runner: Runner) -> None:
-        """Read what was not read yet."""
-        self._read_verdicts()
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Read what was not read yet, so that no file claims steps that were held back."""
@@ -122,8 +120,7 @@ class NonFiniteHook(Hook):
     # ----- the verdict on a step -----
 
     def _loss_failed(self) -> Tensor:
-        losses = [batch.loss for batch in self._batches if batch.loss is not None]
-        return ~torch.stack(losses).isfinite().all()
+        return ~torch.stack([batch.losses['loss'] for batch in self._batches if batch.losses]).isfinite().all()
 
     def _judge(self, failed: Tensor, overflow: Tensor | None = None) -> None:
         self._judged = True
@@ -133,10 +130,10 @@ class NonFiniteHook(Hook):
             verdict = torch.maximum(verdict, self._unread[-1][1])  # nothing moves until the failure has been read
         self._unread.append((self._batches, verdict))
         if skips_on_device(self._optimizer):
-            self._buffers.restore_where(verdict > 0)
+            self._restore_buffers_where(verdict > 0)
             self._optimizer.found_inf = verdict if overflow is None else torch.maximum(verdict, overflow)
         elif verdict.item():
-            self._buffers.restore_where(verdict > 0)
+            self._restore_buffers_where(verdict > 0)
             for parameter in self._model.parameters():
                 parameter.grad = None  # an optimiser passes over parameters without gradient
             self._read_verdicts()
@@ -154,7 +151,9 @@ class NonFiniteHook(Hook):
         self.failures += 1
         self._failures_in_a_row += 1
         self._runner.message_hub.update_scalar('train/nonfinite_steps', self.failures)
-        what = f'step {batches[-1].step}: the loss or the gradient is not finite'
+        terms = [name for batch in batches for name in batch.broken_terms()]
+        first = f', first {terms[0]}' if terms else ''
+        what = f'step {batches[-1].step}: the loss or the gradient is not finite{first}'
         where = self._dumped(batches) if self.failures <= MOST_DUMPS else ''
         if self.policy == 'raise' or self._failures_in_a_row >= self.max_failures:
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
@@ -170,46 +169,19 @@ class NonFiniteHook(Hook):
         except OSError as error:  # a full disk must not end a run that can go on
             return f'; no dump of it could be written to {self._runner.work_dir} ({error.strerror or error})'
 
-
-class BufferCopy:
-    """A copy, on the device, of the buffers that a forward pass changes (statistics, queues, centres).
-
-    Args:
-        model: whose buffers are followed.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-        self.copies: list[Tensor] = []
+    # ----- buffers that a forward pass changes: statistics, queues, centres -----
 
     @torch.no_grad()
-    def save(self) -> None:
-        """Copy the present values."""
-        buffers = list(self.model.buffers())
-        if not self.copies:
-            self.copies = [torch.empty_like(buffer) for buffer in buffers]
+    def _copy_buffers(self) -> None:
+        buffers = list(self._model.buffers())
+        self._copies = self._copies or [torch.empty_like(buffer) for buffer in buffers]
         if buffers:
-            torch._foreach_copy_(self.copies, buffers)
+            torch._foreach_copy_(self._copies, buffers)
 
     @torch.no_grad()
-    def restore_where(self, condition: Tensor) -> None:
-        """Put the copies back if the boolean scalar ``condition``, on the device, is true; nothing waits for it."""
-        for buffer, copy in zip(self.model.buffers(), self.copies, strict=True):
+    def _restore_buffers_where(self, condition: Tensor) -> None:
+        for buffer, copy in zip(self._model.buffers(), self._copies, strict=True):
             torch.where(condition.to(buffer.device), copy, buffer, out=buffer)
-
-
-def total_loss(outputs: dict) -> Tensor:
-    """The sum of all named losses, float32; mmdet's heads give lists of them, one per level of the pyramid."""
-    losses = [value for name, value in outputs.items() if 'loss' in name]
-    parts = [part for value in losses for part in (value if isinstance(value, (list, tuple)) else [value])]
-    return torch.stack([part.detach().float().mean() for part in parts]).sum()
-
-
-def total_norm(gradients: list[Tensor]) -> Tensor:
-    """The Euclidean norm of all gradients together: a float32 scalar on their device, not finite if an entry is not."""
-    if not gradients:
-        return torch.zeros(())
-    return whole(torch.linalg.vector_norm(torch.stack([norm.float() for norm in torch._foreach_norm(gradients)])))
 
 
 def skips_on_device(optimizer: Optimizer) -> bool:

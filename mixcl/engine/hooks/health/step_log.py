@@ -13,9 +13,9 @@ def log_interval(runner: Runner) -> int:
     return next((hook.interval for hook in runner.hooks if isinstance(hook, LoggerHook)), 10)
 
 
-def is_logged(runner: Runner, batch_idx: int, interval: int) -> bool:
+def is_logged(runner: Runner, batch_idx: int) -> bool:
     """Whether the log may have a line after this step."""
-    return (batch_idx + 1) % interval == 0 or batch_idx + 1 == len(runner.train_dataloader)
+    return (batch_idx + 1) % log_interval(runner) == 0 or batch_idx + 1 == len(runner.train_dataloader)
 
 
 @HOOKS.register_module()
@@ -31,17 +31,12 @@ class DeferredInfoHook(RuntimeInfoHook):
         super().__init__()
         self._waiting: list[dict[str, Tensor]] = []
 
-    def before_train(self, runner: Runner) -> None:
-        """Learn how often the log has a line."""
-        super().before_train(runner)
-        self._interval = log_interval(runner)
-
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Keep the outputs, and hand them on if they are due."""
         self._waiting.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
-        if is_logged(runner, batch_idx, self._interval):
+        if is_logged(runner, batch_idx):
             self._hand_on(runner)
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
@@ -70,19 +65,13 @@ class ThroughputHook(Hook):
     # After the timer, before the logger.
     priority = 'NORMAL'
 
-    def before_train(self, runner: Runner) -> None:
-        """Learn how often the log has a line."""
-        self._interval = log_interval(runner)
-        self._steps = 0
-
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Log them, if a line is due."""
-        self._steps += 1
-        if not is_logged(runner, batch_idx, self._interval):
+        if not is_logged(runner, batch_idx):
             return
-        hub, steps, self._steps = runner.message_hub, self._steps, 0
+        hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = hub.get_scalar('train/time').mean(steps)
         waiting = hub.get_scalar('train/data_time').mean(steps)
         images = runner.train_dataloader.batch_size * runner.world_size

@@ -1,15 +1,20 @@
-"""Accumulated gradients: the mean over the micro-batches, one step of everything that follows the optimiser."""
+"""Short real runs: accumulated gradients and what follows the optimiser, what is logged, what is refused."""
+
+import json
+from pathlib import Path
 
 import pytest
 import tiny
 import torch
-from engine.tiny_runs import STEPS_PER_EPOCH, run_config
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
 from mixcl.algorithms import StepKey
 from mixcl.engine.runners.launch import build_runner
+from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 
 RATE, MOMENTUM, COUNT = 0.1, 0.9, 2
@@ -88,3 +93,34 @@ def test_weights_and_target_move_once_per_optimiser_step(run: tuple[Runner, Witn
 def test_a_micro_batch_counts_in_running_statistics(run: tuple[Runner, Witness]) -> None:
     runner, _ = run
     assert runner.model.neck.bn0.num_batches_tracked == 2 * STEPS  # each of two query streams by itself
+
+
+def losses(runner: Runner, name: str = 'loss') -> list[float]:
+    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
+
+
+def test_the_log_tells_everything(tmp_path: Path) -> None:
+    backends = [dict(type='LocalVisBackend'), dict(type='TensorboardVisBackend')]
+    runner = trained(run_config(tmp_path, visualizer__vis_backends=backends))
+    (log,) = tmp_path.glob('*/vis_data/scalars.json')
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    terms = [f'loss_{query}_{key}' for query, key, _ in tiny.PATCHMIX_TERMS]
+    names = {'loss', 'lr', 'weight_decay', 'ema_momentum', 'feature_std', *terms}
+    assert len(lines) == STEPS
+    assert all(names <= set(line) for line in lines)
+    # Halfway, the weight decay is halfway; the momentum rose from .9 to 1 with the last step.
+    assert lines[0]['weight_decay'] == pytest.approx(0.04)
+    assert lines[STEPS // 2]['weight_decay'] == pytest.approx(0.22)
+    assert [lines[index]['ema_momentum'] for index in (STEPS // 2 - 1, -1)] == pytest.approx([0.95, 1.0])
+    assert lines[0]['loss'] == pytest.approx(sum(lines[0][term] for term in terms), rel=1e-4)
+    assert sum(losses(runner, terms[0])) < sum(losses(runner))
+    events = EventAccumulator(str(log.parent)).Reload()
+    assert names <= set(events.Tags()['scalars'])
+    assert len(events.Scalars('feature_std')) == STEPS
+
+
+def test_what_cannot_be_mixed_is_refused_before_data_are_read(tmp_path: Path) -> None:
+    cfg = run_config(tmp_path, model__mixer__num_mix=17)
+    cfg.train_dataloader.dataset.dataset.type = 'ImageFolder'  # which would want a folder
+    with pytest.raises(UserError, match='num_mix=17 images do not fit into the 4x4 patches'):
+        build_runner(cfg)
