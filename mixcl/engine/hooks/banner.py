@@ -1,6 +1,6 @@
 """What a run is about to do, said once at its start."""
 
-import copy
+import inspect
 import shutil
 
 import torch
@@ -41,9 +41,8 @@ class BannerHook(Hook):
         lines += _checkpoint_lines(runner, model)
         if runner.iter:
             lines.append(f'it continues after step {runner.iter}')
-        runner.logger.info(
-            '\n'.join([f'this run, in {runner.work_dir}:', *(f'  {line}' for line in lines)]), extra=FOR_PEOPLE
-        )
+        text = '\n'.join([f'this run, in {runner.work_dir}:', *(f'  {line}' for line in lines)])
+        runner.logger.info(text, extra=FOR_PEOPLE)
 
 
 def _batch_line(runner: Runner, batch: int) -> str:
@@ -92,10 +91,9 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
         return []
     size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
     kept = hook.max_keep_ckpts
-    number = (
-        f'the {kept} that are kept and the one being written {_bytes((kept + 1) * size)}' if kept > 0 else 'all kept'
-    )
-    return [f'checkpoints: {_bytes(size)} each, {number}; {_bytes(shutil.disk_usage(runner.work_dir).free)} are free']
+    # A new one is there before an old one goes.
+    most = f'{_bytes((kept + 1) * size)} at most for {kept} and a new one' if kept > 0 else 'all are kept'
+    return [f'checkpoints: {_bytes(size)} each, {most}; the disk has {_bytes(shutil.disk_usage(runner.work_dir).free)}']
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
@@ -110,10 +108,8 @@ def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
         return weights + sum(map(_tensor_bytes, state))
     sample = nn.Parameter(torch.ones(8, device=trained[0].device))
     sample.grad = torch.ones_like(sample)
-    settings = {
-        name: copy.copy(value) for name, value in optimizer.param_groups[0].items() if name in optimizer.defaults
-    }
-    trial = type(optimizer)([dict(settings, params=[sample])], **optimizer.defaults)
+    accepted = inspect.signature(type(optimizer)).parameters
+    trial = type(optimizer)([sample], **{name: value for name, value in optimizer.defaults.items() if name in accepted})
     trial.step()
     kept = sum(value.numel() == sample.numel() for value in trial.state[sample].values() if isinstance(value, Tensor))
     return weights + kept * sum(parameter.numel() * parameter.element_size() for parameter in trained)

@@ -35,7 +35,7 @@ class ProgressHook(Hook):
         if done == runner.max_iters or self._train.due():
             loss = (outputs or {}).get('loss')
             if loss is not None:
-                self._loss = f'loss {float(loss.mean() if isinstance(loss, Tensor) else loss):.4g}'
+                self._loss = f'loss {loss.detach().mean().item() if isinstance(loss, Tensor) else loss:.4g}'
         self._train.what = self._epoch(runner)
         self._train.update(done, self._note(runner))
 

@@ -74,11 +74,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     """
     if not Path(path).is_file():
         near = nearest(config_name(path, parents=1), _known_configs())
-        hint = (
-            f'did you mean {" or ".join(map(str, near))}?'
-            if near
-            else 'configs lie under configs/, such as configs/patchmix/'
-        )
+        hint = f'did you mean {" or ".join(map(str, near))}?' if near else 'configs lie under configs/'
         raise UserError(f'there is no config file {path}; {hint}')
     # Modules that a config imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
