@@ -157,7 +157,7 @@ class _Line(tqdm):
         known = super().format_dict
         elapsed = known['elapsed'] or 1
         speed = known['rate'] or (known['n'] - known['initial']) / elapsed
-        known['speed'] = f'{speed:.3g} {known["unit"]}/s'
+        known['speed'] = f'{speed:{".3g" if speed < 100 else ".0f"}} {known["unit"]}/s'
         return known
 
 

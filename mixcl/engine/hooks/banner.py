@@ -90,10 +90,9 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
     if hook is None:
         return []
     size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
-    kept = hook.max_keep_ckpts
-    # A new one is there before an old one goes.
-    most = f'{_bytes((kept + 1) * size)} at most for {kept} and a new one' if kept > 0 else 'all are kept'
-    return [f'checkpoints: {_bytes(size)} each, {most}; the disk has {_bytes(shutil.disk_usage(runner.work_dir).free)}']
+    most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # with the one that is being written
+    number = f'at most {most} at a time, which take {_bytes(most * size)}' if most > 0 else 'all are kept'
+    return [f'checkpoints of {_bytes(size)}, {number}; the disk has {_bytes(free)} left']
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
