@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from mmengine.config import Config
 from PIL import Image

@@ -94,6 +94,9 @@ def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[
 def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     model = torch.nn.Module()
     model.backbone = torch.nn.Linear(1000, 1000, bias=False)
-    text = banner(caplog, model, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path))
+    wrapper = OptimWrapper(torch.optim.AdamW(model.parameters()))
+    text = banner(
+        caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
+    )
     # Weights and two moments of 4 bytes each; a new file is there before an old one goes.
     assert 'checkpoints of 12 MB, at most 3 at a time, which take 36 MB; the disk has ' in text
