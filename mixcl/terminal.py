@@ -20,9 +20,6 @@ REDRAWN = 0.5
 QUIET, SILENT = 30.0, 50.0
 """Seconds after which a file or pipe may, and must, have another line."""
 
-FOR_PEOPLE = dict(for_people=True)
-"""``extra`` of a record of a run's log that the terminal shows, too."""
-
 
 class Progress:
     """How far one piece of work is, shown by the first process.

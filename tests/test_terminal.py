@@ -11,8 +11,8 @@ import pytest
 from mmengine.logging import MMLogger
 
 from mixcl import terminal
-from mixcl.engine.runners.quiet_runner import TerminalHandler
-from mixcl.terminal import FOR_PEOPLE, Progress, none_left_open, progress
+from mixcl.quiet_log import FOR_PEOPLE, quieten
+from mixcl.terminal import Progress, none_left_open, progress
 
 
 class FakeTerminal(io.StringIO):
@@ -73,7 +73,7 @@ def test_a_terminal_has_one_line_that_of_the_innermost_work(monkeypatch: pytest.
 def test_the_log_and_the_line_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = on_screen(monkeypatch)
     logger = MMLogger('of_a_terminal')
-    logger.handlers = [TerminalHandler(handler) for handler in logger.handlers]
+    quieten(logger)
     with Progress('training', 3):
         logger.info('Config: ' + 800 * '\n')
         logger.info('this run', extra=FOR_PEOPLE)

@@ -87,7 +87,7 @@ from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.evaluation.recipes import data_of_name
-from mixcl.terminal import FOR_PEOPLE
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.visualization import mix_preview
 from mixcl.weights import allow_pickle
 

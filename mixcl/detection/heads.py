@@ -8,8 +8,8 @@ from mmengine.runner import Runner
 from torch import Tensor
 
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
-from mixcl.terminal import FOR_PEOPLE
 from mixcl.weights import load_backbone, read_pretrained
 
 

@@ -11,8 +11,8 @@ from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
-from mixcl.terminal import FOR_PEOPLE
 
 
 @HOOKS.register_module()

@@ -8,8 +8,8 @@ from mmengine.runner import Runner
 from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
-from mixcl.terminal import FOR_PEOPLE
 from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 
 

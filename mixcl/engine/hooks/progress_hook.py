@@ -7,8 +7,9 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor
 
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
-from mixcl.terminal import FOR_PEOPLE, Progress
+from mixcl.terminal import Progress
 
 
 @HOOKS.register_module()

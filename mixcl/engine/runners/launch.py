@@ -45,7 +45,7 @@ from mixcl.engine.runners.work_dir import (
 )
 from mixcl.errors import UserError
 from mixcl.files import check_writable
-from mixcl.terminal import FOR_PEOPLE
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import (
     check_fits,
     check_resumable,
