@@ -29,7 +29,7 @@ from mmengine.registry import DefaultScope
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 
-from mixcl.configuration import OverrideAction
+from mixcl.command_line import OverrideAction
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.features import encode, evaluating
@@ -136,10 +136,9 @@ def forward(args: argparse.Namespace) -> None:
         settings = dict(backbone=cfg.model.backbone, data_preprocessor=cfg.data_preprocessor)
         model = MODELS.build(dict(type='FrozenEncoder', **settings)).to(args.device)
     images = torch.randint(256, (args.batch_size, 3, args.image_size, args.image_size), dtype=torch.uint8)
-    normalised = model.data_preprocessor(dict(inputs=images), False)['inputs']
-    calls = dict(
-        mixcl=partial(encode, model, dict(inputs=images), ['online']), bare=partial(model.backbone, normalised)
-    )
+    batch = dict(inputs=images, data_samples=[])
+    normalised = model.data_preprocessor(batch, False)['inputs']
+    calls = dict(mixcl=partial(encode, model, batch, ['online']), bare=partial(model.backbone.backbone, normalised))
     for precision in ('fp32', 'bf16'):
         with evaluating(model), torch.autocast(args.device, torch.bfloat16, enabled=precision == 'bf16'):
             seconds = interleaved(calls, args.repeats)

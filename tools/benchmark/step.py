@@ -26,7 +26,7 @@ from torch import Tensor
 
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
-from mixcl.configuration import OverrideAction
+from mixcl.command_line import OverrideAction
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError, reported_to_user
