@@ -42,6 +42,23 @@ def test_metrics_of_every_encoder_and_the_hooks_of_the_mode(tmp_path: Path, mode
     assert calls[f'after_{mode}_iter']['batch_idx'] == 1 and calls[f'after_{mode}_epoch'] == dict(metrics=metrics)
 
 
+def test_features_are_encoded_in_bfloat16_where_asked(tmp_path: Path) -> None:
+    model, seen = ToyModel(), []
+    encode = model.extract_features
+    settings = evaluation('test', dataloader(BANK), dataloader(QUERIES, 'test'), 3)
+    settings['test_cfg']['amp'] = True
+    runner = runner_of(tmp_path, model, **settings)
+    with patch.object(
+        model, 'extract_features', lambda *given, **named: seen.append(_precision()) or encode(*given, **named)
+    ):
+        runner.test()
+    assert set(seen) == {(True, torch.bfloat16)}
+
+
+def _precision() -> tuple[bool, torch.dtype]:
+    return torch.is_autocast_enabled('cpu'), torch.get_autocast_dtype('cpu')
+
+
 def test_training_goes_the_same_way_with_and_without_it(tmp_path: Path) -> None:
     weights = []
     for settings in ({}, evaluation('val', dataloader(BANK), dataloader(QUERIES, 'test'), 3)):

@@ -107,6 +107,10 @@ def test_a_backbone_without_its_config(
     bare = extract(tmp_path / 'bare.pth', tmp_path / 'out', *arguments, '--backbone-config', DIGITS)
     whole = extract(checkpoint, tmp_path / 'whole', *arguments)
     np.testing.assert_array_equal(bare['features'], whole['features'])
+    halved = extract(checkpoint, tmp_path / 'halved', *arguments, '--amp')['features']
+    assert halved.dtype == np.float32 and not np.array_equal(halved, whole['features'], equal_nan=True)
+    np.testing.assert_allclose(halved, whole['features'], atol=0.1)
+    assert 'features of another precision' in refused(capfd, checkpoint, tmp_path / 'halved', *arguments)
 
 
 def test_a_checkpoint_runs_nothing(
