@@ -32,18 +32,21 @@ def test_a_model_without_blocks_is_refused() -> None:
 def test_losses_gradients_and_names_stay_at_every_resolution() -> None:
     settings = moco_v3()
     settings['backbone'] = dict(settings['backbone'], drop_path_rate=0.5)
-    eager, compiled = (MODELS.build(settings).double().train() for _ in range(2))
+    eager, compiled = (MODELS.build(settings).train() for _ in range(2))
     compiled.load_state_dict(eager.state_dict())
     compile_blocks(compiled, True)
     for size in (8, 4):
-        images, found = [torch.randn(6, 3, size, size, dtype=torch.float64) for _ in range(2)], []
+        images, found = [torch.randn(6, 3, size, size) for _ in range(2)], []
         for model in (eager, compiled):
             torch.manual_seed(0)  # of drop path
             loss, _ = model.parse_losses(model.loss(images))
             model.zero_grad()
             loss.backward()
-            found.append([loss, *(p.grad for p in model.parameters() if p.grad is not None)])
-        torch.testing.assert_close(*found, rtol=1e-6, atol=1e-9)
+            gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+            found.append((loss.detach(), torch.cat(gradients)))
+        (loss, gradient), (compiled_loss, compiled_gradient) = found
+        torch.testing.assert_close(compiled_loss, loss)
+        assert (compiled_gradient - gradient).norm() < 1e-4 * gradient.norm()
     assert list(compiled.state_dict()) == list(eager.state_dict())
 
 
