@@ -127,6 +127,7 @@ def joined(parts: list[Stream]) -> Stream:
         torch.cat([part.images for part in parts]),
         Composition.cat([part.composition for part in parts]),
         None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
+        None if parts[0].dropped is None else joined([part.dropped for part in parts]),
     )
 
 

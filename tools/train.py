@@ -18,7 +18,7 @@ from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError, reported_to_user
-from mixcl.visualization import mix_preview
+from mixcl.visualization import mix_preview, mixed_streams
 from mixcl.weights import ENCODERS, allow_pickle
 
 
@@ -114,7 +114,7 @@ def main() -> None:
     use_launcher(cfg, args.launcher)
     overwrite = args.overwrite or (args.smoke and not args.work_dir and not args.resume)
     runner = build_runner(cfg, overwrite, args.allow_changes)
-    if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
+    if args.smoke and runner.rank == 0 and mixed_streams(cfg):
         runner.logger.info(
             f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'
         )

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import torch
 from mmpretrain.models import TIMMBackbone
+from timm.models import VisionTransformer
+from torch import Tensor, nn
 
 from mixcl.registry import MODELS
 
@@ -12,6 +15,7 @@ class TIMMViT(TIMMBackbone):
     """mmpretrain's ``TIMMBackbone``, which gives the vectors of all tokens, with timm's pooling over them.
 
     The output is a tuple with features (B, C). For convolutional models ``mmpretrain.TIMMBackbone`` itself will do.
+    ``forward`` can keep some patches only, if the model is one of timm's ``VisionTransformer``.
 
     Args:
         pool: which pooling of timm's: 'token' (class token) or 'avg' (average of the patches).
@@ -22,3 +26,31 @@ class TIMMViT(TIMMBackbone):
     def __init__(self, *, pool: str = 'token', **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.timm_model.reset_classifier(0, pool)
+
+    @property
+    def patch_size(self) -> int | None:
+        """Side of a patch in pixels; None for models that are no plain vision transformers, and drop no patches."""
+        return self.timm_model.patch_embed.patch_size[0] if isinstance(self.timm_model, VisionTransformer) else None
+
+    @property
+    def patch_resolution(self) -> tuple[int, int]:
+        """Rows and columns of patches of an image of the model's size."""
+        return self.timm_model.patch_embed.grid_size
+
+    def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Encode images.
+
+        Args:
+            images: (B, 3, H, W), normalised.
+            tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
+        """
+        if tokens is None:
+            return super().forward(images)
+        others = self.timm_model.num_prefix_tokens  # class token, registers
+
+        def keep(module: nn.Module, inputs: tuple, embedded: Tensor) -> Tensor:
+            kept = torch.take_along_dim(embedded[:, others:], tokens[..., None], dim=1)
+            return torch.cat([embedded[:, :others], kept], dim=1)
+
+        with self.timm_model.patch_drop.register_forward_hook(keep):  # where timm drops patches, after the positions
+            return super().forward(images)
