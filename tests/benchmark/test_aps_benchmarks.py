@@ -23,18 +23,18 @@ def test_sampled_pairs_overlap_less_than_the_formula_and_uniform_ones_unless_fli
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason='counts what is saved on a CPU')
-@pytest.mark.parametrize(('config', 'share'), TABLE.items())
-def test_patches_that_are_dropped_need_no_memory(config: str, share: float) -> None:
-    saved = []
+@pytest.mark.parametrize('config', ['configs/aps/vit-t2_cifar10.py', 'configs/mocov3/vit-s16_in1k.py'])
+def test_patches_that_are_dropped_need_no_memory(config: str) -> None:
+    share, saved = TABLE[config], []
     for kept in (share, 1.0):
         cfg = with_share(read_config(config), kept)
         cfg.model.backbone.arch.update(embed_dims=64, num_heads=1, num_layers=1, feedforward_channels=256)
         for part in ('neck', 'predictor'):
             if cfg.model.get(part):
                 cfg.model[part].update(in_channels=64, hidden_channels=64, out_channels=64, num_layers=2)
-        iteration = SyntheticIteration(cfg, 2)
+        iteration = SyntheticIteration(cfg, 4)
         saved.append(activation_bytes(iteration.model, iteration.run))
     # a block keeps at least its input, its hidden layer and query, key and value, of both streams
     patches = 256 if 'cifar' in config else 196
-    assert saved[1] > 9 * 64 * (patches + 1) * 4 * 4
-    assert saved[0] < GOALS[share][1] * saved[1] * 1.1  # with one block, the images weigh more
+    assert saved[1] > 9 * 64 * (patches + 1) * 4 * 8  # bytes, rows
+    assert saved[0] < GOALS[share][1] * saved[1]

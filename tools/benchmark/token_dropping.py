@@ -1,8 +1,9 @@
 """Time, activation memory and FLOPs of a training step that keeps some of the patches, and of one that keeps all.
 
 ``python tools/benchmark/token_dropping.py`` prints a table: APS on a quarter of the patches, and hosts whose online
-encoder sees half of them. ``python tools/benchmark/token_dropping.py configs/simclr/vit-s16_in1k.py --keep 0.3`` measures
-another config. An iteration is that of tools/complexity.py: forward passes, backward pass, optimiser, target encoder.
+encoder sees half of them. ``python tools/benchmark/token_dropping.py configs/simclr/vit-s16_in1k.py --keep 0.3``
+measures another config. An iteration is that of tools/complexity.py: forward passes, backward pass, optimiser, target
+encoder.
 """
 
 import argparse
