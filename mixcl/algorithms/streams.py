@@ -1,7 +1,6 @@
 """Streams: named batches of rows, and what each row counts as."""
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import NamedTuple, cast
 
 import torch
@@ -175,7 +174,7 @@ def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
             'the online encoder sees half of the patches has keep=0.5'
         )
     keep = settings.get('keep', 1)
-    if not isinstance(keep, Real) or isinstance(keep, bool) or not 0 < keep <= 1:
+    if not isinstance(keep, (int, float)) or isinstance(keep, bool) or not 0 < keep <= 1:
         raise UserError(
             f'model.streams: {name} has keep={keep!r}, but the share of patches that are kept lies in (0, 1]'
         )
