@@ -20,7 +20,7 @@ import mixcl
 from mixcl.configuration import OverrideAction
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.launch import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError, reported_to_user
+from mixcl.errors import RunStopped, UserError, reported_to_user, system_fault
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.recipes import PROTOCOLS
@@ -137,9 +137,10 @@ def evaluate_all(
 
 
 def report(evaluation: Evaluation, error: Exception) -> None:
-    kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
+    fault = system_fault(error)
+    kind = '' if fault or isinstance(error, UserError) else f'{type(error).__name__}: '
     if is_main_process() or getattr(error, 'of_one_process', False):
-        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(error).split())}'
+        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(fault or error).split())}'
         print(f'error: {text}', file=sys.stderr, flush=True)
 
 
@@ -161,6 +162,7 @@ def main() -> None:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
     check_writable(results.folder, '--out or --work-dir')
+    check_writable(work_dir, '--work-dir')
     for evaluation in evaluations:
         written = write_config(evaluation, work_dir)
         print_log(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}', logger='current')

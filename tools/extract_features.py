@@ -16,6 +16,7 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.algorithms.checks import check_whole_patches
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
@@ -43,6 +44,10 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def not_negative(text: str) -> int:
+    return positive(text) if int(text) else 0
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Extract features of images.')
     parser.add_argument('checkpoint', help='a pretraining checkpoint, a classifier, or the weights of a backbone')
@@ -64,7 +69,7 @@ def parse_arguments() -> argparse.Namespace:
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
     )
     parser.add_argument('--batch-size', type=positive, default=256)
-    parser.add_argument('--workers', type=int, default=4, help='processes that load images')
+    parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
     parser.add_argument(
         '--images-per-file', type=positive, default=10_000, metavar='N', help='an interruption loses less than one file'
     )
@@ -109,6 +114,7 @@ def extract(args: argparse.Namespace) -> None:
         if not args.backbone_config:
             images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
     dataset = KeyedDataset(images)
+    check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
         encoder=args.encoder,

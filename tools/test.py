@@ -14,7 +14,7 @@ from mmengine.config import Config
 
 from mixcl.configuration import OverrideAction, check_metric_files
 from mixcl.engine.runners.command_options import be_patient, use_pretrained
-from mixcl.engine.runners.launch import build_runner, read_config, use_launcher
+from mixcl.engine.runners.launch import build_runner, read_config, use_launcher, without_training
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError, reported_to_user
 from mixcl.files import check_writable, written_whole
@@ -71,9 +71,8 @@ def main() -> None:
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     if args.out:
         check_writable(Path(args.out).parent, '--out')
-    cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
-    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
-        cfg[part] = None  # a run that trains would hold its work dir
+    cfg.work_dir = args.work_dir or cfg.get('work_dir') or default_work_dir(args.config)
+    without_training(cfg)
     if args.allow_pickle:
         allow_pickle()
     use_weights(cfg, args)

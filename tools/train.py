@@ -84,7 +84,8 @@ def main() -> None:
             f'{args.config} trains nothing (it has no train_cfg): use tools/test.py {args.config} --pretrained '
             'CHECKPOINT'
         )
-    cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config, '_smoke' if args.smoke else '')
+    chosen = args.work_dir or cfg.get('work_dir')
+    cfg.work_dir = chosen or default_work_dir(args.config, '_smoke' if args.smoke else '')
     if args.smoke:
         shrink_to_smoke(cfg)
     if args.amp:
@@ -99,6 +100,8 @@ def main() -> None:
         limit_time(cfg, args.max_time)
     if args.allow_pickle:
         allow_pickle()
+    if args.allow_changes and not args.resume:
+        raise UserError('--allow-changes is for a run that goes on: give --resume, too')
     if args.overwrite and args.resume:
         raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
     if args.resume:
@@ -112,7 +115,7 @@ def main() -> None:
         )
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, args.launcher)
-    overwrite = args.overwrite or (args.smoke and not args.work_dir and not args.resume)
+    overwrite = args.overwrite or (args.smoke and not chosen and not args.resume)
     runner = build_runner(cfg, overwrite, args.allow_changes)
     if args.smoke and runner.rank == 0 and mixed_streams(cfg):
         runner.logger.info(

@@ -26,7 +26,7 @@ def main() -> None:
     from mixcl.detection.figures import draw_detections  # says which command installs what detection needs
 
     cfg = read_config(args.config, args.cfg_options, args.data_root)
-    cfg.work_dir = default_work_dir(cfg, args.config)
+    cfg.work_dir = cfg.get('work_dir') or default_work_dir(args.config)
     cfg.load_from = args.checkpoint
     pictures = draw_detections(cfg, args.out_dir, args.num_images, args.score_threshold)
     print(f'written: {len(pictures)} pictures in {args.out_dir}')

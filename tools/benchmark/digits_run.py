@@ -11,7 +11,7 @@ from mmengine.config import Config
 
 from mixcl.configuration import check_config
 from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.launch import build_runner, without_training
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
@@ -55,7 +55,7 @@ def main() -> None:
             use_mixed_precision(cfg)
         results = results_of(cfg)
     else:
-        results = dict(accuracies=baseline_accuracies(build_runner(cfg)))
+        results = dict(accuracies=baseline_accuracies(build_runner(without_training(cfg))))
     # Whole or not at all: a run is done if its file exists.
     out = Path(args.out)
     part = out.with_suffix('.part')

@@ -13,7 +13,7 @@ from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.datasets import KeyedDataset
-from mixcl.errors import told_as_user_error
+from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
 
@@ -66,12 +66,19 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     loader = cfg.get('train_dataloader')
     if not isinstance(model, ContrastiveLearner) or loader is None:
         return
+    if 'dataset' not in loader:
+        raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
-    images = synthetic_images(loader.dataset, 2)
     with undisturbed_generators():
-        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
-    crops = sample['inputs']
+        sample = _attempt(
+            'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
+        )
+    crops = sample.get('inputs')
+    if crops is None:
+        raise UserError(
+            "the pipeline of train_dataloader gives no images (inputs): end it with dict(type='mmpretrain.PackInputs')"
+        )
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
 
 

@@ -1,5 +1,6 @@
 """Any pretraining config, made small enough to run in under a minute on a CPU."""
 
+import re
 from collections.abc import Sequence
 
 from mmengine.config import Config, ConfigDict
@@ -26,7 +27,7 @@ def shrink_to_smoke(cfg: Config) -> None:
     if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
-    patch_size = cfg.model.backbone.get('patch_size')
+    patch_size = _patch_size(cfg.model.backbone)
     scales = [transform['scale'] for transform in _sized_transforms(cfg.train_dataloader) if 'scale' in transform]
     full_size = max(max(_pair(scale)) for scale in scales)
     image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
@@ -41,6 +42,12 @@ def shrink_to_smoke(cfg: Config) -> None:
             _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40)
             _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80)
     _shrink_schedule(cfg)
+
+
+def _patch_size(backbone: ConfigDict) -> int | None:
+    """Of a transformer of timm the name tells, as of vit_small_patch16_224."""
+    named = re.search(r'patch(\d+)', backbone.get('model_name', '')) if backbone.type == 'TIMMViT' else None
+    return backbone.get('patch_size') or (int(named[1]) if named else None)
 
 
 def _shrink_model(model: ConfigDict) -> None:
