@@ -12,14 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mmengine.dataset import BaseDataset
-from mmengine.registry import DefaultScope
-
-from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.configuration.data_roots import data_sets
-from mixcl.datasets import ImageFolder, KeyedDataset
-from mixcl.datasets.verification import image_paths, verify_images
-from mixcl.engine.runners.launch import read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, printable, reported_to_user
 from mixcl.files import check_writable
 
@@ -36,6 +29,19 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+from mmengine.dataset import BaseDataset
+from mmengine.registry import DefaultScope
+
+from mixcl.configuration import check_data_roots
+from mixcl.configuration.data_roots import data_sets
+from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets.verification import image_paths, verify_images
+from mixcl.engine.runners.launch import read_config
+
+
 def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
     if Path(args.data).is_dir():
         return [ImageFolder(args.data)]
@@ -49,8 +55,7 @@ def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
         return [KeyedDataset(config).dataset for config in wrapped]
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     if args.workers < 1:
         raise UserError(f'--workers must be at least 1, not {args.workers}')
     out = Path(args.out)
@@ -75,4 +80,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user('nothing is kept, the same command starts again'):
-        main()
+        main(arguments)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mmengine.logging import print_log
 from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
@@ -15,6 +14,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, is_compressed, written_whole
+from mixcl.terminal import progress
 
 META = 'meta.json'
 FILE = 'features_{:05d}.npz'
@@ -76,7 +76,8 @@ def extract_to_files(
         if not path.exists():
             rows = Subset(dataset, range(len(names))[part])
             loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            arrays = dict(_encoded(model, loader), names=names[part])
+            what = f'features, file {number + 1} of {-(-len(names) // images_per_file)}'
+            arrays = dict(_encoded(model, loader, what), names=names[part])
             arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
@@ -86,8 +87,7 @@ def extract_to_files(
         for name, reason in zip(names[part], reasons, strict=True):
             if reason:
                 unreadable += 1
-                print_log(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
-        print_log(f'{min(part.stop, len(names))} of {len(names)} images done')
+                print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
     return unreadable
 
 
@@ -126,11 +126,11 @@ def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
-def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
+def _encoded(model: BaseModel, loader: DataLoader, what: str) -> dict[str, np.ndarray]:
     features: list[np.ndarray] = []
     reasons: list[str] = []
     with evaluating(model):
-        for batch in loader:
+        for batch in progress(loader, what, len(loader)):
             features.append(encode(model, batch, ['online'])['online'].numpy())
             # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
             notes = [sample.get('unreadable') for sample in batch['data_samples']]

@@ -10,13 +10,29 @@ import argparse
 import statistics
 import time
 
+from mixcl.errors import reported_to_user
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Cost of a training step with and without dropping patches.')
+    parser.add_argument('configs', nargs='*', help='pretraining configs; default: those of the table')
+    parser.add_argument('--keep', type=float, help='share of the patches that is kept; default: of the table, or 0.5')
+    parser.add_argument('--batch-size', type=int, default=16)
+    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
+    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
 import torch
 from mmengine.config import Config
 
 from mixcl.apis.complexity import SyntheticIteration, activation_bytes, count_flops
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import reported_to_user
 
 TABLE = {
     'configs/aps/vit-t2_cifar10.py': 0.25,
@@ -73,14 +89,7 @@ def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) 
         print(f'{label:>20} {part:10.3f} {whole:10.3f} {part / whole:6.3f}  {verdict}', flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Cost of a training step with and without dropping patches.')
-    parser.add_argument('configs', nargs='*', help='pretraining configs; default: those of the table')
-    parser.add_argument('--keep', type=float, help='share of the patches that is kept; default: of the table, or 0.5')
-    parser.add_argument('--batch-size', type=int, default=16)
-    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
-    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
-    arguments = parser.parse_args()
+def main(arguments: argparse.Namespace) -> None:
     print(f'{torch.get_num_threads()} thread(s)')
     print(f'{"":>20} {"part":>10} {"all":>10} {"share":>6}')
     for config in arguments.configs or TABLE:
@@ -90,4 +99,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

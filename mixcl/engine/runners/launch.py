@@ -29,17 +29,20 @@ from mixcl.configuration import (
     set_data_root,
 )
 from mixcl.configuration.paths import walk
+from mixcl.configuration.spelling import nearest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
 from mixcl.engine.runners.dry_run import try_schedules, try_views
-from mixcl.engine.runners.run_lock import ReleaseHook, RunLock
+from mixcl.engine.runners.quiet_runner import QuietRunner
+from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import hush_writers, outlive_write_errors
 from mixcl.errors import UserError
 from mixcl.files import check_writable
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import (
     check_fits,
     check_resumable,
@@ -67,7 +70,9 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
     if not Path(path).is_file():
-        raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
+        near = nearest(config_name(path, parents=1), _known_configs())
+        hint = f'did you mean {" or ".join(map(str, near))}?' if near else 'configs lie under configs/'
+        raise UserError(f'there is no config file {path}; {hint}')
     # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path and Path(path).suffix == '.py':
@@ -100,6 +105,12 @@ def _import_modules(cfg: Config) -> None:
         raise UserError(
             f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
         ) from error
+
+
+def _known_configs() -> dict[str, Path]:
+    """The configs below ``configs/``, of the present folder or of the repository, by name."""
+    folder = Path('configs') if Path('configs').is_dir() else Path(__file__).parents[3] / 'configs'
+    return {config_name(path): path for path in folder.rglob('*.py') if '_base_' not in path.parts}
 
 
 def process_count(launcher: str) -> int:
@@ -177,8 +188,14 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
-        check_writable(cfg.work_dir, '--work-dir')
-        return _build(cfg)
+        traces = Traces(cfg.work_dir)
+        try:
+            check_writable(cfg.work_dir, '--work-dir')
+            return _build(cfg)
+        except BaseException:
+            if is_main_process():
+                traces.remove()
+            raise
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))
     try:
@@ -208,7 +225,7 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     hush_writers()
     with built_from(cfg):
-        runner = Runner.from_cfg(cfg)
+        runner = QuietRunner.from_cfg(cfg)
     outlive_write_errors(runner)
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
@@ -245,12 +262,14 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
     if stored is not None:
         changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
         for change in changes:
-            runner.logger.info(f'--resume: {change}')
+            runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
         if any(change.decides for change in changes):
             runner.register_hook(NewSettingsHook(another_optimizer(changes)), priority='HIGHEST')
     length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
     if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
-        runner.logger.info(f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it')
+        runner.logger.info(
+            f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it', extra=FOR_PEOPLE
+        )
 
 
 def _adapt_to_machine(cfg: Config) -> None:
@@ -279,7 +298,7 @@ def _add_scale_switches(runner: Runner) -> None:
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)
-        runner.logger.info(f'activations are computed twice instead of kept: {names}')
+        runner.logger.info(f'activations are computed twice instead of kept: {names}', extra=FOR_PEOPLE)
 
 
 def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import fcntl
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ import shutil
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +80,8 @@ class RunLock:
         owner = dict(host=socket.gethostname(), machine=_machine(), pid=pid, started=_start_of(pid))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._clear_away(owner)
-            with open(self.path, 'x') as file:
-                json.dump(owner, file)
+            while not self._taken(owner):
+                pass
         except (FileExistsError, NotADirectoryError) as error:
             if not folder.is_dir():
                 raise UserError(f'the work dir {folder} is a file; choose another one with --work-dir') from error
@@ -110,26 +111,29 @@ class RunLock:
             with contextlib.suppress(OSError):  # a full or absent disk must not end the run
                 os.utime(self.path)
 
-    def _clear_away(self, owner: dict[str, Any]) -> None:
-        """Remove a lock that counts no longer, or raise."""
-        try:
-            text = self.path.read_text()
-        except FileNotFoundError:
-            return
-        if self._is_alive(text, owner):
-            holder = re.search(r'"host": "([^"]*)".*"pid": (\d+)', text)
+    def _taken(self, owner: dict[str, Any]) -> bool:
+        """Take the lock in the place of one that counts no longer; False if somebody has changed it meanwhile."""
+        found = self._text()
+        if found is not None and self._is_alive(found, owner):
+            holder = re.search(r'"host": "([^"]*)".*"pid": (\d+)', found)
             who = f'a run of process {holder[2]} on {holder[1]}' if holder else 'another run'
             raise UserError(
                 f'{self.path.parent} is in use by {who}: wait until it has ended, or choose another folder with '
                 '--work-dir'
             )
-        aside = self.path.with_name(f'{LOCK}.{os.getpid()}')
-        with contextlib.suppress(FileNotFoundError):  # somebody else has removed it
-            os.rename(self.path, aside)
-            if aside.read_text() != text:  # of somebody who was faster
-                os.rename(aside, self.path)
-            else:
-                aside.unlink()
+        with _one_at_a_time(self.path.parent):
+            if self._text() != found:
+                return False
+            self.path.unlink(missing_ok=True)
+            with open(self.path, 'x') as file:
+                json.dump(owner, file)
+        return True
+
+    def _text(self) -> str | None:
+        try:
+            return self.path.read_text()
+        except FileNotFoundError:
+            return None
 
     def _is_alive(self, text: str, owner: dict[str, Any]) -> bool:
         try:
@@ -173,6 +177,18 @@ class ReleaseHook(Hook):
 
     def after_run(self, runner: Runner) -> None:
         self.lock.release()
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Let one process of this machine in, as far as the file system knows such locks."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _machine() -> str:
