@@ -74,7 +74,9 @@ if __name__ == '__main__':
 
 from mmengine.runner import Runner
 
+from mixcl.algorithms import ContrastiveLearner
 from mixcl.configuration import check_metric_files
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained
 from mixcl.engine.runners.image_size import set_image_size
@@ -154,7 +156,7 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     lines = [f'everything is in {runner.work_dir}']
     if args.smoke:
         lines.append(f'next, the run itself: python tools/train.py {args.config}')
-    elif written and runner.cfg.model.get('streams'):
+    elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
         data = data_of_name(runner.cfg.config_name)
         known = (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
         lines.append(
