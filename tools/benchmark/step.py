@@ -64,6 +64,8 @@ def specification(cfg: Config, crops: list[Tensor]) -> dict[str, Any]:
     for place, (kind, known) in kinds.items():
         if kind not in known:
             raise UserError(f'the plain step knows no {place}={kind!r}; it has {", ".join(map(str, known))}')
+    if any('keep' in stream for stream in (model.get('streams') or {}).values()):
+        raise UserError('the plain step drops no patches; leave keep out of model.streams')
     return dict(
         views=views,
         terms=terms,
