@@ -96,7 +96,7 @@ def _widths(head: dict) -> list[int]:
 def _backbone(backbone: dict) -> dict[str, Any]:
     if backbone['type'] == 'mmpretrain.ResNet':
         return dict(backbone=f'resnet{backbone["depth"]}', vit=None, frozen_patches=False)
-    if backbone['type'] != 'ContrastiveViT':
+    if backbone['type'] not in ('ContrastiveViT', 'DINOViT'):
         raise UserError(f'the plain step knows no model.backbone.type={backbone["type"]!r}; give a ViT or a ResNet')
     arch = backbone['arch']
     vit = dict(

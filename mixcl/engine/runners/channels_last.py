@@ -16,4 +16,4 @@ def put_channels_last(model: nn.Module) -> None:
     """
     backbone = getattr(model, 'backbone', None) if isinstance(model, (ContrastiveLearner, BaseClassifier)) else None
     if backbone is not None and has_batch_norm(backbone):
-        model.to(memory_format=torch.channels_last)
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in the stubs
