@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 
 from mixcl.configuration import OverrideAction, check_metric_files
-from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained
+from mixcl.datasets.keyed_dataset import VIEWS
+from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.launch import (
     build_runner,
     read_config,
@@ -58,6 +59,12 @@ def parse_arguments() -> argparse.Namespace:
         '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
     )
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
+    parser.add_argument(
+        '--views',
+        choices=VIEWS,
+        help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
+        'papers did; by default as the config says (device)',
+    )
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument(
         '--smoke', action='store_true', help='20 steps on synthetic images at reduced size, to see that it runs'
@@ -89,6 +96,8 @@ def main() -> None:
         shrink_to_smoke(cfg)
     if args.amp:
         use_mixed_precision(cfg)
+    if args.views:
+        use_views(cfg, args.views)
     if args.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
             raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')

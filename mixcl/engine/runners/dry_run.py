@@ -12,8 +12,8 @@ from mmengine.visualization import Visualizer
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.datasets import KeyedDataset
-from mixcl.errors import told_as_user_error
+from mixcl.datasets import KeyedDataset, ViewPreprocessor
+from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
 
@@ -68,6 +68,11 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
+    if loader.dataset.get('views') == 'device' and not isinstance(model.data_preprocessor, ViewPreprocessor):
+        raise UserError(
+            "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
+            f"'ViewPreprocessor', but that is {type(model.data_preprocessor).__name__}: change one of them"
+        )
     images = synthetic_images(loader.dataset, 2)
     with undisturbed_generators():
         sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
