@@ -24,8 +24,8 @@ randomness = dict(seed=7)  # the PatchMix authors' seed
 load_from = None
 resume = False
 
-# Loaders. A data set's file adds the images; the method's config adds the views. Of these the device does colours, blurs
-# and flips for a batch at once; views='pillow' (tools/train.py --views pillow) runs all steps on the CPU.
+# Loaders. A data set's file adds the images; the method's config adds the views. Of these, the device does colours,
+# blurs and flips for a batch at once; views='pillow' (tools/train.py --views pillow) runs all steps on the CPU.
 train_dataloader = dict(
     num_workers=8,
     persistent_workers=True,

@@ -1,5 +1,6 @@
 """Random resized crops: one that remembers its box, and one that is faster than Pillow."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class FastResizedCrop(BaseTransform):
 
     def draw(self, shape: tuple[int, int]) -> tuple[int, int, int, int]:
         """A box (top, left, height, width) in an image of such a (height, width)."""
-        return self._crop.rand_crop_params(np.broadcast_to(np.uint8(0), shape))
+        return self._crop.rand_crop_params(SimpleNamespace(shape=shape))  # all that it reads
 
     def transform(self, results: dict) -> dict:
         """Replace ``img``, uint8 (h, w, 3), by the crop; ``crop_box`` is where in the full image its pixels lie."""

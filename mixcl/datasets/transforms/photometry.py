@@ -5,19 +5,25 @@ A view's photometry is a short program: rows ``(operation, number)`` that a work
 same place of their programs; which these are is read on the host, so that nothing waits for the device.
 
 Everything follows Pillow's 8-bit arithmetic (values are cut off to integers after every operation, hues have 255
-levels, a blur is three box blurs), as mmpretrain's transforms do on the CPU. kornia 0.9 does not: its hues and blurs are
-continuous (off by up to 13 and 3 levels) and take twice as long on a CPU, its contrast of the same name scales from
-black, and its jitter has one order for the whole batch.
+levels, a blur is three box blurs), as mmpretrain's transforms do on the CPU. kornia 0.9 does not: its hues and blurs
+are continuous (off by up to 13 and 3 levels) and take twice as long on a CPU, its contrast scales from black, and its
+jitter has one order for the whole batch.
 """
 
+import functools
 from enum import IntEnum
 
+import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
 CACHED_VALUES = 2**18
 """On a CPU, so many values are worked on at a time: 1 MB, which stays in the cache of a core."""
+
+
+LEVELS = 256
 
 
 class Operation(IntEnum):
@@ -107,23 +113,33 @@ def saturation(images: Tensor, factor: Tensor) -> Tensor:
 
 def hue(images: Tensor, turn: Tensor) -> Tensor:
     """As torchvision's and mmcv's turn of the channel H of Pillow's mode HSV."""
-    red, green, blue = images.split(1, dim=1)
-    value = torch.maximum(torch.maximum(red, green), blue)
-    chroma = value - torch.minimum(torch.minimum(red, green), blue)
-    # Pillow's roundings, in single and double precision, decide into which of 255 levels a hue falls.
-    red_lack, green_lack, blue_lack = (value - images).div_(chroma.clamp(min=1)).double().split(1, dim=1)
-    turned = torch.where(green == value, red_lack.add(2).sub_(blue_lack), green_lack.add(4).sub_(red_lack))
-    angle = torch.where(red == value, blue_lack - green_lack, turned)
-    angle = angle.float().double().div_(6).add_(1).frac_().float()
-    level = (angle * 255).floor_()
-    level.sub_((angle.mul(256).sub_(level) < angle).float())  # where 255 * angle was rounded up to an integer
-    level.add_((turn * 255).trunc_()).remainder_(256)
-    share = chroma.mul_(255).div_(value.clamp(min=1)).floor_().div_(255)
-    sixth, depth = level.mul_(6 / 255), share.mul_(value)
+    value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
+    red, green, blue = (value - images).split(1, dim=1)  # how much of each is missing to the largest
+    of_green = torch.add(blue, red, alpha=LEVELS).add_(LEVELS**2)
+    of_blue = torch.add(green, red, alpha=LEVELS).add_(2 * LEVELS**2)
+    place = torch.where(green == 0, of_green, of_blue)
+    place = torch.where(red == 0, torch.add(blue, green, alpha=LEVELS), place)
+    level = hue_levels(images.device).index_select(0, place.flatten().int()).view_as(place)
+    # A sixth of the colour circle is 1, and hues are shares of 255, to which 256 levels are turned.
+    sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
     sixth = sixth.where(sixth < 6, sixth - 6)
+    chroma = torch.maximum(torch.maximum(red, green), blue)
+    depth = chroma.mul_(255).div_(value.clamp(min=1)).floor_().div_(255).mul_(value)
     # How much of each colour a hue lacks: none in the two sixths around it, all in the two opposite ones.
-    lacking = torch.cat([2 - (sixth - 3).abs(), (sixth - 2).abs_() - 1, (sixth - 4).abs_() - 1], dim=1).clamp_(0, 1)
+    lacking = torch.cat([2 - (sixth - 3).abs_(), (sixth - 2).abs_() - 1, (sixth - 4).abs_() - 1], dim=1).clamp_(0, 1)
     return torch.addcmul(value, lacking, depth, value=-1).add_(0.5).floor_()
+
+
+@functools.cache
+def hue_levels(device: torch.device) -> Tensor:
+    """(3 * 256 * 256,) float32: Pillow's H by the largest colour and by what of the other two is missing to it.
+
+    Into which of 255 levels a hue falls is decided by Pillow's roundings in single and double precision.
+    """
+    missing = np.stack(np.meshgrid(range(LEVELS), range(LEVELS), indexing='ij'), axis=-1)
+    colours = np.concatenate([np.insert(missing, largest, 0, axis=-1) for largest in range(3)])
+    levels = np.array(Image.fromarray((255 - colours).astype(np.uint8)).convert('HSV'))[..., 0]
+    return torch.from_numpy(levels).flatten().float().to(device, non_blocking=True)
 
 
 def gray(images: Tensor, number: Tensor) -> Tensor:
