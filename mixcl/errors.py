@@ -13,6 +13,11 @@ PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
 
 
+def printable(text: str) -> str:
+    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
+    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 class UserError(ValueError):
     """Something that the user gave cannot work.
 
@@ -25,7 +30,7 @@ class UserError(ValueError):
 
     def __init__(self, message: str) -> None:
         # torch re-raises an error of a data worker with the worker's traceback before the sentence.
-        super().__init__(message.rpartition('UserError: ')[2].strip())
+        super().__init__('\n'.join(map(printable, message.rpartition('UserError: ')[2].strip().split('\n'))))
 
 
 class RunStopped(BaseException):

@@ -17,7 +17,7 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 BATCH = 4
 """Images of one process."""
 
-SEED, STEP, PROGRESS = 3, 11, 0.5
+SEED, STEP, EPOCH = 3, 11, 10
 PATCHMIX = hosts.moco_v3(hosts.MIXERS['patchmix'])
 
 MODELS = {
@@ -73,7 +73,7 @@ def step(name: str, rank: int) -> dict[str, dict[str, Tensor]]:
     """Losses, averaged gradients and buffers of one training step."""
     learner = build(name)
     parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
-    learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+    learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
     losses = parallel(*inputs(learner, rank), mode='loss')
     learner.parse_losses(losses)[0].backward()
     return outcome(learner, losses)
@@ -98,7 +98,7 @@ def one_process(name: str, processes: int = 2) -> dict[str, dict[str, Tensor]]:
     if name in OWN_KEYS:
         found = []
         for rank in range(processes):
-            learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+            learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
             found.append(learner(*inputs(learner, rank), mode='loss'))
             learner.memory['queue'].load_state_dict(build(name).memory['queue'].state_dict())
     else:
@@ -117,7 +117,7 @@ def whole_batch(learner: ContrastiveLearner, processes: int) -> dict[str, Stream
     """The streams of all processes, each mixed within its process, one after the other."""
     parts = []
     for rank in reversed(range(processes)):  # the step goes on with the key of the first
-        learner.begin_step(StepKey(SEED, STEP, rank), PROGRESS)
+        learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
         parts.insert(0, learner.build_streams(*inputs(learner, rank)))
     return {name: joined([part[name] for part in parts]) for name in parts[0]}
 

@@ -85,5 +85,7 @@ def test_the_fingerprint_follows_the_files(tmp_path: Path) -> None:
     (tmp_path / '2.png').rename(tmp_path / '3.png')
     renamed = fingerprint(ImageFolder(str(tmp_path)))
     assert first['samples'] == renamed['samples'] == 3 and first['paths'] != renamed['paths']
+    (tmp_path / os.fsdecode(b'\xff.png')).touch()  # not UTF-8
+    assert fingerprint(ImageFolder(str(tmp_path)))['samples'] == renamed['samples'] + 1
     in_memory = SyntheticImages(num_images=4, image_size=8, pipeline=[])
     assert fingerprint(in_memory) == dict(type='SyntheticImages', samples=4)

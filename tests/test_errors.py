@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import UserError, printable, reported_to_user
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,9 @@ def test_one_process_tells(
     with pytest.raises(SystemExit) as exit_, reported_to_user():
         raise error
     assert exit_.value.code == 2 and waited == waits and capsys.readouterr().err == says
+
+
+def test_names_of_files_are_printed_on_one_line() -> None:
+    name = 'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
+    assert printable(name) == printable(printable(name)) == r'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
+    assert str(UserError('two\n  lines, \x1b[2J')) == 'two\n  lines, \\x1b[2J'

@@ -18,15 +18,15 @@ from mmengine.registry import DefaultScope
 
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
 from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     ENCODERS,
     allow_pickle,
     backbone_config,
-    check_known,
+    checked_part,
     load_backbone,
     local_file,
     read_pretrained,
@@ -84,7 +84,6 @@ def model_settings(config: Config | None, place: str, feature: str) -> dict[str,
             f'{place} says nothing about a backbone and its data_preprocessor; name the config it belongs to by '
             '--backbone-config'
         )
-    check_known(backbone, place)
     return dict(
         type='FrozenEncoder', backbone=backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessor)
     )
@@ -95,13 +94,20 @@ def extract(args: argparse.Namespace) -> None:
         allow_pickle()
     pretrained = read_pretrained(args.checkpoint, args.encoder)
     config = read_config(args.backbone_config) if args.backbone_config else pretrained.config
-    settings = model_settings(config, args.backbone_config or f'the checkpoint {pretrained.source}', args.feature)
-    model = MODELS.build(settings)
+    place = args.backbone_config or pretrained.source
+    with told_as_user_error(f'the encoder of {place}'):
+        settings = model_settings(config, place, args.feature)
+        if not args.backbone_config:
+            settings = checked_part(settings, MODELS, place, 'model')
+        model = MODELS.build(settings)
     load_backbone(model.backbone, pretrained)
     if args.config:
         images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:
-        images = folder_images(args.images, config, args.image_size)
+        with told_as_user_error(f'the pipeline of {place}'):
+            images = folder_images(args.images, config, args.image_size)
+        if not args.backbone_config:
+            images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
     dataset = KeyedDataset(images)
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
@@ -114,7 +120,7 @@ def extract(args: argparse.Namespace) -> None:
     open_folder(args.out, identity)
     model.to(args.device)
     unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
-    print(f'{args.out}: features of {len(dataset)} images, {unreadable} of them unreadable')
+    print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
 
 
 if __name__ == '__main__':

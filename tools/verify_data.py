@@ -3,6 +3,7 @@
 ``python tools/verify_data.py /path/to/images`` or ``python tools/verify_data.py configs/patchmix/vit-s16_in1k.py``
 
 Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out``), 2 for a mistake in the command.
+In names of files, what cannot be printed is written as in Python: ``\\n``.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from mixcl.configuration.data_roots import data_sets
 from mixcl.datasets import ImageFolder, KeyedDataset
 from mixcl.datasets.verification import image_paths, verify_images
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import UserError, printable, reported_to_user
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -63,9 +64,8 @@ def main() -> None:
         print(f'{number} {kind}: NOT readable')
     print(f'{len(paths) - len(unreadable)} of {len(paths)} images can be read')
     if unreadable:
-        lines = ''.join(f'{note.path}\t{note.kind}\t{note.reason}\n' for note in unreadable)
-        out.write_text(lines, encoding='utf-8', errors='surrogateescape')  # names of files need not be UTF-8
-        print(f'the others are listed in {args.out}')
+        out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
+        print(f'the others are listed in {printable(args.out)}')
         sys.exit(1)
 
 

@@ -5,7 +5,7 @@ _base_ = '../_base_/datasets/cifar10.py'
 model = dict(
     type='PatchSamplingLearner',
     backbone=dict(
-        type='ContrastiveViT',
+        type='APSViT',
         arch=dict(embed_dims=384, num_layers=12, num_heads=6, feedforward_channels=1536),
         img_size=32,
         patch_size=2,

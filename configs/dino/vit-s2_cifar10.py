@@ -8,7 +8,6 @@ model = dict(
         patch_size=2,
     ),
     neck=dict(in_channels=384),
-    objective=dict(warmup=30 / 800),  # the teacher's temperature rises for 30 epochs
 )
 global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
 local_crop = dict(_base_.crop, scale=14, crop_ratio_range=(0.05, 0.4))

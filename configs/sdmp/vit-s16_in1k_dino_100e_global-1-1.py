@@ -4,7 +4,6 @@ _base_ = './vit-s16_in1k_dino.py'
 views = dict(_base_.views, num_views=[1, 1], transforms=_base_.views.transforms[:2])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
-    objective=dict(warmup=0.3),  # of the run, 30 epochs as for 300
     views=dict(_delete_=True, view1=1, view2=1),
     streams=dict(_delete_=True, mix1=dict(mix='view1'), mix2=dict(mix='view2')),
     joint=[],

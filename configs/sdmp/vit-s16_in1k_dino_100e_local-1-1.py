@@ -4,7 +4,6 @@ _base_ = './vit-s16_in1k_dino.py'
 views = dict(_base_.views, num_views=[1, 1, 1, 1])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 model = dict(
-    objective=dict(warmup=0.3),  # of the run, 30 epochs as for 300
     views=dict(local=1, spare=1),
     terms=[
         ('view1', 'view2', 1 / 4),

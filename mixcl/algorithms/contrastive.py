@@ -146,10 +146,10 @@ class ContrastiveLearner(BaseModel):
         for queue in self.queues.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
-    def begin_step(self, key: StepKey, progress: float = 0.0) -> None:
-        """Set the key of the step, which decides its random numbers, and the share of the run that is over."""
+    def begin_step(self, key: StepKey, epoch: int = 0) -> None:
+        """Set the key of the step, which decides its random numbers, and the epoch that it is in, from 0."""
         self._key = key
-        self.objective.begin_step(progress)
+        self.objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
         """Update the target encoder after an optimiser step; returns values for the log.

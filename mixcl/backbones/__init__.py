@@ -1,4 +1,4 @@
 """Backbones that mmpretrain and timm lack."""
 
-from mixcl.backbones.contrastive_vit import ContrastiveViT
+from mixcl.backbones.contrastive_vit import APSViT, ContrastiveViT, DINOViT
 from mixcl.backbones.timm_vit import TIMMViT

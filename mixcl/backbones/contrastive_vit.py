@@ -1,4 +1,4 @@
-"""A vision transformer set up as the contrastive papers set it up."""
+"""Vision transformers set up as the authors of the contrastive papers set them up."""
 
 import math
 from typing import Any
@@ -7,6 +7,7 @@ import torch
 from mmpretrain.models import VisionTransformer
 from mmpretrain.models.utils import build_2d_sincos_position_embedding, resize_pos_embed
 from torch import Tensor, nn
+from torch.nn import functional
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -15,29 +16,38 @@ from mixcl.registry import MODELS
 @MODELS.register_module()
 class ContrastiveViT(VisionTransformer):
     """mmpretrain's ``VisionTransformer`` with the initialisation of MoCo v3 ("An Empirical Study of Training
-    Self-Supervised Vision Transformers", 2021), which PatchMix, SDMP and APS share.
+    Self-Supervised Vision Transformers", 2021), which PatchMix and SDMP share.
 
     Linear layers are Xavier-uniform with zero biases, query, key and value being three matrices; the class token is
     nearly zero. Parameter names are VisionTransformer's, so its weights load there. The output is a tuple with the
     class token (B, C) of the last block after the final layer norm.
 
     ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). The
-    position of the class token is learned with ``pos_embed``, or zero with ``fixed_position``. (APS has none, which is
-    the same function: a learned one only adds to the class token.)
+    position of the class token is learned with ``pos_embed``, or zero with ``fixed_position``.
 
     Args:
         fixed_position: use the fixed 2-D sin-cos position embedding (MoCo v3, SDMP) instead of a learned one
             (PatchMix).
         frozen_patch_embed: keep the patch embedding at its random initialisation (MoCo v3's remedy for unstable
             training).
+        position_offset: for images of another size than ``img_size`` the position embedding is interpolated to their
+            grid; 0.1 scales it to n + 0.1 patches and keeps n, as the authors of DINO and PatchMix do for local crops.
         **kwargs: of ``mmpretrain.VisionTransformer``; give ``arch`` as a dict, since the number of heads is not
             visible in the weights.
     """
 
-    def __init__(self, *, fixed_position: bool = False, frozen_patch_embed: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        fixed_position: bool = False,
+        frozen_patch_embed: bool = False,
+        position_offset: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
         self.fixed_position = fixed_position
+        self.position_offset = position_offset
         # Frozen here and not in init_weights, which runs after DistributedDataParallel has listed the parameters.
         self.pos_embed.requires_grad_(not fixed_position)
         self.patch_embed.requires_grad_(not frozen_patch_embed)
@@ -46,6 +56,13 @@ class ContrastiveViT(VisionTransformer):
         super().init_weights()
         if isinstance(self.init_cfg, dict) and self.init_cfg.get('type') == 'Pretrained':
             return
+        self._initialise()
+        if self.fixed_position:
+            position = build_2d_sincos_position_embedding(self.patch_resolution, self.embed_dims, cls_token=True)
+            self.pos_embed.data.copy_(position)
+
+    def _initialise(self) -> None:
+        """Draw all weights but norms and positions, which mmpretrain draws from a truncated normal of .02."""
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
                 # (3 C, C) holds three matrices: each gets the bound of a (C, C) one.
@@ -54,9 +71,6 @@ class ContrastiveViT(VisionTransformer):
         projection = self.patch_embed.projection
         _xavier_uniform(projection, projection.weight[0].numel(), self.embed_dims)
         nn.init.normal_(self.cls_token, std=1e-6)
-        if self.fixed_position:
-            position = build_2d_sincos_position_embedding(self.patch_resolution, self.embed_dims, cls_token=True)
-            self.pos_embed.data.copy_(position)
 
     def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
         """Encode images.
@@ -66,33 +80,82 @@ class ContrastiveViT(VisionTransformer):
             tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
 
         Returns:
-            A tuple of one output per ``out_indices``, with tokens that of the last block alone.
+            A tuple of one output per ``out_indices``.
 
         Raises:
             UserError: if ``out_type`` is a map, in which dropped patches would leave holes.
         """
-        if tokens is None:
-            return super().forward(images)
-        if self.out_type == 'featmap':
+        if tokens is not None and self.out_type == 'featmap':
             raise UserError("ContrastiveViT: out_type='featmap' needs all patches; use 'cls_token' to drop some")
-        x = self.drop_after_pos(self._embed(images, tokens))
-        x = self.pre_norm(x)
-        for layer in self.layers:
-            x = layer(x)
-        x = self.ln1(x) if self.final_norm else x
-        return (self._format_output(x, None),)
-
-    def _embed(self, images: Tensor, tokens: Tensor) -> Tensor:
-        """(B, 1 + n, C): the class token and the kept patches, with their positions."""
         patches, resolution = self.patch_embed(images)
-        position = resize_pos_embed(
-            self.pos_embed, self.patch_resolution, resolution, self.interpolate_mode, self.num_extra_tokens
-        )
-        of_class, of_patches = position.split([self.num_extra_tokens, patches.shape[1]], dim=1)
-        kept = torch.take_along_dim(patches + of_patches, tokens[..., None], dim=1)
-        if self.cls_token is None:
-            return kept
-        return torch.cat([(self.cls_token + of_class).expand(len(kept), -1, -1), kept], dim=1)
+        of_class, of_patches = self.positions(resolution).split([self.num_extra_tokens, patches.shape[1]], dim=1)
+        x = patches + of_patches
+        if tokens is not None:
+            x = torch.take_along_dim(x, tokens[..., None], dim=1)
+        if self.cls_token is not None:
+            x = torch.cat([(self.cls_token + of_class).expand(len(x), -1, -1), x], dim=1)
+        x = self.pre_norm(self.drop_after_pos(x))
+        outputs = []
+        for number, layer in enumerate(self.layers):
+            x = layer(x)
+            if number == len(self.layers) - 1 and self.final_norm:
+                x = self.ln1(x)
+            if number in self.out_indices:
+                outputs.append(self._format_output(x, resolution))
+        return tuple(outputs)
+
+    def positions(self, resolution: tuple[int, int]) -> Tensor:
+        """(1, 1 + h * w, C), the position embedding for a grid of (h, w) patches."""
+        own = self.patch_resolution
+        if resolution == own or not self.position_offset:
+            return resize_pos_embed(self.pos_embed, own, resolution, self.interpolate_mode, self.num_extra_tokens)
+        of_class, of_patches = self.pos_embed.tensor_split([self.num_extra_tokens], dim=1)
+        scale = [(new + self.position_offset) / old for new, old in zip(resolution, own, strict=True)]
+        maps = of_patches.unflatten(1, own).permute(0, 3, 1, 2)
+        maps = functional.interpolate(maps, scale_factor=scale, mode=self.interpolate_mode)
+        return torch.cat([of_class, maps.flatten(2).mT], dim=1)
+
+
+@MODELS.register_module()
+class DINOViT(ContrastiveViT):
+    """The vision transformer of the DINO authors' code: weights from a truncated normal of .02, class token too, zero
+    biases, and torch's default for the patch embedding. Positions of local crops are interpolated as there.
+
+    Args:
+        position_offset, **kwargs: of :class:`ContrastiveViT`.
+    """
+
+    def __init__(self, *, position_offset: float = 0.1, **kwargs: Any) -> None:
+        super().__init__(position_offset=position_offset, **kwargs)
+
+    def _initialise(self) -> None:
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.trunc_normal_(layer.weight, std=0.02)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+        self.patch_embed.projection.reset_parameters()
+        nn.init.trunc_normal_(self.cls_token, std=0.02)
+
+
+@MODELS.register_module()
+class APSViT(ContrastiveViT):
+    """The vision transformer of the APS authors' code for CIFAR: torch's default for every layer, a class token from a
+    truncated normal of .02 and without a position (its row of ``pos_embed`` starts at zero and is not learned).
+
+    Their blocks also have ``qkv_bias=False`` and ``norm_cfg=dict(type='LN', eps=1e-5)``.
+    """
+
+    def _initialise(self) -> None:
+        for layer in self.modules():
+            if isinstance(layer, (nn.Linear, nn.Conv2d)):
+                layer.reset_parameters()
+        nn.init.trunc_normal_(self.cls_token, std=0.02)
+        nn.init.zeros_(self.pos_embed.data[:, 0])
+
+    def positions(self, resolution: tuple[int, int]) -> Tensor:
+        of_class, of_patches = super().positions(resolution).tensor_split([1], dim=1)
+        return torch.cat([of_class.detach(), of_patches], dim=1)
 
 
 def _xavier_uniform(layer: nn.Linear | nn.Conv2d, fan_in: int, fan_out: int) -> None:

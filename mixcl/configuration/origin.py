@@ -10,6 +10,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
+from mixcl.configuration.reading import bases_of, config_from_file
 
 COMMAND_LINE = 'command line'
 
@@ -54,7 +55,7 @@ def as_file(cfg: Config, origin: Mapping[Path, str] | None = None) -> str:
 def base_of(path: str) -> dict[str, Any]:
     """The files that a config names as ``_base_``, merged; empty where it has none."""
     merged: dict[str, Any] = {}
-    for base in Config._get_base_files(path):
+    for base in bases_of(path):
         merged |= Config.fromfile(Config._get_cfg_path(base, str(path))[0]).to_dict()
     return merged
 
@@ -73,8 +74,8 @@ def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
-    stated = {place: (value, path) for place, value in _values(Config.fromfile(path).to_dict()).items()}
-    for base in Config._get_base_files(str(path)):
+    stated = {place: (value, path) for place, value in _values(config_from_file(path).to_dict()).items()}
+    for base in bases_of(path):
         if '::' not in base:  # of another package, read from where that is installed
             inherited = _stated((path.parent / base).resolve())
             stated |= {place: found for place, found in inherited.items() if stated.get(place, ())[:1] == found[:1]}

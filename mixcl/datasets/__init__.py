@@ -14,6 +14,7 @@ from mixcl.datasets.transforms import (
     ColourNoise,
     KeyedMultiView,
     LoadImage,
+    RandomErasing,
     RecordedResizedCrop,
     RGBToBGR,
     SampledPatchPair,

@@ -1,7 +1,9 @@
 """Fashion-MNIST from the four files in which it is published."""
 
 import gzip
+import math
 import os
+import struct
 import zlib
 from typing import Any
 
@@ -43,17 +45,23 @@ class FashionMNIST(SplitDataset):
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""
         try:
-            images = self._read('images-idx3', header=16).reshape(-1, 28, 28, 1).repeat(3, axis=-1)
-            labels = self._read('labels-idx1', header=8).tolist()
+            images = self._read('images-idx3', 28, 28)[..., None].repeat(3, axis=-1)
+            labels = self._read('labels-idx1').tolist()
             return [{'img': image, 'gt_label': label} for image, label in zip(images, labels, strict=True)]
-        except (OSError, EOFError, ValueError, zlib.error) as error:
+        except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
             raise UserError(
                 f'a file of Fashion-MNIST is missing in {self.data_root} or damaged ({error}): run `apt install '
                 'dataset-fashion-mnist`, or name the folder of its four files (train-images-idx3-ubyte.gz, ...) by '
                 'data_root or --data-root'
             ) from error
 
-    def _read(self, content: str, header: int) -> np.ndarray:
+    def _read(self, content: str, *sides: int) -> np.ndarray:
+        """(n, *sides) uint8. No more is unpacked than the header announces, and no more than there are images."""
         path = os.path.join(self.data_root, f'{"train" if self.split == "train" else "t10k"}-{content}-ubyte')
         with open(path, 'rb') if os.path.exists(path) else gzip.open(f'{path}.gz') as file:
-            return np.frombuffer(file.read(), np.uint8, offset=header)
+            header = '>HBB' + 'I' * (1 + len(sides))
+            _, _, _, count, *found = struct.unpack(header, file.read(struct.calcsize(header)))
+            if tuple(found) != sides or count > 60_000:
+                raise ValueError(f'{content} announces {count} entries of {found}')
+            values = file.read(count * math.prod(sides) + 1)  # beyond the end, where gzip compares its checksum
+            return np.frombuffer(values, np.uint8).reshape(count, *sides)

@@ -8,7 +8,7 @@ from typing import Any
 from mmpretrain.datasets import ImageNet
 
 from mixcl.datasets.split_dataset import SplitDataset
-from mixcl.errors import UserError
+from mixcl.errors import UserError, printable
 from mixcl.registry import DATASETS
 
 
@@ -27,8 +27,8 @@ def check_class_folders(name: str, folder: Path, found: list[str], expected: lis
     if odd:
         raise UserError(
             f'{name}: {folder} should hold a folder for each of its {len(expected)} classes, but has {len(found)} '
-            f'folders, and {len(odd)} names are missing or of no class, such as {odd[0]}; sort the images into folders '
-            'named by WordNet ids, or give the right folder with --data-root'
+            f'folders, and {len(odd)} names are missing or of no class, such as {printable(odd[0])}; sort the images '
+            'into folders named by WordNet ids, or give the right folder with --data-root'
         )
 
 

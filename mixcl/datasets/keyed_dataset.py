@@ -125,7 +125,7 @@ class KeyedDataset(Dataset):
         first = failures[0]
         raise NoReadableImage(
             f'none of {len(failures)} images tried in {folder or os.path.dirname(first.path)} could be read; the '
-            f'first: {first.path} ({first.reason}); check the files or give another folder'
+            f'first: {first}; check the files or give another folder'
         )
 
     def _candidates(self, key: SampleKey) -> Iterator[int]:

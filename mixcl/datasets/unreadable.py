@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from mixcl.errors import UserError
+from mixcl.errors import UserError, printable
 
 
 class ImageNote(NamedTuple):
@@ -19,6 +19,9 @@ class ImageNote(NamedTuple):
     kind: str
     reason: str
 
+    def __str__(self) -> str:
+        return printable(f'{self.path} ({self.reason})')
+
 
 class UnreadableImage(Exception):
     """One file could not be read as an image. :class:`KeyedDataset` takes another image in its place.
@@ -32,7 +35,7 @@ class UnreadableImage(Exception):
         self.note = ImageNote(path, kind, reason)
 
     def __str__(self) -> str:
-        return f'{self.note.path} ({self.note.reason})'
+        return str(self.note)
 
 
 class NoReadableImage(UserError):

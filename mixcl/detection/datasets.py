@@ -9,7 +9,7 @@ from mmdet.datasets import BaseDetDataset, CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
 
 from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
-from mixcl.errors import UserError
+from mixcl.errors import UserError, printable
 from mixcl.registry import DATASETS
 
 
@@ -127,4 +127,6 @@ def _check_files(paths: Iterable[str], source: str, kind: str) -> None:
         if name not in present[folder]:
             missing.append(path)
     if missing:
-        raise UserError(f'{len(missing)} {kind} file(s) that {source} names are missing, for example {missing[0]}')
+        raise UserError(
+            f'{len(missing)} {kind} file(s) that {source} names are missing, for example {printable(missing[0])}'
+        )

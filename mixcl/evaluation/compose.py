@@ -14,6 +14,7 @@ Under ``configs/evaluation/`` a file of ``recipes/`` says how a protocol trains 
     num_workers     of each loader; the recipe's by default
     files           whether images are files, of which single ones may be unreadable; False by default
     normalisation   ``dict(mean=[...], std=[...])`` where it is not ImageNet's
+    statistics      the same of the images themselves, for recipes with ``statistics = True``
     label_lists     whether there are lists of labelled images, ``1percent.txt``; else ``semi`` draws them
     like            another data set, whose recipes it has; by default those for any data set
     protocols       those that it is for, where it is not for all
@@ -73,7 +74,8 @@ def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: st
         cfg.protocol.update(resize=data.resize, crop=data.size)
     if 'num_classes' in cfg.data_preprocessor:
         cfg.data_preprocessor.num_classes = cfg.model.head.num_classes = data.num_classes
-    cfg.data_preprocessor.update(data.get('normalisation') or {})
+    own = data.get('statistics') if recipe.get('statistics') else None
+    cfg.data_preprocessor.update(own or data.get('normalisation') or {})
     if protocol in data:
         cfg.merge_from_dict(data[protocol].to_dict())
     return cfg

@@ -10,10 +10,11 @@ from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
 from mixcl.datasets import KeyedDataset
+from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
-from mixcl.files import check_writable, written_whole
+from mixcl.files import check_writable, is_compressed, written_whole
 
 META = 'meta.json'
 
@@ -81,7 +82,7 @@ def extract_to_files(
         for name, reason in zip(names[part], _read(path, 'unreadable')['unreadable'], strict=True):
             if reason:
                 unreadable += 1
-                print_log(f'unreadable image, its features are NaN: {name} ({reason})')
+                print_log(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
         print_log(f'{min(part.stop, len(names))} of {len(names)} images done')
     return unreadable
 
@@ -103,6 +104,8 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
 
 def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
     try:
+        if is_compressed(path):
+            raise ValueError('it unpacks to more than its own size')
         with np.load(path) as arrays:
             return {name: arrays[name] for name in names or arrays.files}
     except Exception as error:  # numpy raises whatever the contents lead to

@@ -67,6 +67,7 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         R('linear/moco', '* moco', '', RESNETS, IMAGENET),
         R('linear/moco', '* moco', '', RESNETS, 'digits', rate=3.0, batch=128, val_interval=10),
         R('linear/moco', '* moco', '', RESNETS, 'fashionmnist', rate=3.0, epochs=20, val_interval=5),
+        R('linear/mixco', '* moco', '', 'resnet', CIFAR),
         R('linear/moco', '* moco', '', RESNETS, rate=3.0),
         R('linear/dino', 'dino', 'vit-s16', '', IMAGENET),
         R('linear/dino_average', 'dino', 'vit-b16', '', 'in1k'),

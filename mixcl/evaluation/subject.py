@@ -8,7 +8,8 @@ from mmengine.config import Config
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.weights import backbone_config, check_known, local_file, read_checkpoint, sha256_of, weights_of
+from mixcl.registry import MODELS
+from mixcl.weights import backbone_config, checked_part, local_file, read_checkpoint, sha256_of, weights_of
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 
@@ -38,7 +39,7 @@ class Subject:
     def config_name(self) -> str | None:
         """Name of the config, for example ``'patchmix/vit-s16_in1k'``."""
         name = None if self.config is None else self.config.get('config_name')
-        return name if isinstance(name, str) else None
+        return name if isinstance(name, str) and name.isprintable() else None
 
     @property
     def epochs(self) -> int | None:
@@ -73,7 +74,8 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
         config: a config whose ``model.backbone`` the weights belong to.
 
     Raises:
-        UserError: if the file or the config cannot be read, or nothing says which backbone the weights belong to.
+        UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
+            config in the file has parts that only the user's own may have.
     """
     given = read_config(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
@@ -84,14 +86,18 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
     stored = encoders['online'].config
-    backbone = backbone_config(given) or encoders['online'].backbone
+    backbone = backbone_config(given)
+    if backbone is None and encoders['online'].backbone is not None:
+        backbone = checked_part(encoders['online'].backbone, MODELS, checkpoint, 'backbone')
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
-    check_known(backbone, checkpoint)
-    classifier = next((each for each in (stored, given) if _is_classifier(each)), None)
+    classifier = given if _is_classifier(given) else None
+    if stored is not None and _is_classifier(stored):
+        parts = {name: part for name, part in stored.to_dict().items() if name in ('model', 'data_preprocessor')}
+        classifier = Config(checked_part(parts, MODELS, checkpoint, 'config'))
     # Of mmpretrain's linear heads, (classes, channels).
     head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None

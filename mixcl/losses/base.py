@@ -63,8 +63,8 @@ class Objective(nn.Module, ABC):
         if has_negatives and not self.takes_negatives:
             raise UserError(f'{type(self).__name__} takes no negatives; leave them out, or train with InfoNCE')
 
-    def begin_step(self, progress: float) -> None:
-        """Set the share of the run that is over, for objectives with a schedule."""
+    def begin_epoch(self, epoch: int) -> None:
+        """Set the epoch of the next steps, from 0, for objectives with a schedule. Called before every step."""
 
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
         """Take the raw keys of a step after its losses, for objectives that keep statistics of them."""

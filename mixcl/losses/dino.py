@@ -26,8 +26,8 @@ class DINODistillation(Objective):
         centred_by: key streams whose mean moves the centre; SDMP leaves the mixed ones out.
         student_temperature: above 0.
         teacher_temperature: after the warm-up; above 0.
-        warmup_temperature: at the start; rises linearly.
-        warmup: share of the run that the rise takes, in [0, 1] (DINO: 30 epochs).
+        warmup_temperature: in the first epoch; above 0.
+        warmup_epochs: W, 0 or more. In epoch t < W the share t / (W - 1) of the rise is done, as in the authors' code.
         centre_momentum: share of the centre that each step keeps, in [0, 1].
     """
 
@@ -40,7 +40,7 @@ class DINODistillation(Objective):
         student_temperature: float = 0.1,
         teacher_temperature: float = 0.07,
         warmup_temperature: float = 0.04,
-        warmup: float = 0.1,
+        warmup_epochs: int = 30,
         centre_momentum: float = 0.9,
     ) -> None:
         super().__init__()
@@ -51,9 +51,10 @@ class DINODistillation(Objective):
         ).items():
             if not value > 0:
                 raise UserError(f'DINODistillation: {name} must be above 0, not {value!r}')
-        for name, value in dict(warmup=warmup, centre_momentum=centre_momentum).items():
-            if not 0 <= value <= 1:
-                raise UserError(f'DINODistillation: {name} must lie between 0 and 1, not {value!r}')
+        if warmup_epochs < 0:
+            raise UserError(f'DINODistillation: warmup_epochs must be 0 or more, not {warmup_epochs!r}')
+        if not 0 <= centre_momentum <= 1:
+            raise UserError(f'DINODistillation: centre_momentum must lie between 0 and 1, not {centre_momentum!r}')
         if not centred_by:
             raise UserError("DINODistillation: centred_by must name key streams, such as ('view1', 'view2')")
         self.width = num_prototypes
@@ -61,13 +62,13 @@ class DINODistillation(Objective):
         self.student_temperature = student_temperature
         self.final_temperature = teacher_temperature
         self.warmup_temperature = warmup_temperature
-        self.warmup = warmup
+        self.warmup_epochs = warmup_epochs
         self.centre_momentum = centre_momentum
         self.register_buffer('centre', torch.zeros(1, num_prototypes))
-        self.begin_step(1.0)
+        self.begin_epoch(warmup_epochs)
 
-    def begin_step(self, progress: float) -> None:
-        share = min(progress / self.warmup, 1.0) if self.warmup else 1.0
+    def begin_epoch(self, epoch: int) -> None:
+        share = epoch / max(self.warmup_epochs - 1, 1) if epoch < self.warmup_epochs else 1.0
         self.teacher_temperature = self.warmup_temperature + share * (self.final_temperature - self.warmup_temperature)
 
     def prepare_query(self, raw: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.files import matches_checksum
+from mixcl.files import is_compressed, matches_checksum
 
 _pickle_allowed = False
 
@@ -23,11 +23,16 @@ _pickle_allowed = False
 def allow_pickle() -> None:
     """Let this process read checkpoints that hold more than tensors and plain values (``--allow-pickle``).
 
-    Such a file can do anything while it is read.
+    Such a file can do anything while it is read, and so can the config in it when parts of it are built.
     """
     global _pickle_allowed
     _pickle_allowed = True
     print_log('--allow-pickle: checkpoints may run code while they are read', level=logging.WARNING)
+
+
+def is_trusted() -> bool:
+    """Whether :func:`allow_pickle` was called: what files say is then done, whatever it is."""
+    return _pickle_allowed
 
 
 def local_file(path: str | Path) -> Path:
@@ -70,8 +75,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
         map_location: as for ``torch.load``.
 
     Raises:
-        UserError: if the file is missing, damaged, no dict, or holds anything else, unless :func:`allow_pickle` was
-            called.
+        UserError: if the file is missing, damaged, compressed, no dict, or holds anything else, unless
+            :func:`allow_pickle` was called.
     """
     path = local_file(filename)
     if not path.is_file():
@@ -81,6 +86,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
             f'{path} is damaged: its content is not what its checksum {path.name}.sha256 says; use another checkpoint, '
             'or remove the checksum if the file was changed on purpose'
         )
+    if is_compressed(path):
+        raise UserError(f'{path} is no checkpoint: it unpacks to more than its own size, which torch never writes')
     try:
         if path.suffix == '.safetensors':
             return load_file(path)
@@ -89,6 +96,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
         raise UserError(f'{path} cannot be read as a checkpoint: {_reason(error)}') from error
     if not isinstance(checkpoint, dict):
         raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
+    if isinstance(checkpoint.get('meta'), dict):
+        checkpoint['meta'].pop('config', None)  # mmengine's Runner.resume runs it as a program
     return checkpoint
 
 

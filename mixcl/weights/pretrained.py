@@ -9,7 +9,6 @@ from mmengine.config import Config, ConfigDict
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.registry import MODELS
 from mixcl.weights.checkpoint import differences, non_finite, read_checkpoint, weights_of
 from mixcl.weights.stored_config import meta_of, stored_config
 
@@ -59,14 +58,14 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         raise UserError(f'there is no {encoder!r} encoder; choose one of {", ".join(ENCODERS)}')
     checkpoint = read_checkpoint(path)
     chosen, state = _backbone_state(weights_of(checkpoint, path), wanted, path)
-    config = stored_config(checkpoint, path)
+    config, epochs = stored_config(checkpoint, path), meta_of(checkpoint).get('epoch')
     return PretrainedBackbone(
         source=str(path),
         encoder=chosen,
         state=state,
         config=config,
         backbone=backbone_config(config),
-        epochs=meta_of(checkpoint).get('epoch'),
+        epochs=epochs if isinstance(epochs, int) else None,
     )
 
 
@@ -91,16 +90,6 @@ def backbone_config(config: Config | None) -> dict | None:
     while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
         part = found = part['backbone']
     return None if found is None else found.to_dict()
-
-
-def check_known(backbone: Mapping, place: str | Path) -> None:
-    """Raise :class:`UserError`, which names the place of its config, unless a backbone is of a type known here."""
-    kind = backbone.get('type')
-    if kind is None or (isinstance(kind, str) and MODELS.get(kind) is None):
-        raise UserError(
-            f'{place} names a backbone of type {kind!r}, which is not known here: give by --backbone-config a config '
-            'of the same backbone that says where its class comes from, as in mmpretrain.VisionTransformer'
-        )
 
 
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:

@@ -20,7 +20,7 @@ def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone
     model = hosts.build(HOSTS[host](MIXERS[mixer], backbone)).double()
     crops = hosts.crops(model, BATCH)
     model.check_batch([crop[0] for crop in crops], BATCH)
-    model.begin_step(StepKey(seed=0, step=0, rank=0), progress=0.0)
+    model.begin_step(StepKey(seed=0, step=0, rank=0))
     losses = {name: value for name, value in model(crops, mode='loss').items() if 'loss' in name}
     assert set(losses) == {term.name for term in model.terms}
     assert all(torch.isfinite(value) for value in losses.values())

@@ -52,7 +52,7 @@ OBJECTIVES = [
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=['view7'])), "names an unknown stream 'view7'"),
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=())), 'DINODistillation: centred_by must name'),
     (hosts.dino(), dict(objective=TEACHER | dict(student_temperature=0)), 'student_temperature must be above 0'),
-    (hosts.dino(), dict(objective=TEACHER | dict(warmup=1.5)), 'warmup must lie between 0 and 1, not 1.5'),
+    (hosts.dino(), dict(objective=TEACHER | dict(warmup_epochs=-1)), 'warmup_epochs must be 0 or more, not -1'),
 ]
 STREAMS = [
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from mmpretrain.models import VisionTransformer
 from torch import Tensor
 from torch.nn import functional
 
@@ -58,9 +59,25 @@ def test_dropped_patches_are_patches_that_no_one_attends_to(fixed_position: bool
     assert (kept_only - model(batch)[0]).abs().max() > 1e-3, 'the others would have mattered'
 
 
-def test_positions_are_those_of_the_full_grid_at_another_image_size() -> None:
-    model, batch = vit(), images(2, side=12)
-    torch.testing.assert_close(model(batch, torch.arange(36).expand(2, -1))[0], model(batch)[0], rtol=0, atol=1e-12)
+def test_another_image_size_and_several_outputs_are_mmpretrains() -> None:
+    settings = dict(arch=ARCH, img_size=8, patch_size=2, out_indices=[0, 2])
+    model, plain, batch = vit(out_indices=[0, 2]), VisionTransformer(**settings).double(), images(2, side=12)
+    plain.load_state_dict(model.state_dict())
+    outputs = model(batch, torch.arange(36).expand(2, -1))
+    for output, full, expected in zip(outputs, model(batch), plain(batch), strict=True):
+        torch.testing.assert_close(output, full, rtol=0, atol=1e-12)
+        torch.testing.assert_close(full, expected, rtol=0, atol=1e-12)
+
+
+def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
+    """14 x 14 patches to 6 x 6, where a position is its row and column, which linear interpolation keeps."""
+    for offset in (0.1, 0.0):
+        model = vit(img_size=28, position_offset=offset, interpolate_mode='bilinear')
+        rows, columns = torch.meshgrid(torch.arange(14.0), torch.arange(14.0), indexing='ij')
+        model.pos_embed.data[0, 1:, 0], model.pos_embed.data[0, 1:, 1] = rows.flatten(), columns.flatten()
+        places = (torch.arange(6, dtype=torch.float64) + 0.5) * 14 / (6 + offset) - 0.5
+        found = model.positions((6, 6))[0, 1:, :2].unflatten(0, (6, 6))
+        torch.testing.assert_close(found, torch.cartesian_prod(places, places).unflatten(0, (6, 6)))
 
 
 def test_pooled_patches_are_those_that_were_kept() -> None:

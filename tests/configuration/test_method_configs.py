@@ -69,10 +69,11 @@ def test_numbers_of_the_recipes() -> None:
         optimizer, schedule = cfg.optim_wrapper.optimizer, {node.type: node for node in cfg.param_scheduler}
         rise = schedule.get('mmpretrain.CosineAnnealingWeightDecay', dict(eta_min_ratio=1))
         found = (optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs)
-        found += (schedule['WarmupCosineLR'].warmup, optimizer.weight_decay)
+        kind, final = ('WarmupCosineLR', 1e-6) if name.startswith('patchmix') else ('MoCoV3CosineLR', 0)
+        found += (schedule[kind].warmup, optimizer.weight_decay)
         assert (*found, optimizer.weight_decay * rise['eta_min_ratio']) == pytest.approx(expected), name
         assert (optimizer.type, tuple(optimizer.betas)) == ('AdamW', (0.9, 0.999))
-        assert schedule['WarmupCosineLR'].final == (1e-6 if name.startswith('patchmix') else 0)
+        assert schedule[kind].final == final
         assert all(node.convert_to_iter_based for node in cfg.param_scheduler) and cfg.train_dataloader.drop_last
 
 
@@ -107,6 +108,16 @@ def test_patchmix_and_its_frame() -> None:
         assert frame.model.terms == [('view1', 'view2', 1.0)]
         assert {**frame.model, 'terms': None} == {**full.model, 'terms': None}
         assert (frame.optim_wrapper, frame.train_cfg) == (full.optim_wrapper, full.train_cfg)
+
+
+def test_local_crops_have_the_authors_positions() -> None:
+    for name in ('patchmix/vit-s16_in1k_released', 'dino/vit-s2_cifar10', 'sdmp/vit-s16_in1k_dino'):
+        assert built(name).backbone.position_offset == 0.1
+
+
+def test_mixco_on_tinyimagenet_is_trained_by_two_processes() -> None:
+    for name in (name for name in CONFIGS if 'tinyimagenet' in name):
+        assert 2 * read(name).train_dataloader.batch_size == read(name).auto_scale_lr.base_batch_size == 128
 
 
 def test_mocov3_recipe() -> None:

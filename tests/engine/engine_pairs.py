@@ -135,7 +135,7 @@ def _prepared(model: str, optimizer: str, kind: str) -> tuple[nn.Module, OptimWr
 
 def _step(wrapped: nn.Module, optim_wrapper: OptimWrapper, step: int) -> dict[str, float]:
     learner = wrapped.module
-    learner.begin_step(StepKey(SEED, step, get_rank()), step / STEPS)
+    learner.begin_step(StepKey(SEED, step, get_rank()))
     with optim_wrapper.optim_context(wrapped):
         outputs = wrapped(hosts.crops(learner, BATCH, seed=10 * step + get_rank()), mode='loss')
     loss, _ = learner.parse_losses(outputs)

@@ -86,6 +86,28 @@ def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
     assert composed('linear', 'cifar10', 'aps/vit-t2_cifar10', builds=False).data_preprocessor.mean == own.mean
 
 
+def test_mixco_transfers_with_the_statistics_of_the_data_set() -> None:
+    name = 'mixco/r18_tinyimagenet_mocov2'
+    for data, mean, deviation in (('cifar10', 0.4914, 0.2023), ('cifar100', 0.5071, 0.2675)):
+        found = composed('linear', data, name, builds=False).data_preprocessor
+        assert (found.mean[0], found.std[0]) == pytest.approx((255 * mean, 255 * deviation))
+    assert composed('knn', 'cifar10', name, builds=False).data_preprocessor.mean[0] == 123.675
+
+
+def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
+    for protocol, name, deviation in (
+        ('linear', 'patchmix/vit-t2_cifar10', (3 * 192) ** -0.5),
+        ('finetune', 'patchmix/vit-t2_cifar10', (3 * 192) ** -0.5),
+        ('finetune', 'aps/vit-t2_cifar10', (3 * 192) ** -0.5),
+        ('supervised', 'aps/vit-t2_cifar10', (3 * 192) ** -0.5),
+        ('linear', 'mixco/r18_tinyimagenet_mocov2', 0.01),
+    ):
+        head = MODELS.build(dict(composed(protocol, 'cifar10', name, builds=False).model.head, in_channels=192))
+        head.init_weights()
+        assert head.fc.weight.std().item() == pytest.approx(deviation, rel=0.1), (protocol, name)
+        assert head.fc.bias.any() == (deviation != 0.01)
+
+
 def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
     backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
     with pytest.raises(UserError, match=r'a TIMMViT cannot encode images of 32 pixels'):

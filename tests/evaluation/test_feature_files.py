@@ -71,6 +71,9 @@ def test_files_that_are_there_stay_unless_they_are_damaged(images: KeyedDataset,
     path.write_bytes(whole[:60])
     with pytest.raises(UserError, match=refusal):
         extract(images, tmp_path / 'out')
+    np.savez_compressed(path, unreadable=np.full(3, ''), features=np.zeros((3, 10**6)))
+    with pytest.raises(UserError, match='it unpacks to more than its own size'):
+        extract(images, tmp_path / 'out')
     np.savez(path, x=np.zeros(3))
     with pytest.raises(UserError, match=refusal):
         extract(images, tmp_path / 'out')

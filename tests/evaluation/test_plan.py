@@ -199,7 +199,7 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
 def test_backbones_that_a_checkpoint_names_must_exist_and_build(tmp_path: Path) -> None:
     path = tmp_path / 'foreign.pth'
     for backbone, message in (
-        ("type='MoCoV3ViT'", r"foreign.pth names a backbone of type 'MoCoV3ViT', .* --backbone-config"),
+        ("type='MoCoV3ViT'", r"the config in .*foreign.pth has backbone.type='MoCoV3ViT', .* --backbone-config"),
         ("type='mmpretrain.VisionTransformer', arch='none'", r'mmpretrain.VisionTransformer cannot be built'),
     ):
         meta = dict(cfg=f'model = dict(backbone=dict({backbone}))\n')

@@ -28,7 +28,7 @@ ROWS = [
     ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', 'mocov3', 'linear/mocov3'),
     ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'linear/mocov3_resnet', 0.4, 1024, 90),
     ('linear', 'in1k', 'mocov3/r50_cifar10', None, 'linear/moco', 30, 256, 100),  # its stem is another one
-    ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/moco', 3, 256, 100),
+    ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/mixco', 3, 256, 100),
     ('linear', 'in1k', 'bsim/r50_in1k_byol', 'moco', 'linear/moco'),
     ('linear', 'in1k', 'mocov2/r50_in1k', 'bsim', 'linear/bsim', 0.01, 256, 90),
     ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', None, 'linear/simsiam'),

@@ -1,21 +1,20 @@
 """The centre and the temperatures of DINO."""
 
+import numpy as np
 import pytest
 import torch
 
 from mixcl.losses import DINODistillation
 
 
-def test_the_teacher_temperature_rises_linearly_and_stays() -> None:
-    objective = DINODistillation(4, warmup=0.2)
+@pytest.mark.parametrize('warmup', [30, 1, 0])
+def test_the_teacher_temperature_is_that_of_the_epoch_in_the_authors_code(warmup: int) -> None:
+    objective = DINODistillation(4, warmup_epochs=warmup)
     found = []
-    for progress in (0.0, 0.05, 0.1, 0.2, 0.7, 1.0):
-        objective.begin_step(progress)
+    for epoch in range(40):
+        objective.begin_epoch(epoch)
         found.append(objective.teacher_temperature)
-    assert found == pytest.approx([0.04, 0.0475, 0.055, 0.07, 0.07, 0.07])
-    constant = DINODistillation(4, warmup=0.0)
-    constant.begin_step(0.0)
-    assert constant.teacher_temperature == 0.07
+    assert found == pytest.approx(np.concatenate([np.linspace(0.04, 0.07, warmup), np.full(40 - warmup, 0.07)]))
 
 
 def test_the_centre_is_a_moving_average_of_the_raw_outputs_of_the_named_streams() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from mmengine.config import Config
 from PIL import Image
 from tools.command import error_lines
 from tools.in_process import run_as_given
+from weights.marks import marker
 
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import read_features
@@ -105,6 +107,24 @@ def test_a_backbone_without_its_config(
     bare = extract(tmp_path / 'bare.pth', tmp_path / 'out', *arguments, '--backbone-config', DIGITS)
     whole = extract(checkpoint, tmp_path / 'whole', *arguments)
     np.testing.assert_array_equal(bare['features'], whole['features'])
+
+
+def test_a_checkpoint_runs_nothing(
+    checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = marker(tmp_path, monkeypatch)
+    content = torch.load(checkpoint, weights_only=True)
+    cfg = read_config(DIGITS).to_dict()
+    evil, out = dict(type='evil.run'), tmp_path / 'out'
+    arguments = (tmp_path / 'foreign.pth', out, '--images', images)
+    for change, place in (
+        (dict(data_preprocessor=evil), r'model\.data_preprocessor\.type'),
+        (dict(test_dataloader=dict(dataset=dict(pipeline=[evil]))), r'pipeline\[1\]\.type'),
+        (dict(test_dataloader=dict(dataset=dict(pipeline=3))), 'cannot be built'),
+    ):
+        meta = dict(cfg=Config(cfg | change).pretty_text)
+        torch.save(content | dict(meta=meta), tmp_path / 'foreign.pth')
+        assert re.search(place, refused(capfd, *arguments)) and not ran.exists() and not out.exists()
 
 
 def test_one_sentence(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:

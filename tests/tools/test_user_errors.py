@@ -1,6 +1,7 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -77,11 +78,13 @@ def test_unreadable_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None
     assert 'none of 5 images tried in' in line and '(not an image)' in line
     for number in range(6):
         Image.new('RGB', (40, 40), (40 * number, 0, 0)).save(images / f'good{number}.png')
+    (images / 'good0.png').rename(images / os.fsdecode(b'good\xff\x1b[2J.png'))
+    (images / 'bad1.jpg').rename(images / os.fsdecode(b'bad\nINFO \xff.jpg'))
     for number in range(2, 5):
         (images / f'bad{number}.jpg').unlink()
     assert run_here(*command, tmp_path / 'run', options=('train_dataloader.num_workers=2', *TINY)) == 0
     log = next((tmp_path / 'run').glob('*/*.log')).read_text()
-    assert all(log.count(f'images/bad{number}.jpg (not an image)') == 1 for number in range(2))
+    assert all(log.count(f'images/bad{name}.jpg (not an image)') == 1 for name in ('0', r'\nINFO \udcff'))
     assert 'met 2 unreadable image(s)' in log
     assert (tmp_path / 'run/epoch_1.pth').exists()
     record = json.loads((tmp_path / 'run/environment.json').read_text())

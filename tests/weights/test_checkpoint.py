@@ -5,6 +5,7 @@ import http.server
 import os
 import re
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,18 @@ def test_another_architecture_is_refused() -> None:
             check_fits(layers(), state, 'some.pth')
 
 
+def test_no_file_unpacks_to_more_than_its_own_size(tmp_path: Path) -> None:
+    packed = tmp_path / 'packed.pth'
+    with (
+        zipfile.ZipFile(save(tmp_path, dict(weight=torch.zeros(10**6)))) as whole,
+        zipfile.ZipFile(packed, 'w', zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name in whole.namelist():
+            archive.writestr(name, whole.read(name))
+    with pytest.raises(UserError, match=r'packed\.pth is no checkpoint: it unpacks to more'):
+        read(packed)
+
+
 # ----- files that want to run code -----
 
 
@@ -128,6 +141,12 @@ def test_only_the_explicit_way_out_runs_a_file(malicious: Path, monkeypatch: pyt
     allow_pickle()
     assert torch.equal(read(malicious)['weight'], torch.zeros(2))
     assert (malicious.parent / 'ran').exists()
+
+
+def test_no_program_is_left_for_the_engine_to_run(tmp_path: Path) -> None:
+    """mmengine's ``Runner.resume`` runs ``meta['config']`` as a program."""
+    path = save(tmp_path, dict(state_dict=dict(weight=torch.zeros(2)), meta=dict(config='import evil', iter=1)))
+    assert read_checkpoint(path)['meta'] == dict(iter=1)
 
 
 def test_every_scheme_of_the_engine_reads_data_or_refuses(malicious: Path, schemes: dict) -> None:

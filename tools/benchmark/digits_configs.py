@@ -107,7 +107,7 @@ METHODS = dict(
         changes=dict(
             neck=dict(in_channels=64, hidden_channels=512, out_channels=1024),
             target=dict(momentum=0.99),
-            objective=dict(num_prototypes=1024),
+            objective=dict(num_prototypes=1024, warmup_epochs=2),
             views=dict(local=4),
             terms=_terms(local=4),
         ),

@@ -4,7 +4,7 @@ _base_ = '../pretraining.py'
 images = dict(type='TinyImageNet', data_root='data/tiny-imagenet-200')
 
 train_dataloader = dict(
-    batch_size=128,
+    batch_size=64,  # per process: 128 on 2 GPUs
     dataset=dict(type='KeyedDataset', dataset=dict(**images, split='train')),
 )
 # KeyedDataset for the evaluation too, so that an unreadable image does not end it.

@@ -2,7 +2,7 @@
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(
-        type='ContrastiveViT',
+        type='DINOViT',
         arch=dict(embed_dims=384, num_layers=12, num_heads=6, feedforward_channels=1536),
         img_size=224,
         patch_size=16,
@@ -10,7 +10,7 @@ model = dict(
     ),
     neck=dict(type='DINOHead', in_channels=384, out_channels=65536),
     target=dict(type='EMA', momentum=0.996),
-    objective=dict(type='DINODistillation', num_prototypes=65536, centred_by=('view1', 'view2'), warmup=0.1),
+    objective=dict(type='DINODistillation', num_prototypes=65536, centred_by=('view1', 'view2'), warmup_epochs=30),
     views=dict(view1=1, view2=1, local=8),
     terms=[
         ('view1', 'view2', 1 / 18),

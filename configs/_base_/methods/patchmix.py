@@ -7,6 +7,7 @@ model = dict(
         img_size=224,
         patch_size=16,
         drop_path_rate=0.1,
+        position_offset=0.1,
     ),
     neck=dict(type='MLPHead', in_channels=384, hidden_channels=4096, out_channels=256, num_layers=3),
     predictor=dict(type='MLPHead', in_channels=256, hidden_channels=4096, out_channels=256, num_layers=2),

@@ -1,4 +1,5 @@
 # timm's rand-m9-mstd0.5-inc1 and random erasing, as DeiT, MAE, PatchMix and APS fine-tune with. Colours in BGR order.
+# The noise is standard normal once the images are normalised by ImageNet's statistics.
 randaugment = dict(
     type='RandAugment',
     _scope_='mmpretrain',  # its policies are named without a scope
@@ -9,9 +10,8 @@ randaugment = dict(
     hparams=dict(pad_val=[104, 116, 124], interpolation='bicubic'),
 )
 erasing = dict(
-    type='mmpretrain.RandomErasing',
+    type='RandomErasing',
     erase_prob=0.25,
-    mode='rand',
     min_area_ratio=0.02,
     max_area_ratio=1 / 3,
     fill_color=[103.53, 116.28, 123.675],

@@ -3,4 +3,4 @@
 from mixcl.datasets.transforms.crops import RecordedResizedCrop
 from mixcl.datasets.transforms.image_header import ImageHeader, read_header
 from mixcl.datasets.transforms.sampled_patches import SampledPatchPair
-from mixcl.datasets.transforms.views import ColourNoise, KeyedMultiView, LoadImage, RGBToBGR
+from mixcl.datasets.transforms.views import ColourNoise, KeyedMultiView, LoadImage, RandomErasing, RGBToBGR

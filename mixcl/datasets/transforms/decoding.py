@@ -1,5 +1,6 @@
 """From an image file to 8-bit BGR pixels, with a note of what had to be converted."""
 
+import contextlib
 import io
 import os
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 from mmengine import fileio
 from PIL import ExifTags, Image, ImageOps
 
-from mixcl.datasets.transforms.image_header import ImageHeader, read_header
+from mixcl.datasets.transforms.image_header import FORMATS, ImageHeader, read_header
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 
 JPEG_START = b'\xff\xd8\xff'
@@ -18,16 +19,21 @@ JPEG_START = b'\xff\xd8\xff'
 MAX_PIXELS = 2 * 89_478_485
 """Of larger images nothing is unpacked; where Pillow draws the line."""
 
+MAX_BYTES = 8 * MAX_PIXELS
+"""Of a file: as many pixels, four channels of 16 bits each."""
+
 
 def read_file(path: str, backend_args: dict | None = None) -> bytes:
     """The content of an image file.
 
     Raises:
-        UnreadableImage: if it is missing, may not be read, or is empty.
+        UnreadableImage: if it is missing, may not be read, is empty, or larger than any image that is unpacked.
     """
     # Reading from a pipe would wait for ever.
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise UnreadableImage(path, 'a device or a pipe, not a file', 'no image')
+    if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
+        raise UnreadableImage(path, f'a file of {os.path.getsize(path)} bytes', 'too large')
     try:
         content = fileio.get(path, backend_args=backend_args)
     except OSError as error:
@@ -51,7 +57,8 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
         pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency).
 
     Raises:
-        UnreadableImage: if it cannot be decoded, or says that it has more than :data:`MAX_PIXELS`.
+        UnreadableImage: if it cannot be decoded, says that it has more than :data:`MAX_PIXELS`, or has more than it
+            says.
     """
     try:
         header = read_header(content)
@@ -59,12 +66,11 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
             raise Image.DecompressionBombError(f'{header.width} x {header.height}')
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    try:
-        image = mmcv.imfrombytes(content, flag='color', backend='cv2')
-    except cv2.error:
-        image = None
+    image = None  # where no header tells the size, OpenCV would unpack up to 2 ** 30 pixels
+    with contextlib.suppress(cv2.error):
+        image = None if header is None else mmcv.imfrombytes(content, flag='color', backend='cv2')
     if image is None:
-        image = _decode_with_pillow(content, path)
+        image = _decode_with_pillow(content, path, header)
     return image, None if header is None else _conversion(header, path)
 
 
@@ -80,7 +86,9 @@ def decode_reduced(
     Returns:
         image and note as of :func:`decode`, and the full (height, width); None where :func:`decode` must do it.
     """
-    header = read_header(content) if content[:3] == JPEG_START else None
+    header = None
+    with contextlib.suppress(Image.DecompressionBombError):
+        header = read_header(content) if content[:3] == JPEG_START else None
     if header is None or header.width * header.height > MAX_PIXELS:
         return None
     shape = header.height, header.width
@@ -90,10 +98,9 @@ def decode_reduced(
         factor = reduction(shape)
     if factor == 1:
         return None
-    try:
+    image = None
+    with contextlib.suppress(cv2.error):
         image = cv2.imdecode(np.frombuffer(content, np.uint8), getattr(cv2, f'IMREAD_REDUCED_COLOR_{factor}'))
-    except cv2.error:
-        return None
     if image is None or image.shape[:2] != tuple(-(-side // factor) for side in shape):
         return None
     return image, _conversion(header, path), shape
@@ -115,9 +122,11 @@ def _conversion(header: ImageHeader, path: str) -> ImageNote | None:
     return ImageNote(path, kind, 'converted') if kind else None
 
 
-def _decode_with_pillow(content: bytes, path: str) -> np.ndarray:
+def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -> np.ndarray:
     try:
-        with Image.open(io.BytesIO(content)) as image:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            if header is not None and image.width * image.height > header.width * header.height:
+                raise ValueError(f'{image.width} x {image.height} pixels after a header of {header[0]} x {header[1]}')
             upright = ImageOps.exif_transpose(image).convert('RGB')
     except Image.UnidentifiedImageError as error:
         raise UnreadableImage(path, 'not an image', 'no image') from error

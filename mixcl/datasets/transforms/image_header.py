@@ -9,6 +9,11 @@ from PIL import Image
 PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
 """By the colour type of PNG; the third is a palette."""
 
+Image.init()
+KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')
+FORMATS = tuple(name for name in KNOWN if name in Image.OPEN)
+"""What Pillow may read, as far as it can. Not EPS: that is a program, which it gives to Ghostscript to run."""
+
 START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x01, *range(0xD0, 0xD9)}
@@ -72,7 +77,7 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
 
 def _pillows_header(content: bytes) -> ImageHeader | None:
     try:
-        with Image.open(io.BytesIO(content)) as image:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
             return ImageHeader(image.width, image.height, channels, 16 if deep else 8)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from mmcv.transforms import BaseTransform, Compose, LoadImageFromFile
 from mmpretrain.datasets import MultiView
+from mmpretrain.datasets import RandomErasing as ClippedErasing
 
 from mixcl.datasets.transforms.decoding import decode, decode_reduced, read_file
 from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
@@ -152,6 +153,28 @@ class ColourNoise(BaseTransform):
         shares = np.random.normal(0, self.deviation, 3)
         colour = np.array(COLOUR_COMPONENTS) @ (shares * COLOUR_DEVIATIONS)
         return {**results, 'img': results['img'].astype(np.float32) + colour[::-1].astype(np.float32)}
+
+
+@TRANSFORMS.register_module()
+class RandomErasing(ClippedErasing):
+    """mmpretrain's ``RandomErasing`` with noise that is neither rounded nor clipped: ``img`` becomes float32, which may
+    leave [0, 255].
+
+    timm, with which DeiT, PatchMix and APS fine-tune, draws the noise after normalisation, where nothing clips it.
+
+    Args:
+        **kwargs: of ``mmpretrain.RandomErasing``; ``fill_color`` and ``fill_std`` are mean and deviation of the noise.
+    """
+
+    def transform(self, results: dict) -> dict:
+        """Change ``img``."""
+        return super().transform({**results, 'img': results['img'].astype(np.float32)})
+
+    def _fill_pixels(self, img: np.ndarray, top: int, left: int, height: int, width: int) -> np.ndarray:
+        img[top : top + height, left : left + width] = np.random.normal(
+            self.fill_color, self.fill_std, (height, width, 3)
+        )
+        return img
 
 
 def use_device(pipeline: Compose) -> list[str]:

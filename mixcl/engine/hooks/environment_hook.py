@@ -48,5 +48,5 @@ def fingerprint(dataset: Sized) -> dict[str, Any]:
     if isinstance(wrapped, BaseDataset) and len(dataset) and 'img_path' in wrapped.get_data_info(0):
         indices = range(0, len(dataset), -(-len(dataset) // MOST_PATHS))
         paths = [os.path.relpath(wrapped.get_data_info(i)['img_path'], wrapped.data_root or '.') for i in indices]
-        found['paths'] = hashlib.sha256('\n'.join(paths).encode()).hexdigest()[:16]
+        found['paths'] = hashlib.sha256('\n'.join(paths).encode(errors='surrogateescape')).hexdigest()[:16]
     return found

@@ -8,7 +8,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.datasets.unreadable import ImageNote
-from mixcl.errors import UserError
+from mixcl.errors import UserError, printable
 from mixcl.registry import HOOKS
 
 TOLERATED = 5
@@ -49,12 +49,12 @@ class UnreadableImagesHook(Hook):
     ) -> None:
         for note in _notes(data_batch, 'unreadable'):
             if note.path not in self.unreadable:
-                runner.logger.warning(f'unreadable image, another one takes its place: {note.path} ({note.reason})')
+                runner.logger.warning(f'unreadable image, another one takes its place: {note}')
                 self.unreadable[note.path] = note
         for note in _notes(data_batch, 'converted'):
             if note.kind not in self.converted:
                 runner.logger.info(
-                    f'image converted to 8-bit colour: {note.path} ({note.kind}); others are only counted'
+                    f'image converted to 8-bit colour: {printable(note.path)} ({note.kind}); others are only counted'
                 )
             self.converted[note.kind] += 1
         if self.unreadable and mode == 'train':
@@ -76,7 +76,7 @@ class UnreadableImagesHook(Hook):
         if count > max(TOLERATED, self.max_share * num_images):
             raise TooManyUnreadableImages(
                 f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
-                f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first.path} ({first.reason}); list '
+                f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first}; list '
                 'them all with tools/verify_data.py and repair or remove them, or raise max_share'
             )
 

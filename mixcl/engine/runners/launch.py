@@ -23,6 +23,7 @@ from mixcl.configuration import (
     check_data_roots,
     check_files,
     check_overrides,
+    config_from_file,
     schedule_notes,
     set_data_root,
 )
@@ -70,13 +71,15 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     """
     if not Path(path).is_file():
         raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
-    # Modules that a config imports (custom_imports) may lie beside it.
+    # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
-    if folder not in sys.path:
+    if folder not in sys.path and Path(path).suffix == '.py':
         sys.path.insert(0, folder)
     try:
-        cfg = Config.fromfile(path)
+        cfg = config_from_file(path)
         cfg.items()  # imports what a config names by import
+    except UserError:
+        raise
     except Exception as error:  # a config is a program, and may raise anything
         reason = ' '.join(str(error).split())
         raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error

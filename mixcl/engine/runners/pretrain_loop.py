@@ -38,7 +38,7 @@ class PretrainLoop(KeyedTrainLoop):
 
     def _begin_step(self, key: StepKey) -> None:
         self._taken: bool | Tensor = False
-        self._model.begin_step(key, self.iter / self.max_iters)
+        self._model.begin_step(key, self.epoch)
 
     def _end_step(self) -> None:
         if self.runner.optim_wrapper.should_update():

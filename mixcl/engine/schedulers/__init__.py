@@ -1,3 +1,3 @@
 """Schedules of the learning rate, as functions of the step."""
 
-from mixcl.engine.schedulers.cosine import CutWarmupCosineLR, TimmCosineLR, WarmupCosineLR
+from mixcl.engine.schedulers.cosine import CutWarmupCosineLR, MoCoV3CosineLR, TimmCosineLR, WarmupCosineLR

@@ -11,7 +11,7 @@ from mixcl.registry import PARAM_SCHEDULERS
 
 @PARAM_SCHEDULERS.register_module()
 class WarmupCosineLR(_ParamScheduler):
-    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO, PatchMix and MoCo v3).
+    """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO and PatchMix).
 
     With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
@@ -79,6 +79,17 @@ class WarmupCosineLR(_ParamScheduler):
             scale = group.get('lr_scale', 1.0)
             rates.append(base if group.get('fix_lr') else scale * self.rate(base / scale, self.last_step))
         return rates
+
+
+@PARAM_SCHEDULERS.register_module()
+class MoCoV3CosineLR(WarmupCosineLR):
+    """As :class:`WarmupCosineLR`, but the warm-up is ``base * t / W``: the base rate comes with step W, not W - 1.
+
+    The schedule of the MoCo v3 authors' code.
+    """
+
+    def rate(self, base: float, step: int) -> float:
+        return base * (step / self.warmup) if step < self.warmup else super().rate(base, step)
 
 
 @PARAM_SCHEDULERS.register_module()

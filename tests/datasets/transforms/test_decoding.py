@@ -2,6 +2,7 @@
 
 import io
 import os
+import resource
 import struct
 import zlib
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from mixcl.datasets import LoadImage
 from mixcl.datasets.transforms.decoding import decode
@@ -112,6 +113,59 @@ def test_unreadable_files(tmp_path: Path, content: bytes, kind: str | None) -> N
     assert caught.value.note.path == str(path) and 3 < len(caught.value.note.reason) < 200
     assert str(caught.value) == f'{path} ({caught.value.note.reason})'
     assert kind in (caught.value.note.kind, None)
+
+
+def chunk(kind: bytes, data: bytes, error: int = 0) -> bytes:
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data) ^ error)
+
+
+def size_chunk(side: int) -> bytes:
+    return chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ('chunks', 'reason'),
+    [
+        ([size_chunk(65_000), chunk(b'tEXt', b'k\0a', error=1)], 'too many pixels'),
+        ([chunk(b'tEXt', b'k\0a', error=1), size_chunk(2000)], 'not an image'),
+        ([size_chunk(8), chunk(b'tEXt', b'k\0a'), size_chunk(2000)], '2000 x 2000 pixels after a header of 8 x 8'),
+    ],
+)
+def test_no_more_is_unpacked_than_the_header_says(chunks: list[bytes], reason: str) -> None:
+    rows = chunk(b'IDAT', zlib.compress(bytes(2000 * 6001)))
+    with pytest.raises(UnreadableImage, match=reason):
+        decode(b'\x89PNG\r\n\x1a\n' + b''.join(chunks) + rows + chunk(b'IEND', b''), 'a.png')
+
+
+def test_texts_of_a_png_are_not_unpacked() -> None:
+    whole = encoded(NOISE, 'PNG')
+    much = zlib.compress(bytes(2**26))
+    for text in (
+        chunk(b'zTXt', b'k\0\0' + much),
+        chunk(b'iCCP', b'k\0\0' + much),
+        chunk(b'iTXt', b'k\0\1\0\0\0' + much),
+    ):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert np.array_equal(decode(whole[:33] + text + whole[33:], 'a.png')[0], np.asarray(NOISE)[..., ::-1])
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**15  # KiB
+
+
+def test_no_program_reads_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow gives EPS, which is a program, to Ghostscript."""
+    (tmp_path / 'gs').write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\n')
+    (tmp_path / 'gs').chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(EpsImagePlugin, 'gs_binary', None)
+    with pytest.raises(UnreadableImage, match='not an image'):
+        decode(encoded(COLOUR, 'EPS'), 'a.jpg')
+    assert not (tmp_path / 'ran').exists()
+
+
+def test_a_file_larger_than_any_image_is_not_read(tmp_path: Path) -> None:
+    with open(tmp_path / 'a.jpg', 'wb') as file:
+        file.truncate(2**33)
+    with pytest.raises(UnreadableImage, match='a file of 8589934592 bytes'):
+        load(tmp_path / 'a.jpg')
 
 
 def test_missing_files_folders_and_pipes(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mmpretrain.datasets import MultiView
 
-from mixcl.datasets import ColourNoise, KeyedMultiView, RGBToBGR, SampleKey
+from mixcl.datasets import ColourNoise, KeyedMultiView, RandomErasing, RGBToBGR, SampleKey
 
 TRANSFORMS = {
     'crop': dict(type='mmpretrain.RandomResizedCrop', scale=12, backend='pillow', interpolation='bicubic'),
@@ -69,6 +69,17 @@ def test_rgb_to_bgr() -> None:
     flipped = RGBToBGR()({'img': noise_image()})['img']
     assert np.array_equal(flipped, np.stack([noise_image()[..., channel] for channel in (2, 1, 0)], axis=-1))
     assert flipped.flags.c_contiguous
+
+
+def test_erasing_fills_a_box_with_noise_that_nothing_clips() -> None:
+    np.random.seed(0)
+    erasing = RandomErasing(erase_prob=1.0, min_area_ratio=0.3, fill_color=[10, 100, 250], fill_std=[20, 40, 60])
+    image = np.full((200, 200, 3), 7, dtype=np.uint8)
+    found = erasing({'img': image})['img']
+    box = (found != image).all(axis=-1)
+    assert 0.3 <= box.mean() <= 0.4 and (image == 7).all() and (found[~box] == 7).all()
+    assert found[box].mean(axis=0) == pytest.approx([10, 100, 250], abs=3)
+    assert found[box].std(axis=0) == pytest.approx([20, 40, 60], rel=0.05)
 
 
 def test_colour_noise_keeps_the_order_of_colours_and_never_wraps_around() -> None:

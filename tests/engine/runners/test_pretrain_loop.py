@@ -29,7 +29,9 @@ class Witness(Hook):
         self.weights: list[dict[str, Tensor]] = []
         self.batches: list[list[Tensor]] = []
         self.rates: list[float] = []
+        self.epochs: list[int] = []
         model = runner.model
+        model.objective.begin_epoch = self.epochs.append
         model.register_forward_pre_hook(lambda _, args, kwargs: self.batches.append(kwargs['inputs']), with_kwargs=True)
 
     def before_train_iter(self, runner: Runner, **kwargs) -> None:
@@ -55,7 +57,7 @@ def gradients(witness: Witness, seed: int, step: int) -> dict[str, Tensor]:
     learner = tiny.build(target=TARGET)
     learner.load_state_dict(witness.weights[step])
     key = StepKey(seed, step, 0)
-    learner.begin_step(key, step / STEPS)
+    learner.begin_step(key)
     seed_global_generators(*key)
     learner.parse_losses(learner(witness.batches[step], mode='loss'))[0].backward()
     return {name: p.grad for name, p in learner.named_parameters() if p.grad is not None}
@@ -74,6 +76,10 @@ def test_the_step_is_the_mean_of_the_gradients_of_the_micro_batches(run: tuple[R
         expected = {name: before[name] - rate * sum(part[name] for part in parts) / COUNT for name in parts[0]}
         torch.testing.assert_close({name: after[name] for name in expected}, expected, rtol=1e-5, atol=1e-7)
         assert changed(before, after)
+
+
+def test_the_objective_knows_the_epoch_of_every_step(run: tuple[Runner, Witness]) -> None:
+    assert run[1].epochs == [step // STEPS_PER_EPOCH for step in range(STEPS)]
 
 
 def test_weights_and_target_move_once_per_optimiser_step(run: tuple[Runner, Witness]) -> None:

@@ -11,7 +11,7 @@ from mmengine.registry import DefaultScope
 from timm.scheduler import CosineLRScheduler
 from torch.optim import SGD, AdamW, Optimizer
 
-from mixcl.engine import CutWarmupCosineLR, TimmCosineLR, WarmupCosineLR
+from mixcl.engine import CutWarmupCosineLR, MoCoV3CosineLR, TimmCosineLR, WarmupCosineLR
 from mixcl.registry import PARAM_SCHEDULERS
 
 PATCHMIX = 'configs/_base_/methods/patchmix.py'
@@ -70,6 +70,12 @@ def test_every_step_of_a_short_run(warmup: int, expected: list[float]) -> None:
     assert first == pytest.approx(expected)
     assert second[-2] == pytest.approx(0.15), 'half-way between .1 and .2'
     assert set(fixed) == {0.3}
+
+
+def test_the_schedule_of_moco_v3() -> None:
+    optimizer = optimizer_of()
+    used = take_steps(optimizer, [MoCoV3CosineLR(optimizer, warmup=3, end=7, by_epoch=False)], 7)
+    assert [rate for (rate,) in used] == pytest.approx([0, 1 / 3, 2 / 3, 1, (1 + ROOT) / 2, 0.5, (1 - ROOT) / 2])
 
 
 def test_the_schedule_of_aps() -> None:

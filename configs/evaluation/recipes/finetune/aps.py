@@ -3,7 +3,10 @@
 _base_ = './deit.py'
 
 protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation")
-model = dict(backbone=dict(drop_path_rate=0.0))  # .1 in the authors' configs, where nothing reads it
+model = dict(
+    backbone=dict(drop_path_rate=0.0),  # .1 in the authors' configs, where nothing reads it
+    head=dict(init_cfg=None),  # torch's own
+)
 train_dataloader = dict(sampler=dict(_delete_=True, type='KeyedSampler', shuffle=True))
 optim_wrapper = dict(optimizer=dict(lr=2.5e-4))
 auto_scale_lr = dict(base_batch_size=128)

@@ -3,7 +3,7 @@
 _base_ = './patchmix.py'
 
 protocol = dict(recipe='mae', encoder='online')
-model = dict(head=dict(init_cfg=dict(std=2e-5)))
+model = dict(head=dict(init_cfg=dict(_delete_=True, type='TruncNormal', layer='Linear', std=2e-5)))
 optim_wrapper = dict(constructor='LayerDecayConstructor', paramwise_cfg=dict(layer_decay_rate=0.65))
 param_scheduler = [
     dict(type='LinearLR', start_factor=1e-4, by_epoch=True, end=5, convert_to_iter_based=True),

@@ -3,6 +3,7 @@
 _base_ = '../../_base_/vit.py'
 
 protocol = dict(name='finetune', version=1, recipe='patchmix', encoder='target', feature='class token')
+model = dict(head=dict(init_cfg=None))  # torch's own
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='TimmLayerDecayConstructor',

@@ -5,7 +5,10 @@ protocol = dict(recipe='small')
 views = 'plain'
 model = dict(
     backbone=dict(_delete_=True, fixed_position=False, frozen_patch_embed=False),
-    head=dict(loss=dict(_delete_=True, type='mmpretrain.CrossEntropyLoss')),
+    head=dict(
+        loss=dict(_delete_=True, type='mmpretrain.CrossEntropyLoss'),
+        init_cfg=dict(_delete_=True, type='TruncNormal', layer='Linear', std=0.02),
+    ),
     train_cfg=None,
 )
 optim_wrapper = dict(optimizer=dict(lr=1e-3))

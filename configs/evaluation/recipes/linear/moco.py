@@ -1,5 +1,5 @@
 # The linear probe of MoCo v1 and v2: SGD without weight decay, rate 30 at batch 256, x.1 after 60 and 80 epochs.
-# MixCo on TinyImageNet and CIFAR takes 3, not scaled with the batch.
+# MixCo on TinyImageNet takes 3, not scaled with the batch.
 _base_ = '../../_base_/probe.py'
 
 protocol = dict(name='linear', version=1, recipe='moco', encoder='online', feature='pooled output')

@@ -3,6 +3,7 @@
 _base_ = '../../_base_/probe.py'
 
 protocol = dict(name='linear', version=1, recipe='patchmix', encoder='target', feature='class token')
+model = dict(head=dict(init_cfg=None))  # torch's own
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',

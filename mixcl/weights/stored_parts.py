@@ -1,0 +1,109 @@
+"""What a config that came with a file may bring into what is built: plain values for classes that reach nowhere."""
+
+import re
+from collections.abc import Mapping
+from reprlib import repr as shortened
+from typing import Any
+
+import mmpretrain.registry  # noqa: F401  (adds its registries to mmengine's)
+from mmengine.registry import Registry
+
+from mixcl.errors import UserError
+from mixcl.weights.checkpoint import is_trusted
+
+LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
+"""Libraries that register more than anyone asked for. What else is registered, the user's own config has imported."""
+
+HARMLESS = re.compile(
+    r'mixcl\.|torch\.nn\.|mmengine\.model\.|mmcv\.(cnn|transforms)\.'
+    r'|mmpretrain\.datasets\.transforms\.'
+    r'|mmpretrain\.models\.(backbones|necks|losses|selfsup\.mocov3|classifiers\.image|utils\.(attention|norm|data_prep))'
+    r'|mmpretrain\.models\.heads\.(cls|conformer|deit|efficientformer|levit|linear|margin|multi|stacked|vision_tran)'
+)
+"""Their modules whose classes open no file or address that a word names. Others do: ``VQAGenerationHead`` unpickles its
+``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's take ``trust_remote_code``."""
+
+NAMING = frozenset({'type', 'resize_type', 'conv_type', 'norm_layer'})
+"""Keys whose values are looked up in a registry, and imported where that does not have them."""
+
+LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 'batch_augments'})
+"""Arguments that say where first weights come from, and how to train: not asked for where weights are evaluated."""
+
+REACHING = frozenset({'backend_args', 'file_client_args'})
+"""Arguments that choose how files are opened; one of mmengine's ways imports a module from a folder of choice."""
+
+WORD = re.compile(r'[\w+-]*')
+"""A string that is no address, no file, no dotted name, and nothing that a config file fills in or runs."""
+
+
+def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
+    """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
+
+    It may hold numbers, words, lists and dicts; a ``type`` must be registered, where classes are safe to build from
+    anywhere. Under ``--allow-pickle`` the part is returned as it is.
+
+    Args:
+        part: dict or list of plain Python.
+        registry: that will build it.
+        source: the file that it comes from, for messages.
+        place: where in its config it stands, for messages.
+
+    Returns:
+        A copy without :data:`LEFT_OUT`.
+
+    Raises:
+        UserError: if there is anything else in it.
+    """
+    if is_trusted():
+        return part
+    match part:
+        case Mapping():
+            kept = {key: value for key, value in part.items() if key not in LEFT_OUT}
+            return {key: _checked_value(key, value, registry, source, place) for key, value in kept.items()}
+        case list() | tuple():
+            return type(part)(checked_part(one, registry, source, f'{place}[{i}]') for i, one in enumerate(part))
+        case int() | float() | None:
+            return part
+        case str() if WORD.fullmatch(part):
+            return part
+    raise _refusal(source, place, part, 'which is no plain value')
+
+
+def _checked_value(key: Any, value: Any, registry: Registry, source: str, place: str) -> Any:
+    # Python reads other letters that look the same as these, so that a name would become another one.
+    if not isinstance(key, int) and not (isinstance(key, str) and key.isidentifier() and key.isascii()):
+        raise _refusal(source, f'{place}.keys', key, 'which is no name')
+    place = f'{place}.{key}'
+    if key in NAMING:
+        if not _is_harmless(value, registry, place):
+            raise _refusal(source, place, value, 'which is no class that any file may name')
+        return value
+    if (key in REACHING and value) or (key == '_scope_' and value not in ('mixcl', 'mmengine', 'mmpretrain')):
+        raise _refusal(source, place, value, 'which may open or import anything')
+    if key == 'model_name' and isinstance(value, str) and WORD.fullmatch(value.replace('.', '')):
+        return value  # timm's names have dots
+    return checked_part(value, registry, source, place)
+
+
+def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
+    """Whether a name is registered, looked up as mmengine does but without its imports, for a class that is safe."""
+    if not isinstance(name, str):
+        return False
+    scope, _, rest = name.rpartition('.')
+    # mmpretrain asks its own registry for normalisation layers.
+    scope = scope or ('mmpretrain' if place.endswith('norm_cfg.type') else registry.scope)
+    asked = registry.root._search_child(scope)
+    while asked is not None:
+        asked.import_from_location()
+        if rest in asked.module_dict:
+            module = str(getattr(asked.module_dict[rest], '__module__', 'functools'))
+            return not LIBRARIES.match(module) or HARMLESS.match(module) is not None
+        asked = asked.parent
+    return False
+
+
+def _refusal(source: str, place: str, value: Any, reason: str) -> UserError:
+    return UserError(
+        f'the config in {source} has {place}={shortened(value)}, {reason}; give the config of its backbone by '
+        '--backbone-config, or add --allow-pickle if you trust where the file comes from'
+    )

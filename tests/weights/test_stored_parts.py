@@ -1,0 +1,123 @@
+"""Configs that come with a file build what ours build, and nothing that runs, opens or imports anything else."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+from mmengine.config import Config
+from weights.marks import marker
+
+from mixcl.errors import UserError
+from mixcl.evaluation.image_sources import folder_images
+from mixcl.evaluation.subject import read_subject
+from mixcl.registry import MODELS, TRANSFORMS
+from mixcl.weights import backbone_config, checked_part, checkpoint
+from mixcl.weights.stored_parts import LEFT_OUT
+
+CONFIGS = Path(__file__).parents[2] / 'configs'
+BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
+
+
+def test_what_our_configs_build_passes() -> None:
+    for name in (
+        'patchmix/vit-s16_in1k',
+        'mocov3/vit-xs4_digits',
+        'mixco/r18_tinyimagenet_mocov2',
+        'dino/vit-s16_in1k',
+    ):
+        cfg = Config.fromfile(CONFIGS / f'{name}.py')
+        parts = (
+            (backbone_config(cfg), MODELS),
+            (dict(cfg.data_preprocessor), MODELS),
+            (folder_pipeline(cfg), TRANSFORMS),
+        )
+        for part, registry in parts:
+            assert part == checked_part(part, registry, 'a.pth', name)
+    classifier = Config.fromfile(CONFIGS / 'evaluation/recipes/finetune/deit.py').model.to_dict()
+    assert checked_part(classifier, MODELS, 'a.pth', 'model').keys() == classifier.keys() - LEFT_OUT
+
+
+def folder_pipeline(cfg: Config) -> list[dict]:
+    return folder_images('images', cfg)['pipeline']
+
+
+def test_first_weights_and_training_are_left_out() -> None:
+    more = dict(init_cfg=dict(type='Pretrained', checkpoint='https://a.b/c.pth'), pretrained='x:y', train_cfg=[print])
+    model = dict(type='mmpretrain.ImageClassifier', backbone={**BACKBONE, **more}, **more)
+    found = checked_part(model, MODELS, 'a.pth', 'model')
+    assert found == dict(type='mmpretrain.ImageClassifier', backbone=BACKBONE)
+
+
+ATTACKS = (
+    dict(type='evil.run'),
+    dict(type='evil'),
+    dict(type='os.system', command='x'),
+    dict(type='builtins.eval', source='1'),
+    dict(type=['mmpretrain.ResNet']),
+    dict(type='mmpretrain.models.backbones.ResNet', depth=18),  # the way to it is followed by imports
+    dict(type='mmengine.load', file='a.pkl'),
+    dict(type='KNNAccuracy'),  # of another registry
+    dict(type='LoadImage'),
+    dict(type='mmpretrain.HuggingFaceClassifier', model_name='a', trust_remote_code=True),
+    dict(type='mmpretrain.VQAGenerationHead', answer_list_path='a.pkl'),
+    dict(BACKBONE, _scope_='evil'),
+    dict(BACKBONE, norm_cfg=dict(type='evil.run')),
+    dict(BACKBONE, arch=[dict(x=(1, dict(type='evil.run')))]),
+    dict(type='TIMMViT', model_name='hf-hub:evil/evil'),
+    dict(type='TIMMViT', model_name='vit_tiny_patch16_224', norm_layer='evil.run'),
+    dict(BACKBONE, style='{{$HOME:x}}'),
+    dict(BACKBONE, style="'+print()"),
+    dict(BACKBONE, style='../evil.py'),
+    {**BACKBONE, '\uff54ype': 'evil'},  # in a config file Python reads it as 'type'
+    {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys as they are
+    dict(BACKBONE, x={1, 2}),
+    dict(BACKBONE, x=b'1'),
+    dict(BACKBONE, backend_args=dict(backend='memcached', sys_path='evil')),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('attack', ATTACKS, ids=str)
+def test_attacks(attack: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = marker(tmp_path, monkeypatch)
+    for part in (attack, [attack], dict(type='FrozenFeatures', backbone=attack)):
+        with pytest.raises(UserError, match=r'the config in a\.pth has p.*--backbone-config, or add --allow-pickle'):
+            checked_part(part, MODELS, 'a.pth', 'p')
+    assert not ran.exists()
+
+
+def test_attacks_by_transforms() -> None:
+    for attack in (
+        dict(type='evil.run'),
+        dict(type='torchvision/Lambda', lambd='evil.run'),
+        dict(type='RandomChoiceResize', scales=[1], resize_type='evil.run'),
+        dict(type='RandomApply', transforms=[dict(type='evil.run')]),
+        dict(type='LoadImageFromFile', backend_args=dict(backend='petrel')),
+        dict(type='LoadImageFromFile', file_client_args=dict(backend='memcached', sys_path='evil')),
+    ):
+        with pytest.raises(UserError, match=r'the config in a\.pth has pipeline\[0\]'):
+            checked_part([attack], TRANSFORMS, 'a.pth', 'pipeline')
+
+
+def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, '_pickle_allowed', True)
+    for attack in ATTACKS:
+        assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
+
+
+@pytest.mark.parametrize(
+    'model',
+    [
+        "dict(backbone=dict(type='evil.run'))",
+        "dict(type='mmpretrain.ImageClassifier', backbone=dict(type='ContrastiveViT'), head=dict(type='evil.run'))",
+    ],
+)
+def test_an_evaluation_refuses_before_anything_is_imported(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = marker(tmp_path, monkeypatch)
+    path = tmp_path / 'foreign.pth'
+    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=f'model = {model}\n')), path)
+    with pytest.raises(UserError, match=r"foreign\.pth has .*type='evil\.run', which is no class"):
+        read_subject(str(path))
+    assert not ran.exists()
