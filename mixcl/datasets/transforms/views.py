@@ -1,7 +1,7 @@
 """Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -33,6 +33,8 @@ class KeyedMultiView(MultiView):
     as they are.
     """
 
+    device_views: Sequence[DeviceView] = ()
+
     def use_device(self) -> list[str]:
         """From now on leave the photometry at the end of the pipelines to the device.
 
@@ -43,7 +45,7 @@ class KeyedMultiView(MultiView):
             The names of other transforms than random resized crops that stay on the CPU.
         """
         views = {id(pipeline): DeviceView(pipeline.transforms) for pipeline in self.pipelines}
-        self.transforms = [views[id(pipeline)] for pipeline in self.transforms]
+        self.device_views = [views[id(pipeline)] for pipeline in self.transforms]
         return sorted({name for view in views.values() for name in view.remaining})
 
     def reduction(self, results: dict, shape: tuple[int, int]) -> int:
@@ -51,9 +53,11 @@ class KeyedMultiView(MultiView):
 
         The crops of all views of the results' key then still have as many pixels as they are resized to.
         """
-        crops = [getattr(view, 'crop', None) for view in self.transforms]
+        crops = [view.crop for view in self.device_views if view.crop is not None]
         key = results.get('sample_key')
-        if key is None or None in crops or min(shape) < 2 * max(max(crop.size) for crop in crops):
+        if key is None or len(crops) < len(self.device_views):
+            return 1
+        if min(shape) < 2 * max(max(crop.size) for crop in crops):
             return 1
         ratios = []
         for view, crop in enumerate(crops):
@@ -69,14 +73,14 @@ class KeyedMultiView(MultiView):
         """What the pipeline of each view returns."""
         key = results.get('sample_key')
         views = []
-        for view, pipeline in enumerate(self.transforms):
+        for view, pipeline in enumerate(self.device_views or self.transforms):
             if key is not None:
                 seed_global_generators(*key, 'view', view)
             # A deep copy of everything, as in the base class, would cost more than some of the transforms.
-            own = {} if isinstance(pipeline, DeviceView) else {'img': results['img'].copy()}
-            views.append(pipeline({**results, **own}))
-        if any(isinstance(pipeline, DeviceView) for pipeline in self.transforms):
-            length = max(view.length for view in self.transforms)
+            image = results['img'] if self.device_views else results['img'].copy()
+            views.append(pipeline({**results, 'img': image}))
+        if self.device_views:
+            length = max(view.length for view in self.device_views)
             results['photometry'].append(pack_programs([view['program'] for view in views], length))
         return views
 
