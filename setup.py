@@ -55,6 +55,7 @@ setup(
         'packaging',
         'safetensors',
         'tensorboard',
+        'tqdm',
         # The maintained continuation of the OpenMMLab packages; import names mmengine, mmcv, mmpretrain.
         'onedl-mmengine>=0.10.12,<0.11',
         'onedl-mmcv>=2.3.6,<2.4',

@@ -5,6 +5,8 @@ import warnings
 
 # mmcv says this at every import, in every worker, where its compiled operators are absent. Pretraining needs none.
 warnings.filterwarnings('ignore', message='Fail to import ``MultiScaleDeformableAttention``')
+# Said where the first step is refused, or gradients are accumulated.
+warnings.filterwarnings('ignore', message=r'Detected call of `scheduler\.step\(\)` before')
 
 __version__ = '0.1.0'
 

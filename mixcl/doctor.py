@@ -122,8 +122,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m mixcl.doctor', description='What is installed, missing or broken.')
     parser.add_argument('--json', metavar='FILE', help='also write findings and the environment record to a file')
     args = parser.parse_args()
-    if args.json and not Path(args.json).absolute().parent.is_dir():
-        raise UserError(f'--json {args.json}: the folder does not exist')
+    if args.json and (Path(args.json).is_dir() or not Path(args.json).absolute().parent.is_dir()):
+        raise UserError(f'--json {args.json}: give the name of a file in a folder that exists')
     findings, environment = check_packages(), None
     if not any(finding.state == FAULT for finding in findings):
         from mixcl.collect_env import collect_env

@@ -1,16 +1,38 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
+import errno
 import os
+import re
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
+
+SYSTEM_FAULTS = (
+    (
+        r'DataLoader worker .* Bus error',
+        'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
+        'fewer processes (train_dataloader.num_workers, --workers)',
+    ),
+    (
+        r'DataLoader worker .* (killed by signal|exited unexpectedly)|process pool was terminated abruptly',
+        'a process that loads images was killed, most likely by the system because memory ran out (dmesg tells): use '
+        'fewer of them (train_dataloader.num_workers, --workers), smaller batches, or more memory',
+    ),
+    (
+        r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited',
+        'another process of this run has ended or cannot be reached; what it or the launcher says tells why',
+    ),
+)
+"""What the system does to a run: how torch puts it, and the likely cause and cure."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def printable(text: str) -> str:
@@ -50,12 +72,13 @@ def reported_to_user(
 ) -> Iterator[None]:
     """End a command-line tool: a :class:`UserError` with one sentence and status 2, a :class:`RunStopped` with 85.
 
-    Ctrl-C without a run to save exits with 130. The status of a stopped run is also written to the file
+    What the system did to the program (:func:`system_fault`) is one sentence, too. Ctrl-C without a run to save exits
+    with 130. The status of a stopped run is also written to the file
     ``MIXCL_STATUS_FILE``, for launchers that do not return the status of their processes. With ``MIXCL_TRACEBACK=1`` in
     the environment errors are raised with their traceback, for people who write their own parts.
 
     Args:
-        afterwards: what the user can do after Ctrl-C.
+        afterwards: what the user can do after Ctrl-C, or a fault of the system.
     """
     try:
         yield
@@ -74,13 +97,32 @@ def reported_to_user(
         # When the first process has ended, a launcher may send this signal to the others.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if _first_process():
-            print(stop, file=sys.stderr)
+            with suppress(OSError):  # after SIGHUP the terminal is gone
+                print(stop, file=sys.stderr)
         if os.environ.get('MIXCL_STATUS_FILE'):
             Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
         print(f'\ninterrupted: {afterwards}', file=sys.stderr)
         sys.exit(130)
+    except (RuntimeError, OSError) as error:
+        sentence = system_fault(error)
+        if sentence is None or os.environ.get('MIXCL_TRACEBACK'):
+            raise
+        sys.stdout.flush()
+        print(f'error: {sentence}; {afterwards}', file=sys.stderr, flush=True)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a launcher ends what is left
+        sys.exit(2)
+
+
+def system_fault(error: BaseException) -> str | None:
+    """What the system did to the program, with likely cause and cure: a full disk, a killed process; else None."""
+    if isinstance(error, OSError):
+        place = printable(str(error.filename or 'a file'))
+        full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
+        return full if error.errno in FULL else None
+    text = ' '.join(str(error).split())
+    return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
     an error the earlier file is as it was. Missing folders are made.
 
     Raises:
-        OSError: if there is no room or no permission.
+        OSError: if there is no room or no permission; it names the file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,6 +40,9 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a write that fails does not know it
+        raise
     finally:
         unfinished.unlink(missing_ok=True)
     folder = os.open(path.parent, os.O_RDONLY)

@@ -12,8 +12,9 @@ import torch
 from tools.command import ENVIRONMENT, ROOT
 
 from mixcl.collect_env import source_state
-from mixcl.doctor import _package, check_detection
+from mixcl.doctor import _package, check_detection, main
 from mixcl.engine.hooks.environment_hook import fingerprint
+from mixcl.errors import UserError
 
 
 @pytest.mark.filterwarnings('ignore:.*found in sys.modules')
@@ -89,3 +90,10 @@ def test_the_fingerprint_follows_the_files(tmp_path: Path) -> None:
     assert fingerprint(ImageFolder(str(tmp_path)))['samples'] == renamed['samples'] + 1
     in_memory = SyntheticImages(num_images=4, image_size=8, pipeline=[])
     assert fingerprint(in_memory) == dict(type='SyntheticImages', samples=4)
+
+
+def test_a_report_in_the_place_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (tmp_path, tmp_path / 'none/report.json'):
+        monkeypatch.setattr(sys, 'argv', ['doctor', '--json', str(place)])
+        with pytest.raises(UserError, match='give the name of a file in a folder that exists'):
+            main()

@@ -9,9 +9,9 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
-    ['errors'],
-    ['registry', 'randomness', 'distributed', 'files', 'quiet_imports'],
-    ['composition'],
+    ['errors', 'terminal'],
+    ['registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line'],
+    ['composition', 'quiet_imports'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],
     ['algorithms'],

@@ -7,24 +7,8 @@ Exit status: 0 if a run could start, 2 otherwise, with one sentence.
 
 import argparse
 
-from mmengine.config import Config
-from mmengine.optim import build_optim_wrapper
-from mmengine.registry import DefaultScope
-
-from mixcl.configuration import (
-    OverrideAction,
-    built_from,
-    check_data_roots,
-    check_files,
-    check_metric_files,
-    schedule_notes,
-)
-from mixcl.configuration.origin import base_of, difference
-from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
-from mixcl.engine.runners.launch import read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, reported_to_user
-from mixcl.registry import MODELS
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -36,6 +20,27 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+from mmengine.config import Config
+from mmengine.optim import build_optim_wrapper
+from mmengine.registry import DefaultScope
+
+from mixcl.configuration import (
+    built_from,
+    check_data_roots,
+    check_files,
+    check_metric_files,
+    schedule_notes,
+)
+from mixcl.configuration.origin import base_of, difference
+from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
+from mixcl.engine.runners.launch import read_config
+from mixcl.registry import MODELS
 
 
 def check_model(cfg: Config, processes: int) -> None:
@@ -84,8 +89,7 @@ def batch_lines(cfg: Config, processes: int) -> list[str]:
     return lines
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     if args.processes < 1:
         raise UserError(f'--processes must be at least 1, not {args.processes}')
     cfg = read_config(args.config, args.cfg_options, args.data_root)
@@ -106,4 +110,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

@@ -1,11 +1,14 @@
 """Check that mmdet and mmcv's compiled operators work, on the CPU and on a GPU if there is one: for `make det`."""
 
-import torch
+import argparse
 
 from mixcl.errors import reported_to_user
 
 
 def main() -> None:
+    argparse.ArgumentParser(description="Check that mmdet and mmcv's operators work.").parse_args()
+    import torch
+
     from mixcl.detection.requirements import check_requirements
 
     devices = ['cpu', *(['cuda'] if torch.cuda.is_available() else [])]

@@ -11,14 +11,35 @@ for MoCo v3 and PatchMix, and are a tenth above it for DINO on ViT-T.
 import argparse
 from pathlib import Path
 
+from mixcl.command_line import OverrideAction
+from mixcl.errors import UserError, reported_to_user
+
+CPU_BATCH = 4
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Cost of a training iteration of a config.')
+    parser.add_argument('config', help='config file')
+    parser.add_argument(
+        '--batch-size', type=int, help=f'images per iteration; default: of the config on a GPU, {CPU_BATCH} on a CPU'
+    )
+    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
+    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
+    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
+    parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
 from mixcl.apis.complexity import Complexity, SyntheticIteration, measure
-from mixcl.configuration import OverrideAction
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
-from mixcl.errors import reported_to_user
 
-CPU_BATCH = 4
 FLOPS, MEMORY, SECONDS = 'GFLOPs per image', 'memory', 'seconds'
 
 # By config, for both CIFAR data sets: PatchMix, Table 3; APS, Table 2 (batch 512, mixed precision); MixCo, Table 2 (64
@@ -67,20 +88,9 @@ def paper_values(config: str) -> dict[str, str]:
     return PAPERS.get(name, {})
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Cost of a training iteration of a config.')
-    parser.add_argument('config', help='config file')
-    parser.add_argument(
-        '--batch-size', type=int, help=f'images per iteration; default: of the config on a GPU, {CPU_BATCH} on a CPU'
-    )
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
-    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
-    parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
-    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
     if args.iterations < 1:
-        parser.error(f'--iterations must be at least 1, not {args.iterations}')
+        raise UserError(f'--iterations must be at least 1, not {args.iterations}')
     cfg = read_config(args.config, args.cfg_options)
     if args.smoke:
         shrink_to_smoke(cfg)
@@ -98,4 +108,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

@@ -2,7 +2,7 @@
 # Train on several GPUs of one machine, or of several machines:
 #   tools/dist_train.sh CONFIG GPUS [options of tools/train.py]
 #   NNODES=2 NODE_RANK=0 MASTER_ADDR=host tools/dist_train.sh CONFIG GPUS ...   (on every machine, with its NODE_RANK)
-# SIGTERM, SIGINT and SIGUSR1 save and end the run with status 85, after which the same with --resume continues.
+# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and end the run with status 85, after which the same with --resume continues.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -18,7 +18,7 @@ MIXCL_STATUS_FILE=$(mktemp)
 export MIXCL_STATUS_FILE
 trap 'rm -f "$MIXCL_STATUS_FILE"' EXIT
 
-python -m torch.distributed.run \
+python "$(dirname "$0")/torchrun.py" \
     --nnodes "${NNODES:-1}" \
     --node_rank "${NODE_RANK:-0}" \
     --master_addr "${MASTER_ADDR:-127.0.0.1}" \
@@ -27,7 +27,7 @@ python -m torch.distributed.run \
     "$(dirname "$0")/train.py" "$config" --launcher pytorch "$@" &
 torchrun=$!
 # It passes SIGTERM on to the processes, and knows nothing of SIGUSR1.
-trap 'kill -TERM "$torchrun" 2>/dev/null' TERM INT USR1
+trap 'kill -TERM "$torchrun" 2>/dev/null' TERM INT USR1 HUP
 
 status=0
 wait "$torchrun" || status=$?

@@ -12,25 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-import torch
-from mmengine.dist import get_world_size, is_main_process
-from mmengine.logging import print_log
-
-import mixcl
-from mixcl.configuration import OverrideAction
-from mixcl.engine.runners.command_options import RANDOM, be_patient
-from mixcl.engine.runners.launch import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError, reported_to_user
-from mixcl.evaluation.plan import Evaluation, planned
-from mixcl.evaluation.published import papers_numbers
+from mixcl.command_line import OverrideAction
+from mixcl.errors import RunStopped, UserError, reported_to_user, system_fault
 from mixcl.evaluation.recipes import PROTOCOLS
-from mixcl.evaluation.results import Results, Row, table
-from mixcl.evaluation.running import precision_of, run_evaluation, write_config
-from mixcl.evaluation.subject import Subject, read_subject
-from mixcl.files import check_writable
-from mixcl.weights import allow_pickle
-
-CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -61,6 +45,26 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+import torch
+from mmengine.dist import get_world_size, is_main_process
+
+import mixcl
+from mixcl.engine.runners.command_options import RANDOM, be_patient
+from mixcl.engine.runners.launch import process_count, use_launcher
+from mixcl.evaluation.plan import Evaluation, planned
+from mixcl.evaluation.published import papers_numbers
+from mixcl.evaluation.results import Results, Row, table
+from mixcl.evaluation.running import precision_of, run_evaluation, write_config
+from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.files import check_writable
+from mixcl.weights import allow_pickle
+
+CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
 
 
 def work_dir_of(args: argparse.Namespace) -> Path:
@@ -113,7 +117,7 @@ def evaluate_all(
         row = row_of(evaluation, subject)
         stored = None if rerun else results.finished(row)
         if stored:
-            print_log(f'{evaluation.name} is finished already (--rerun does it again)', logger='current')
+            say(f'{evaluation.name} is finished already (--rerun does it again)')
             rows.append(stored)
             continue
         started = time.perf_counter()
@@ -136,15 +140,20 @@ def evaluate_all(
     return rows, failures
 
 
+def say(text: str) -> None:
+    if is_main_process():
+        print(text, flush=True)
+
+
 def report(evaluation: Evaluation, error: Exception) -> None:
-    kind = '' if isinstance(error, UserError) else f'{type(error).__name__}: '
+    fault = system_fault(error)
+    kind = '' if fault or isinstance(error, UserError) else f'{type(error).__name__}: '
     if is_main_process() or getattr(error, 'of_one_process', False):
-        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(error).split())}'
+        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(fault or error).split())}'
         print(f'error: {text}', file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     work_dir = work_dir_of(args)
     if args.allow_pickle:
@@ -161,9 +170,10 @@ def main() -> None:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, args.launcher)
     check_writable(results.folder, '--out or --work-dir')
+    check_writable(work_dir, '--work-dir')
     for evaluation in evaluations:
         written = write_config(evaluation, work_dir)
-        print_log(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}', logger='current')
+        say(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
     if args.dry_run:
         return
     rows, failures = evaluate_all(evaluations, subject, results, work_dir, args.rerun)
@@ -174,4 +184,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user('the same command continues with what is not finished'):
-        main()
+        main(arguments)

@@ -12,35 +12,19 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import torch
-from mmengine.config import Config
-from mmengine.registry import DefaultScope
-
-from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
-from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
-from mixcl.registry import MODELS, TRANSFORMS
-from mixcl.weights import (
-    ENCODERS,
-    allow_pickle,
-    backbone_config,
-    checked_part,
-    load_backbone,
-    local_file,
-    read_pretrained,
-    sha256_of,
-)
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
-DEVICES = ('cpu', 'cuda') if torch.cuda.is_available() else ('cpu',)
 
 
 def positive(text: str) -> int:
     if int(text) < 1:
         raise ValueError
     return int(text)
+
+
+def not_negative(text: str) -> int:
+    return positive(text) if int(text) else 0
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -52,7 +36,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --config')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of the data set of --config')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
-    parser.add_argument('--encoder', choices=ENCODERS, default='online', help='which encoder of the checkpoint')
+    parser.add_argument(
+        '--encoder', choices=['online', 'target'], default='online', help='which encoder of the checkpoint'
+    )
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
     parser.add_argument(
         '--image-size', type=positive, metavar='PIXELS', help='for --images: resize and crop to this size'
@@ -64,15 +50,39 @@ def parse_arguments() -> argparse.Namespace:
         '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
     )
     parser.add_argument('--batch-size', type=positive, default=256)
-    parser.add_argument('--workers', type=int, default=4, help='processes that load images')
+    parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
     parser.add_argument(
         '--images-per-file', type=positive, default=10_000, metavar='N', help='an interruption loses less than one file'
     )
-    parser.add_argument('--device', choices=DEVICES, default=DEVICES[-1])
+    parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
     args = parser.parse_args()
     if args.config and args.image_size:
         parser.error('--image-size is for --images; the images of --config are prepared as the config says')
     return args
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+
+from mixcl.algorithms.checks import check_whole_patches
+from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.launch import read_config
+from mixcl.evaluation.feature_files import extract_to_files, open_folder
+from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
+from mixcl.registry import MODELS, TRANSFORMS
+from mixcl.weights import (
+    allow_pickle,
+    backbone_config,
+    checked_part,
+    load_backbone,
+    local_file,
+    read_pretrained,
+    sha256_of,
+)
 
 
 def model_settings(config: Config | None, place: str, feature: str) -> dict[str, Any]:
@@ -90,6 +100,9 @@ def model_settings(config: Config | None, place: str, feature: str) -> dict[str,
 
 
 def extract(args: argparse.Namespace) -> None:
+    device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
+    if device == 'cuda' and not torch.cuda.is_available():
+        raise UserError('--device cuda: torch sees no GPU here; leave the option out')
     if args.allow_pickle:
         allow_pickle()
     pretrained = read_pretrained(args.checkpoint, args.encoder)
@@ -109,6 +122,7 @@ def extract(args: argparse.Namespace) -> None:
         if not args.backbone_config:
             images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
     dataset = KeyedDataset(images)
+    check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
         encoder=args.encoder,
@@ -118,12 +132,13 @@ def extract(args: argparse.Namespace) -> None:
         images_per_file=args.images_per_file,
     )
     open_folder(args.out, identity)
-    model.to(args.device)
+    model.to(device)
     unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
     print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
+    print(f'next, in Python: mixcl.evaluation.feature_files.read_features({str(args.out)!r})')
 
 
 if __name__ == '__main__':
-    arguments, afterwards = parse_arguments(), 'the same command continues with the files that are missing'
+    afterwards = 'the same command continues with the files that are missing'
     with reported_to_user(afterwards), DefaultScope.overwrite_default_scope('mixcl'):
         extract(arguments)

@@ -7,9 +7,7 @@ The output is a config itself: saved to a file, it trains the same.
 
 import argparse
 
-from mixcl.configuration import OverrideAction
-from mixcl.configuration.origin import as_file, origins
-from mixcl.engine.runners.launch import read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import reported_to_user
 
 
@@ -22,12 +20,19 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> None:
-    args = parse_arguments()
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
+from mixcl.configuration.origin import as_file, origins
+from mixcl.engine.runners.launch import read_config
+
+
+def main(args: argparse.Namespace) -> None:
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     print(as_file(cfg, origins(args.config, cfg.to_dict()) if args.origin else None), end='')
 
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

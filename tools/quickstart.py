@@ -8,14 +8,8 @@ import json
 import time
 from pathlib import Path
 
-import torch
-from mmengine.runner import Runner
-
-from mixcl.configuration import OverrideAction
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import reported_to_user
-from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
-from mixcl.visualization import draw_curves, mix_preview
 
 CONFIG = Path(__file__).parent.parent / 'configs/patchmix/vit-xs4_digits.py'
 WORK_DIR = 'work_dirs/quickstart'
@@ -30,6 +24,17 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+import torch
+from mmengine.runner import Runner
+
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
+from mixcl.visualization import draw_curves, mix_preview
 
 
 def evaluate(runner: Runner) -> dict[str, tuple[float, float]]:
@@ -50,8 +55,7 @@ def print_table(rows: dict[str, tuple[float, float]]) -> None:
         print(f'{name:32s}{knn:14.1%}{linear:14.1%}')
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     started = time.perf_counter()
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     cfg.work_dir = args.work_dir
@@ -83,4 +87,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

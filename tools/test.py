@@ -10,15 +10,8 @@ import json
 import os
 from pathlib import Path
 
-from mmengine.config import Config
-
-from mixcl.configuration import OverrideAction, check_metric_files
-from mixcl.engine.runners.command_options import be_patient, use_pretrained
-from mixcl.engine.runners.launch import build_runner, read_config, use_launcher
-from mixcl.engine.runners.work_dir import default_work_dir
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, reported_to_user
-from mixcl.files import check_writable, written_whole
-from mixcl.weights import ENCODERS, allow_pickle
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -30,7 +23,9 @@ def parse_arguments() -> argparse.Namespace:
         metavar='CHECKPOINT',
         help="for protocols on frozen features: the checkpoint with the backbone, or 'random'",
     )
-    parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
+    parser.add_argument(
+        '--encoder', choices=['online', 'target'], help='which encoder of it; by default as the config says'
+    )
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<method>/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
@@ -41,6 +36,19 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+from mmengine.config import Config
+
+from mixcl.configuration import check_metric_files
+from mixcl.engine.runners.command_options import be_patient, use_pretrained
+from mixcl.engine.runners.launch import build_runner, read_config, use_launcher, without_training
+from mixcl.engine.runners.work_dir import default_work_dir
+from mixcl.files import check_writable, written_whole
+from mixcl.weights import allow_pickle
 
 
 def use_weights(cfg: Config, args: argparse.Namespace) -> None:
@@ -61,8 +69,7 @@ def use_weights(cfg: Config, args: argparse.Namespace) -> None:
         cfg.load_from = args.checkpoint
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     if cfg.get('test_cfg') is None:
@@ -71,9 +78,8 @@ def main() -> None:
         raise UserError(f'--out takes a .json file, not {args.out!r}')
     if args.out:
         check_writable(Path(args.out).parent, '--out')
-    cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config)
-    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
-        cfg[part] = None  # a run that trains would hold its work dir
+    cfg.work_dir = args.work_dir or cfg.get('work_dir') or default_work_dir(args.config)
+    without_training(cfg)
     if args.allow_pickle:
         allow_pickle()
     use_weights(cfg, args)
@@ -85,8 +91,10 @@ def main() -> None:
     if args.out and runner.rank == 0:
         with written_whole(args.out) as file:
             file.write(json.dumps(metrics, indent=2, default=float).encode())
+    if runner.rank == 0:
+        print(f'everything is in {cfg.work_dir}' + (f', the metrics in {args.out}' if args.out else ''))
 
 
 if __name__ == '__main__':
     with reported_to_user('nothing is kept, the same command starts again'):
-        main()
+        main(arguments)

@@ -7,20 +7,8 @@ import argparse
 import os
 from pathlib import Path
 
-from mixcl.configuration import OverrideAction, check_metric_files
-from mixcl.datasets.keyed_dataset import VIEWS
-from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
-from mixcl.engine.runners.launch import (
-    build_runner,
-    read_config,
-    use_launcher,
-)
-from mixcl.engine.runners.smoke import shrink_to_smoke
-from mixcl.engine.runners.stop_signals import stop_outside_of_training
-from mixcl.engine.runners.work_dir import default_work_dir
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, reported_to_user
-from mixcl.visualization import mix_preview
-from mixcl.weights import ENCODERS, allow_pickle
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -45,7 +33,9 @@ def parse_arguments() -> argparse.Namespace:
         metavar='CHECKPOINT',
         help="start the backbone from this checkpoint; 'random' for none, where the config names one",
     )
-    parser.add_argument('--encoder', choices=ENCODERS, help='which encoder of it; by default as the config says')
+    parser.add_argument(
+        '--encoder', choices=['online', 'target'], help='which encoder of it; by default as the config says'
+    )
     parser.add_argument(
         '--max-time',
         metavar='DURATION',
@@ -61,11 +51,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
     parser.add_argument(
         '--views',
-        choices=VIEWS,
+        choices=('device', 'pillow'),
         help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
         'papers did; by default as the config says (device)',
     )
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument(
+        '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
+    )
     parser.add_argument(
         '--smoke', action='store_true', help='20 steps on synthetic images at reduced size, to see that it runs'
     )
@@ -81,8 +74,33 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> None:
-    args = parse_arguments()
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
+from mmengine.runner import Runner
+
+from mixcl.configuration import check_metric_files
+from mixcl.engine.hooks import CheckpointHook
+from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
+from mixcl.engine.runners.image_size import set_image_size
+from mixcl.engine.runners.launch import (
+    build_runner,
+    read_config,
+    use_launcher,
+)
+from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.engine.runners.stop_signals import stop_outside_of_training
+from mixcl.engine.runners.work_dir import default_work_dir
+from mixcl.evaluation.recipes import data_of_name
+from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.visualization import mix_preview
+from mixcl.weights import allow_pickle
+
+CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
+
+
+def main(args: argparse.Namespace) -> None:
     stop_outside_of_training()
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
     cfg = read_config(args.config, args.cfg_options, args.data_root)
@@ -91,7 +109,12 @@ def main() -> None:
             f'{args.config} trains nothing (it has no train_cfg): use tools/test.py {args.config} --pretrained '
             'CHECKPOINT'
         )
-    cfg.work_dir = args.work_dir or default_work_dir(cfg, args.config, '_smoke' if args.smoke else '')
+    chosen = args.work_dir or cfg.get('work_dir')
+    cfg.work_dir = chosen or default_work_dir(args.config, '_smoke' if args.smoke else '')
+    if args.image_size is not None:
+        if args.smoke:
+            raise UserError(f'--smoke has an image size of its own; leave out --image-size {args.image_size}')
+        set_image_size(cfg, args.image_size)
     if args.smoke:
         shrink_to_smoke(cfg)
     if args.amp:
@@ -108,6 +131,8 @@ def main() -> None:
         limit_time(cfg, args.max_time)
     if args.allow_pickle:
         allow_pickle()
+    if args.allow_changes and not args.resume:
+        raise UserError('--allow-changes is for a run that goes on: give --resume, too')
     if args.overwrite and args.resume:
         raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
     if args.resume:
@@ -121,15 +146,33 @@ def main() -> None:
         )
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, args.launcher)
-    overwrite = args.overwrite or (args.smoke and not args.work_dir and not args.resume)
+    overwrite = args.overwrite or (args.smoke and not chosen and not args.resume)
     runner = build_runner(cfg, overwrite, args.allow_changes)
     if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
-        runner.logger.info(
-            f'mix preview: {mix_preview(cfg, Path(cfg.work_dir) / "mix_preview.png", cfg.train_dataloader.batch_size)}'
-        )
+        preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
+        runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)
     runner.train()
+    if runner.rank == 0:
+        print(what_is_next(args, runner))
+
+
+def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
+    """Where everything is, and the command that most people want now."""
+    written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
+    lines = [f'everything is in {runner.work_dir}']
+    if args.smoke:
+        lines.append(f'next, the run itself: python tools/train.py {args.config}')
+    elif written and runner.cfg.model.get('streams'):
+        data = data_of_name(runner.cfg.config_name)
+        known = (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
+        lines.append(
+            f'next: python tools/evaluate.py {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
+        )
+    elif written:
+        lines.append(f'next: python tools/test.py {args.config} {written[-1]}')
+    return '\n'.join(lines)
 
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

@@ -12,25 +12,34 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from mmengine.dataset import BaseDataset
-from mmengine.registry import DefaultScope
-
-from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.configuration.data_roots import data_sets
-from mixcl.datasets import ImageFolder, KeyedDataset
-from mixcl.datasets.verification import image_paths, verify_images
-from mixcl.engine.runners.launch import read_config
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, printable, reported_to_user
+from mixcl.files import check_writable
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Check that every image can be read.')
     parser.add_argument('data', help='a folder of images, or a config file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
-    parser.add_argument('--out', default='unreadable_images.txt', help='text file for the list of unreadable images')
+    parser.add_argument(
+        '--out', default='work_dirs/unreadable_images.txt', help='text file for the list of unreadable images'
+    )
     parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+from mmengine.dataset import BaseDataset
+from mmengine.registry import DefaultScope
+
+from mixcl.configuration import check_data_roots
+from mixcl.configuration.data_roots import data_sets
+from mixcl.datasets import ImageFolder, KeyedDataset
+from mixcl.datasets.verification import image_paths, verify_images
+from mixcl.engine.runners.launch import read_config
 
 
 def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
@@ -46,13 +55,13 @@ def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
         return [KeyedDataset(config).dataset for config in wrapped]
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     if args.workers < 1:
         raise UserError(f'--workers must be at least 1, not {args.workers}')
     out = Path(args.out)
-    if out.is_dir() or not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
-        raise UserError(f'--out {args.out} cannot be written: give the name of a file in a folder that is there')
+    if out.is_dir():
+        raise UserError(f'--out {args.out} is a folder: give the name of a file')
+    check_writable(out.parent, '--out')
     paths = image_paths(find_datasets(args))
     if not paths:
         print('nothing to check: the data sets of this config lie in memory')
@@ -70,5 +79,5 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    with reported_to_user():
-        main()
+    with reported_to_user('nothing is kept, the same command starts again'):
+        main(arguments)

@@ -5,13 +5,11 @@
 
 import argparse
 
-from mixcl.configuration import OverrideAction
-from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.work_dir import default_work_dir
+from mixcl.command_line import OverrideAction
 from mixcl.errors import UserError, reported_to_user
 
 
-def main() -> None:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Draw the detections of a trained detector.')
     parser.add_argument('config', help='config file')
     parser.add_argument('checkpoint', help='checkpoint file')
@@ -20,13 +18,24 @@ def main() -> None:
     parser.add_argument('--score-threshold', type=float, default=0.3, help='leave out detections below this score')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.work_dir import default_work_dir
+
+
+def main(args: argparse.Namespace) -> None:
     if not 0 <= args.score_threshold <= 1:
         raise UserError(f'--score-threshold is a share between 0 and 1, not {args.score_threshold}')
     from mixcl.detection.figures import draw_detections  # says which command installs what detection needs
 
     cfg = read_config(args.config, args.cfg_options, args.data_root)
-    cfg.work_dir = default_work_dir(cfg, args.config)
+    cfg.work_dir = cfg.get('work_dir') or default_work_dir(args.config)
     cfg.load_from = args.checkpoint
     pictures = draw_detections(cfg, args.out_dir, args.num_images, args.score_threshold)
     print(f'written: {len(pictures)} pictures in {args.out_dir}')
@@ -34,4 +43,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

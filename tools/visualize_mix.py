@@ -5,14 +5,11 @@
 
 import argparse
 
-from mixcl.configuration import OverrideAction, check_data_roots
-from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.command_line import OverrideAction
 from mixcl.errors import reported_to_user
-from mixcl.visualization import mix_preview
 
 
-def main() -> None:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Draw originals and mixtures of a pretraining config.')
     parser.add_argument('config', help='config file')
     parser.add_argument('--out', default='mix.png', help='PNG file to write')
@@ -21,7 +18,20 @@ def main() -> None:
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
+from mixcl.configuration import check_data_roots
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.visualization import mix_preview
+
+
+def main(args: argparse.Namespace) -> None:
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     if args.smoke:
         shrink_to_smoke(cfg)
@@ -31,4 +41,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

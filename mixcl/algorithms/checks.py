@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
@@ -72,18 +73,23 @@ def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
 
     It would silently drop pixels at the border, or resize its position embedding.
     """
-    patch_size, image_size = getattr(backbone, 'patch_size', None), getattr(backbone, 'img_size', None)
-    if patch_size is None or image_size is None:
-        return
     for crop in crops:
-        height, width = crop.shape[-2:]
-        if height % patch_size or width % patch_size:
-            raise UserError(
-                f'crops of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
-                'model.backbone; make the size of the crops a multiple of patch_size'
-            )
-    if tuple(crops[0].shape[-2:]) != tuple(image_size):
+        check_whole_patches(backbone, crop, 'make the size of the crops a multiple of patch_size')
+    image_size = getattr(backbone, 'img_size', None)
+    if image_size is not None and tuple(crops[0].shape[-2:]) != tuple(image_size):
         raise UserError(
             f'the data pipeline delivers first crops of {tuple(crops[0].shape[-2:])} pixels, but '
             f'model.backbone.img_size is {tuple(image_size)}; make them agree'
+        )
+
+
+def check_whole_patches(backbone: nn.Module, image: Tensor, advice: str) -> None:
+    """Raise UserError with an advice if the backbone's patches, where it has any, do not fill an image (3, h, w)."""
+    patch_size, (height, width) = getattr(backbone, 'patch_size', None), image.shape[-2:]
+    if patch_size is None and isinstance(backbone, VisionTransformer):  # which does not keep it
+        (patch_size, _) = backbone.patch_embed.projection.kernel_size
+    if isinstance(patch_size, int) and (height % patch_size or width % patch_size):
+        raise UserError(
+            f'images of {height}x{width} pixels cannot be cut into the patches of {patch_size}x{patch_size} of '
+            f'model.backbone; {advice}'
         )

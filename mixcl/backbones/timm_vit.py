@@ -11,7 +11,8 @@ from mixcl.registry import MODELS
 class TIMMViT(TIMMBackbone):
     """mmpretrain's ``TIMMBackbone``, which gives the vectors of all tokens, with timm's pooling over them.
 
-    The output is a tuple with features (B, C). For convolutional models ``mmpretrain.TIMMBackbone`` itself will do.
+    The output is a tuple with features (B, C). ``patch_size``, and ``img_size`` where it is fixed, are those of the
+    model. For convolutional models ``mmpretrain.TIMMBackbone`` itself will do.
 
     Args:
         pool: which pooling of timm's: 'token' (class token) or 'avg' (average of the patches).
@@ -22,3 +23,6 @@ class TIMMViT(TIMMBackbone):
     def __init__(self, *, pool: str = 'token', **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.timm_model.reset_classifier(0, pool)
+        embedding: Any = getattr(self.timm_model, 'patch_embed', None)
+        self.patch_size = embedding.patch_size[0] if hasattr(embedding, 'patch_size') else None
+        self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None

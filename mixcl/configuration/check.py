@@ -1,5 +1,6 @@
 """Strict checking of the keys of a config, before anything is built."""
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ from mmengine.config import Config
 
 from mixcl.configuration.keys import Acceptor, acceptors
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
+from mixcl.configuration.shapes import wrong_shapes
 from mixcl.configuration.spelling import slip_of, suggest
 from mixcl.configuration.values import wrong_values
 from mixcl.errors import UserError
@@ -27,6 +29,8 @@ def check_config(cfg: Config) -> None:
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = list(_misspelt_sections(cfg))
+    for path, value, wanted in wrong_shapes(cfg):
+        problems.append(f'{readable(path)}={reprlib.repr(value)} must be {wanted}')
     for name, section in runner_sections(cfg):
         problems.extend(_problems(section, (name,), scope, None, cfg))
     problems = list(dict.fromkeys(problems))

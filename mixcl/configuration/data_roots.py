@@ -41,8 +41,10 @@ def check_data_roots(cfg: Config) -> None:
     Empty values and remote addresses (``s3://...``) are left to the data sets.
 
     Raises:
-        UserError: names the first folder that is missing or empty, and its place in the config.
+        UserError: names the first folder that is missing or empty, and its place in the config; or the first file of
+            CIFAR that is not as published.
     """
+    checked: set[tuple[str, str]] = set()
     for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         root = node['data_root']
         if not root or '://' in str(root):
@@ -51,6 +53,29 @@ def check_data_roots(cfg: Config) -> None:
         if problem == 'does not exist' or not any(FilePath(root).iterdir()):
             place = f'{readable(path)}.data_root'
             raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass --data-root DIR")
+        kind = str(node.get('type')).rpartition('.')[2]
+        if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
+            checked.add((kind, root))
+            _check_cifar(node, f'{readable(path)}.data_root')
+
+
+def _check_cifar(node: Mapping[str, Any], place: str) -> None:
+    """In the place of mmpretrain, whose only advice is to download the data."""
+    from mmpretrain import datasets
+    from mmpretrain.datasets.utils import check_md5
+
+    kind = getattr(datasets, str(node['type']).rpartition('.')[2])
+    for name, published in (*kind.train_list, *kind.test_list):
+        file = FilePath(node['data_root'], kind.base_folder, name)
+        if not file.is_file():
+            if node.get('download'):
+                return
+            raise UserError(f'there is no file {file} ({place}); unpack {kind.url} there or pass --data-root DIR')
+        if not check_md5(str(file), published):
+            raise UserError(
+                f'{file} ({place}) was found, but its checksum differs from that of the published file; unpack '
+                f'{kind.url} again'
+            )
 
 
 def check_files(cfg: Config) -> None:

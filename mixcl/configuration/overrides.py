@@ -1,29 +1,14 @@
 """Refuse ``--cfg-options`` that would change nothing, or that cannot be merged."""
 
 import copy
-from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mmengine.config import Config, DictAction
+from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS
 from mixcl.configuration.spelling import suggest
 from mixcl.errors import UserError
-
-
-class OverrideAction(DictAction):
-    """``NAME=VALUE ...`` on the command line; mmengine's action, which ends in a traceback where it cannot read."""
-
-    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: list[str], *rest: Any) -> None:
-        try:
-            super().__call__(parser, namespace, values, *rest)
-        except (ValueError, AssertionError, IndexError, RecursionError) as error:
-            raise UserError(
-                f'{self.option_strings[0]} {" ".join(values)} cannot be read; write NAME=VALUE, where a value is a '
-                'number, a text, a [list] or a (tuple), and set the parts of a dict by names such as '
-                'model.mixer.num_mix'
-            ) from error
 
 
 def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ def bases_of(path: str | FilePath) -> list[str]:
 
 
 def config_from_file(path: str | FilePath) -> Config:
-    """Read a config file, without a look at its keys.
+    """Read a config file, without a look at its keys; its ``custom_imports`` are left to the caller.
 
     mmengine reads YAML by a loader that calls whatever function the file names, and runs what ``_base_`` and
     ``custom_imports`` name.
@@ -31,7 +31,7 @@ def config_from_file(path: str | FilePath) -> Config:
     """
     parser = PARSERS.get(FilePath(path).suffix)
     if parser is None:
-        return Config.fromfile(path)
+        return Config.fromfile(path, import_custom_modules=False)
     values = parser(FilePath(path).read_text(encoding='utf-8'))
     if not isinstance(values, dict):
         raise UserError(f'the config {path} holds no names with values, but a {type(values).__name__}')

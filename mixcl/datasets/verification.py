@@ -6,10 +6,10 @@ from functools import partial
 
 import cv2
 from mmengine.dataset import BaseDataset
-from mmengine.utils import ProgressBar
 
 from mixcl.datasets.transforms.decoding import decode, read_file
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
+from mixcl.terminal import progress
 
 FILES_PER_TASK = 32
 
@@ -21,7 +21,7 @@ def image_paths(datasets: Iterable[BaseDataset]) -> list[str]:
 
 
 def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
-    """Read all files as training would, with a progress bar.
+    """Read all files as training would, and show how far it is.
 
     Args:
         paths: of the files.
@@ -32,13 +32,11 @@ def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNot
     """
     unreadable: list[ImageNote] = []
     converted: list[ImageNote] = []
-    bar = ProgressBar(len(paths))
     with ProcessPoolExecutor(num_workers, initializer=partial(cv2.setNumThreads, 0)) as pool:
-        for note, is_unreadable in pool.map(_inspect, paths, chunksize=FILES_PER_TASK):
+        inspected = pool.map(_inspect, paths, chunksize=FILES_PER_TASK)
+        for note, is_unreadable in progress(inspected, 'reading', len(paths), 'images'):
             if note is not None:
                 (unreadable if is_unreadable else converted).append(note)
-            bar.update()
-    print()
     return unreadable, converted
 
 

@@ -8,7 +8,7 @@ from mmdet.models import BaseDetector
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 
-from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.launch import build_runner, without_training
 from mixcl.errors import UserError
 
 
@@ -30,7 +30,7 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
     """
     if cfg.get('test_dataloader') is None:
         raise UserError('this config has no test_dataloader, so there is nothing to draw')
-    runner = build_runner(cfg)
+    runner = build_runner(without_training(cfg))
     if not isinstance(runner.model, BaseDetector):
         raise UserError(
             f'this config has model.type={cfg.model.type!r}, which is no detector and finds no boxes to draw'

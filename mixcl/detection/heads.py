@@ -8,6 +8,7 @@ from mmengine.runner import Runner
 from torch import Tensor
 
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
 from mixcl.weights import load_backbone, read_pretrained
 
@@ -42,4 +43,5 @@ class PretrainedSharedHeadHook(Hook):
             if isinstance(hook, PretrainedBackboneHook):
                 pretrained = read_pretrained(hook.checkpoint, hook.encoder)
                 report = load_backbone(model.roi_head.shared_head, pretrained, new=('norm.*',))
-                runner.logger.info(f'shared head from the {pretrained.encoder} encoder in {hook.checkpoint}: {report}')
+                text = f'shared head from the {pretrained.encoder} encoder in {hook.checkpoint}: {report}'
+                runner.logger.info(text, extra=FOR_PEOPLE)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mmengine.logging import print_log
 from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
@@ -15,8 +14,10 @@ from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, is_compressed, written_whole
+from mixcl.terminal import progress
 
 META = 'meta.json'
+FILE = 'features_{:05d}.npz'
 
 
 def open_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -36,7 +37,7 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
             file.write(json.dumps(identity, indent=2).encode())
     try:
         stored = dict(json.loads(meta.read_text()))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f'--out {folder} holds something else already; give a new or an empty folder') from error
     changed = [name for name, value in identity.items() if stored.get(name) != value]
     if changed:
@@ -71,19 +72,22 @@ def extract_to_files(
     """
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
     for number, start in enumerate(range(0, len(names), images_per_file)):
-        path, part = folder / f'features_{number:05d}.npz', slice(start, start + images_per_file)
+        path, part = folder / FILE.format(number), slice(start, start + images_per_file)
         if not path.exists():
             rows = Subset(dataset, range(len(names))[part])
             loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            arrays = dict(_encoded(model, loader), names=names[part])
+            what = f'features, file {number + 1} of {-(-len(names) // images_per_file)}'
+            arrays = dict(_encoded(model, loader, what), names=names[part])
             arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
-        for name, reason in zip(names[part], _read(path, 'unreadable')['unreadable'], strict=True):
+        reasons = _read(path, 'unreadable')['unreadable']
+        if len(reasons) != len(names[part]):
+            raise UserError(f'{path} holds {len(reasons)} images; remove it and run the same command again')
+        for name, reason in zip(names[part], reasons, strict=True):
             if reason:
                 unreadable += 1
-                print_log(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
-        print_log(f'{min(part.stop, len(names))} of {len(names)} images done')
+                print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
     return unreadable
 
 
@@ -96,10 +100,17 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     Raises:
         UserError: if there is nothing, or a file is damaged.
     """
-    parts = [_read(path) for path in sorted(Path(folder).glob('features_*.npz'))]
-    if not parts:
+    paths = sorted(Path(folder).glob('features_*.npz'))
+    if not paths:
         raise UserError(f'{folder} holds no features; make them with tools/extract_features.py')
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    for number, path in enumerate(paths):
+        if path.name != FILE.format(number):
+            raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')
+    first, *others = parts = [_read(path) for path in paths]
+    for path, part in zip(paths[1:], others, strict=True):
+        if {name: array.shape[1:] for name, array in part.items()} != {n: a.shape[1:] for n, a in first.items()}:
+            raise UserError(f'{path} holds other features than {paths[0].name}; extract them again to a new folder')
+    return {name: np.concatenate([part[name] for part in parts]) for name in first}
 
 
 def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
@@ -107,16 +118,19 @@ def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
         if is_compressed(path):
             raise ValueError('it unpacks to more than its own size')
         with np.load(path) as arrays:
-            return {name: arrays[name] for name in names or arrays.files}
+            found = {name: arrays[name] for name in names or arrays.files}
+            if not names and len({len(arrays[name]) for name in {*found, 'features', 'names', 'unreadable'}}) > 1:
+                raise ValueError('its arrays are of different lengths')
+            return found
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
-def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
+def _encoded(model: BaseModel, loader: DataLoader, what: str) -> dict[str, np.ndarray]:
     features: list[np.ndarray] = []
     reasons: list[str] = []
     with evaluating(model):
-        for batch in loader:
+        for batch in progress(loader, what, len(loader)):
             features.append(encode(model, batch, ['online'])['online'].numpy())
             # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
             notes = [sample.get('unreadable') for sample in batch['data_samples']]

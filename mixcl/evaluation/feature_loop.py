@@ -85,7 +85,6 @@ class FeatureLoop(ValLoop):
         with evaluating(self.model):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
-            self.runner.logger.info(f'encoding {len(self.bank_dataloader.dataset)} images to learn from')
             bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
         labels = gather([batch['labels'] for batch in batches], self.dataloader)
         metrics: dict[str, float] = {}

@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
 from mixcl.evaluation.labels import ReadLabels, class_labels
+from mixcl.terminal import progress
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def extract(
     parts: list[dict[str, Tensor]] = []
     labels: list[Tensor] = []
     with evaluating(model):
-        for batch in dataloader:
+        for batch in progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader)):  # type: ignore[arg-type]
             labels.append(read_labels(batch['data_samples'], dataloader))
             parts.append(encode(model, batch, encoders))
     features = {name: gather([part[name] for part in parts], dataloader) for name in encoders}

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
-
 from mixcl.registry import MODELS
 
 
@@ -162,6 +160,9 @@ def family_of(backbone: Mapping | None) -> str:
         backbone: its config; None where unknown.
     """
     kind = None if backbone is None else MODELS.get(backbone['type'])
+    # Here, since a command knows the protocols before it imports the models.
+    from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
+
     for name, base in (('resnet-cifar', ResNet_CIFAR), ('resnet', ResNet)):
         if isinstance(kind, type) and issubclass(kind, base):
             return name
@@ -178,6 +179,11 @@ def parts_of_name(config_name: str | None) -> tuple[str | None, list[str]]:
         return None, []
     backbone, _, *variants = [*stem.split('_'), '']
     return backbone, [method, *filter(None, variants)]
+
+
+def data_of_name(config_name: str) -> str:
+    """The data set in the name of a pretraining: 'in1k' of 'sdmp/vit-s16_in1k_mocov3'."""
+    return (*config_name.rpartition('/')[2].split('_'), '')[1]
 
 
 def find_recipe(

@@ -52,13 +52,14 @@ class Results:
             return []
         try:
             rows = json.loads(path.read_text(encoding='utf-8'))
+            table(rows)
             for row in rows:
                 _identity(row)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise UserError(
                 f'{path} holds no results of tools/evaluate.py; move it away or pass another --out'
             ) from error
-        return rows
+        return list(rows)
 
 
 def table(rows: Sequence[Row]) -> str:

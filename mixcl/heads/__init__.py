@@ -1,4 +1,5 @@
 """Projection and prediction heads."""
 
+import mixcl.quiet_imports
 from mixcl.heads.dino import DINOHead
 from mixcl.heads.mlp import MLPHead, PlainHead

@@ -11,6 +11,7 @@ from torch.utils.data import default_collate
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.errors import UserError
+from mixcl.files import check_writable
 from mixcl.registry import DATASETS, MIXERS, MODELS
 
 
@@ -19,7 +20,7 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
 
     Args:
         cfg: a pretraining config; its training data is read.
-        path: of the PNG file.
+        path: of the picture, in a format that matplotlib writes, such as PNG.
         num_images: how many images to show, at least what the mixer needs.
         seed: of the random draws.
 
@@ -27,8 +28,14 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
         The path.
 
     Raises:
-        UserError: if the config mixes nothing, or the images cannot be mixed.
+        UserError: if the config mixes nothing, the images cannot be mixed, or the format is unknown.
     """
+    if num_images < 1:
+        raise UserError(f'--num-images must be at least 1, not {num_images}')
+    formats = sorted(Figure().canvas.get_supported_filetypes())
+    if Path(path).suffix.lower().removeprefix('.') not in formats:
+        raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
+    check_writable(Path(path).parent, '--out')
     model = cfg.model
     names = list(model.get('streams') or {})
     if not names:
@@ -57,26 +64,24 @@ def _images(sample: dict) -> dict:
 
 
 def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Path:
-    columns = len(pairs[0][1].images[:8])
+    columns = min(8, max(len(originals.images) for _, originals, _, _ in pairs))
     figure = Figure(figsize=(1.9 * columns, 4.2 * len(pairs)), layout='constrained')
     axes = figure.subplots(2 * len(pairs), columns, squeeze=False)
     for row, (view, originals, name, mixed) in enumerate(pairs):
-        for column in range(columns):
+        for axis in (*axes[2 * row], *axes[2 * row + 1]):
+            axis.axis('off')
+        for column in range(min(columns, len(originals.images))):  # of local crops there are several per image
             _show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
-            axes[2 * row + 1][column].axis('off')
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
             _show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-    return path
+    return Path(path)
 
 
 def _show(axis: Axes, image: Tensor, title: str) -> None:
     axis.imshow(image.clamp(0, 1).permute(1, 2, 0).numpy(), interpolation='nearest')
     axis.set_title(title, fontsize=7)
-    axis.axis('off')
 
 
 def _shares(stream: Stream, row: int) -> str:

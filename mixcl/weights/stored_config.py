@@ -9,6 +9,9 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 
+LONGEST = 2**20
+"""Characters of a stored config; those of this repository have some 10,000."""
+
 
 def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
     """The config that a checkpoint carries; None where it carries none.
@@ -30,6 +33,8 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
     if not isinstance(text, str):
         return None
     try:
+        if len(text) > LONGEST:
+            raise ValueError(f'it has {len(text)} characters')
         for statement in ast.parse(text).body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -37,6 +42,8 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
                 case _:
                     raise ValueError(f'line {statement.lineno} is no assignment')
         return Config(values)
+    except (RecursionError, MemoryError) as error:  # the latter is how Python's parser calls it
+        raise UserError(f'the config stored in {path} is not one that mmengine wrote: nested too deep') from error
     except (SyntaxError, TypeError, ValueError) as error:
         raise UserError(f'the config stored in {path} is not one that mmengine wrote: {error}') from error
 

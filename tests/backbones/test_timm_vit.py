@@ -5,6 +5,8 @@ import pytest
 import timm
 import torch
 
+from mixcl.algorithms.checks import check_patches
+from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 VIT = dict(model_name='vit_tiny_patch16_224', img_size=32, depth=1, embed_dim=16, num_heads=2, dynamic_img_size=True)
@@ -32,3 +34,13 @@ def test_a_host_trains_on_it(backbone: dict, width: int) -> None:
     losses = model([torch.randn(4, 3, 32, 32)] * 2, mode='loss')
     sum(value for name, value in losses.items() if 'loss' in name).backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
+
+
+def test_images_that_do_not_fit_are_refused() -> None:
+    backbone = MODELS.build(dict(type='TIMMViT', **VIT))
+    check_patches(backbone, [torch.zeros(3, 64, 64)])  # dynamic_img_size
+    with pytest.raises(UserError, match='40x40 pixels cannot be cut into the patches of 16x16'):
+        check_patches(backbone, [torch.zeros(3, 40, 40)])
+    fixed = MODELS.build(dict(type='TIMMViT', **VIT | dict(dynamic_img_size=False)))
+    with pytest.raises(UserError, match=r'first crops of \(64, 64\) pixels, but model.backbone.img_size is \(32, 32\)'):
+        check_patches(fixed, [torch.zeros(3, 64, 64)])

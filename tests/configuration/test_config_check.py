@@ -75,6 +75,14 @@ REFUSED: list[tuple[str, object, str]] = [
     *(('model.backbone.type', name, 'no registry knows') for name in ('os', 'torch.nn.Gelu', '', '.x')),
     ('train_dataloader.batch_size', 0, 'train_dataloader.batch_size=0 must be a whole number at least 1'),
     ('model.backbone.arch.num_heads', 5, 'arch.num_heads=5 must be a divisor of embed_dims=96'),
+    ('param_scheduler', 'cosine', "config: param_scheduler='cosine' must be a list of dicts"),
+    ('param_scheduler', ['cosine'], "config: param_scheduler[0]='cosine' must be a dict with a type"),
+    ('custom_hooks', [3], 'config: custom_hooks[0]=3 must be a dict with a type'),
+    ('default_hooks.logger', 3, 'config: default_hooks.logger=3 must be a dict with a type'),
+    ('val_evaluator', 'knn', "config: val_evaluator='knn' must be a list of dicts"),
+    ('env_cfg', 'nccl', "config: env_cfg='nccl' must be a dict"),
+    ('train_dataloader.dataset', [], 'config: train_dataloader.dataset=[] must be a dict'),
+    ('val_dataloader.dataset.pipeline', [], 'val_dataloader.dataset.pipeline=[] must be a list of transforms'),
 ]  # fmt: skip
 """What is set in a config, and what is said."""
 

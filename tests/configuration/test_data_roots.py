@@ -1,9 +1,11 @@
 """The data folders, annotations and weights of a config are found wherever they stand."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 from mmengine.config import Config
+from mmpretrain.datasets import CIFAR10
 
 from mixcl.configuration import check_data_roots, check_files, check_metric_files, set_data_root
 from mixcl.errors import UserError
@@ -75,3 +77,22 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
         check_metric_files(fine, 'val_evaluator')
     with pytest.raises(UserError, match=r'b\.pth \(load_from\)'):
         check_files(Config(dict(load_from=str(tmp_path / 'b.pth'))))
+
+
+def test_files_of_cifar_must_be_those_that_were_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b'images'
+    files = [[name, hashlib.md5(content).hexdigest()] for name in ('data_batch_1', 'test_batch')]
+    monkeypatch.setattr(CIFAR10, 'train_list', files[:1])
+    monkeypatch.setattr(CIFAR10, 'test_list', files[1:])
+    cfg = Config(dict(train_dataloader=dict(dataset=dict(type='mmpretrain.CIFAR10', data_root=str(tmp_path)))))
+    folder = tmp_path / CIFAR10.base_folder
+    folder.mkdir()
+    (folder / 'data_batch_1').write_bytes(content)
+    with pytest.raises(UserError, match=r'there is no file .*test_batch'):
+        check_data_roots(cfg)
+    (folder / 'test_batch').write_bytes(content)
+    check_data_roots(cfg)
+    (folder / 'test_batch').write_bytes(b'other images')
+    with pytest.raises(UserError, match=r'test_batch .* was found, but its checksum differs') as raised:
+        check_data_roots(cfg)
+    assert 'download=True' not in str(raised.value)

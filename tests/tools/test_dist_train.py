@@ -1,12 +1,15 @@
 """The same run from several processes, several machines, and sharded."""
 
+import os
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
-from tools.command import free_port, start, stop
+from tools.command import error_lines, free_port, start, stop
+from tools.test_stop_command import wait_for_steps
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 OPTIONS = (
@@ -67,3 +70,21 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
     outputs(start_machine(2, tmp_path, 'model_wrapper_cfg.type=MMFullyShardedDataParallel', *where))
     assert_same_run(checkpoint(tmp_path), checkpoint(replicated))
     assert checkpoint(tmp_path)['meta']['iter'] == 4
+
+
+def test_a_killed_process_is_told_in_two_sentences(tmp_path: Path) -> None:
+    """By the others, and by the launcher."""
+    machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
+    try:
+        wait_for_steps(machine, tmp_path)
+        found = subprocess.run(['pgrep', '-f', f'train.py .*{tmp_path}'], capture_output=True, text=True)
+        processes = map(int, found.stdout.split())
+        (second,) = [pid for pid in processes if b'\0RANK=1\0' in Path(f'/proc/{pid}/environ').read_bytes()]
+        os.kill(second, signal.SIGKILL)
+        output, errors = machine.communicate(timeout=60)
+    finally:
+        stop(machine)
+    lines = error_lines(errors)
+    assert [line.split(' of ')[0] for line in lines] == ['error: another process', 'error: process 1']
+    assert 'SIGKILL, most likely by the system because memory ran out' in lines[1]
+    assert 'Traceback' not in output + errors and machine.returncode == 1

@@ -127,7 +127,7 @@ def test_a_checkpoint_runs_nothing(
         assert re.search(place, refused(capfd, *arguments)) and not ran.exists() and not out.exists()
 
 
-def test_one_sentence(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+def test_one_sentence(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     (tmp_path / 'broken').mkdir()
     (tmp_path / 'broken/broken.jpg').write_bytes(b'no image')
     for folder, message in (
@@ -135,3 +135,6 @@ def test_one_sentence(checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFix
         (tmp_path / 'broken', r'none of 1 images tried in .*broken could be read; the first: .* \(not an image\)'),
     ):
         assert re.search(message, refused(capfd, checkpoint, tmp_path / 'out', '--images', folder))
+    size = ('--images', images, '--image-size', 18)
+    message = refused(capfd, checkpoint, tmp_path / 'out', *size)
+    assert 'images of 18x18 pixels cannot be cut into the patches of 4x4' in message and '--image-size' in message

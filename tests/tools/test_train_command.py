@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from mmengine.config import Config
 from PIL import Image
@@ -24,9 +25,12 @@ def log_of(work_dir: Path) -> str:
     return max(work_dir.glob('*/*.log'), key=lambda path: path.stat().st_mtime).read_text()
 
 
-def test_smoke_run_of_imagenet_without_imagenet(tmp_path: Path) -> None:
+def test_smoke_run_of_imagenet_without_imagenet(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     config = 'configs/patchmix/vit-s16_in1k.py'
     assert run_here('tools/train.py', config, '--smoke', '--amp', '--work-dir', tmp_path) == 0
+    shown = capfd.readouterr()
+    assert len((shown.out + shown.err).splitlines()) <= 20
+    assert f'everything is in {tmp_path}\nnext, the run itself: python tools/train.py {config}\n' in shown.out
     assert torch.load(tmp_path / 'epoch_2.pth', weights_only=True)['meta']['iter'] == 20
     assert np.asarray(Image.open(tmp_path / 'mix_preview.png').convert('L')).std() > 5
     (written,) = tmp_path.glob('*.py')

@@ -62,7 +62,16 @@ def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixtu
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
     assert '--workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--workers', 0)
-    assert '--out docs cannot be written' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
+    assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
+
+
+def test_the_list_lies_where_results_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not beside the sources, from where one calls it."""
+    folder, tool = write_folder(tmp_path / 'images', 1, ['text.jpg']), Path(TOOL).resolve()
+    (tmp_path / 'sources').mkdir()
+    monkeypatch.chdir(tmp_path / 'sources')
+    assert run_here(tool, folder, '--workers', 1) == 1
+    assert os.listdir() == ['work_dirs'] and os.listdir('work_dirs') == ['unreadable_images.txt']
 
 
 def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
 from mixcl.visualization import draw_curves, mix_preview
 
@@ -68,6 +70,14 @@ def test_what_cannot_be_previewed_is_told(tmp_path: Path) -> None:
         mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=2)
     with pytest.raises(UserError, match='40 images, fewer than the 50 to show'):
         mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=50)
+    with pytest.raises(UserError, match='--num-images must be at least 1, not 0'):
+        mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=0)
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'results cannot be written to .*file'):
+        mix_preview(run_config(tmp_path), tmp_path / 'file/mix.png')
+    for name in ('mix.xyz', 'mix'):
+        with pytest.raises(UserError, match=rf'--out {name}: the name must end in one of .*\.png'):
+            mix_preview(run_config(tmp_path), name)
     assert not (tmp_path / 'mix.png').exists()
 
 
@@ -82,3 +92,11 @@ def test_curves_of_the_newest_run(tmp_path: Path, titles: list[str]) -> None:
         'loss terms (query_key, weighted)', 'mix2_view1', 'view1_view2',
         'kNN during pretraining', 'online_knn20', 'target_knn20',
     ]  # fmt: skip
+
+
+def test_a_preview_of_streams_of_several_lengths(tmp_path: Path, titles: list[str]) -> None:
+    """Six images have 24 local crops."""
+    cfg = read_config('configs/sdmp/vit-s16_in1k_dino.py')
+    shrink_to_smoke(cfg)
+    mix_preview(cfg, tmp_path / 'mix.png', num_images=6)
+    assert 'view1: image 5' in titles and 'spare: image 7' in titles and 'view1: image 6' not in titles

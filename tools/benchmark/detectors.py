@@ -12,6 +12,22 @@ import time
 from functools import partial
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Cost of a training step of detectors.')
+    parser.add_argument('--config', default=str(ROOT / 'configs/transfer/coco/mask-rcnn_vit-b16_1x.py'))
+    parser.add_argument('--image-size', type=int, default=1024, help='a multiple of 64')
+    parser.add_argument('--batch-size', type=int, default=1)
+    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
+    parser.add_argument('--amp', action='store_true', help='bfloat16 autocast')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
 import mmdet
 import torch
 from mmdet.registry import MODELS
@@ -25,7 +41,6 @@ import mixcl.detection  # noqa: F401
 from mixcl.apis.complexity import activation_bytes
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 
-ROOT = Path(__file__).parents[2]
 MMDET_CONFIG = Path(mmdet.__file__).parent / '.mim/configs/mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py'
 OBJECTS = 10
 CHECKPOINTED = 'the same, activation checkpointing'
@@ -72,14 +87,7 @@ def seconds(run: partial) -> float:
     return clock() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Cost of a training step of detectors.')
-    parser.add_argument('--config', default=str(ROOT / 'configs/transfer/coco/mask-rcnn_vit-b16_1x.py'))
-    parser.add_argument('--image-size', type=int, default=1024, help='a multiple of 64')
-    parser.add_argument('--batch-size', type=int, default=1)
-    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
-    parser.add_argument('--amp', action='store_true', help='bfloat16 autocast')
-    arguments = parser.parse_args()
+def main(arguments: argparse.Namespace) -> None:
     device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
     place = torch.cuda.get_device_name() if device.type == 'cuda' else f'{torch.get_num_threads()} CPU thread(s)'
     print(f'{arguments.batch_size} x {arguments.image_size}^2 px, {"bf16" if arguments.amp else "fp32"}, {place}')
@@ -105,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

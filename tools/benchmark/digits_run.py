@@ -5,15 +5,9 @@ import json
 import time
 from pathlib import Path
 
-import torch
 from digits_configs import METHODS, digits_config
-from mmengine.config import Config
 
-from mixcl.configuration import check_config
-from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import reported_to_user
-from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -25,6 +19,18 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--epochs', type=int, required=True, help='0: evaluate the pixels and the untrained encoder')
     parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+import torch
+from mmengine.config import Config
+
+from mixcl.configuration import check_config
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.launch import build_runner, without_training
+from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
 
 def results_of(cfg: Config) -> dict[str, object]:
@@ -41,8 +47,7 @@ def results_of(cfg: Config) -> dict[str, object]:
     )
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     cfg = digits_config(args.method)
     check_config(cfg)
@@ -55,7 +60,7 @@ def main() -> None:
             use_mixed_precision(cfg)
         results = results_of(cfg)
     else:
-        results = dict(accuracies=baseline_accuracies(build_runner(cfg)))
+        results = dict(accuracies=baseline_accuracies(build_runner(without_training(cfg))))
     # Whole or not at all: a run is done if its file exists.
     out = Path(args.out)
     part = out.with_suffix('.part')
@@ -65,4 +70,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

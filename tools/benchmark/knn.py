@@ -12,6 +12,21 @@ import resource
 import time
 from collections.abc import Callable
 
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Nearest neighbours at the size of ImageNet-1K.')
+    parser.add_argument('--bank', type=int, default=1_281_167, metavar='N', help='features searched in')
+    parser.add_argument('--queries', type=int, default=50_000, metavar='N', help='features searched for')
+    parser.add_argument('--dimensions', type=int, default=384, metavar='D')
+    parser.add_argument('--neighbours', type=int, default=200, metavar='K')
+    parser.add_argument('--subset-bank', type=int, default=100_000, metavar='N', help='for the comparison')
+    parser.add_argument('--subset-queries', type=int, default=2_000, metavar='N', help='for the comparison')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
 import torch
 import torch.nn.functional as F
 from sklearn.neighbors import NearestNeighbors
@@ -98,15 +113,7 @@ def compare(queries: Tensor, bank: Tensor, k: int) -> None:
         print(f'{name:>14} {seconds:8.2f} s {same_neighbours(indices, results["scikit-learn"][0]):9.4f} %')
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Nearest neighbours at the size of ImageNet-1K.')
-    parser.add_argument('--bank', type=int, default=1_281_167, metavar='N', help='features searched in')
-    parser.add_argument('--queries', type=int, default=50_000, metavar='N', help='features searched for')
-    parser.add_argument('--dimensions', type=int, default=384, metavar='D')
-    parser.add_argument('--neighbours', type=int, default=200, metavar='K')
-    parser.add_argument('--subset-bank', type=int, default=100_000, metavar='N', help='for the comparison')
-    parser.add_argument('--subset-queries', type=int, default=2_000, metavar='N', help='for the comparison')
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
     bank = clustered_features(args.bank, args.dimensions, 'bank')
     queries = clustered_features(args.queries, args.dimensions, 'queries')
     print(
@@ -119,4 +126,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

@@ -6,6 +6,16 @@ ratio times the mean covered share of a kept patch; the paper's formula for it i
 
 import argparse
 
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Overlap of sampled patches on random crops.')
+    parser.add_argument('--images', type=int, default=4000, help='number of pairs of crops')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
 import numpy as np
 from mmengine.registry import DefaultScope
 
@@ -37,10 +47,8 @@ def mean_covered_share(transform: SampledPatchPair, num_images: int) -> float:
     return float(np.mean(shares))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Overlap of sampled patches on random crops.')
-    parser.add_argument('--images', type=int, default=4000, help='number of pairs of crops')
-    num_images = parser.parse_args().images
+def main(args: argparse.Namespace) -> None:
+    num_images = args.images
     print(f'{num_images} pairs of crops of scale (.15, 1), 4 chunks each, ratio {RATIO}')
     print(f'{"sampling":>12} {"flips":>6} {"flip-aware":>11} {"covered share":>14} {"overlap":>8} {"formula":>8}')
     for power, flip_probability, flip_aware in [
@@ -59,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

@@ -11,6 +11,20 @@ import time
 from functools import partial
 from typing import Any
 
+ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Cost of an APS step with and without dropping tokens.')
+    parser.add_argument('--batch-size', type=int, default=32)
+    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
+    parser.add_argument('--arch', choices=ARCHITECTURES, nargs='+', default=list(ARCHITECTURES))
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
 import torch
 from mmengine.registry import DefaultScope
 from mmpretrain.structures import DataSample
@@ -21,7 +35,6 @@ from mixcl.algorithms import PatchSamplingLearner
 from mixcl.apis.complexity import activation_bytes as bytes_beside_weights
 from mixcl.registry import MODELS
 
-ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
 PATCHES = 256
 RATIOS = (0.25, 1.0)
 MOST = 0.40
@@ -95,12 +108,7 @@ def measure(name: str, batch_size: int, repeats: int) -> None:
         print(f'{name:>8} {label:>17} {values[0.25]:10.3f} {values[1.0]:10.3f} {share:6.3f}  {verdict}', flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='Cost of an APS step with and without dropping tokens.')
-    parser.add_argument('--batch-size', type=int, default=32)
-    parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
-    parser.add_argument('--arch', choices=ARCHITECTURES, nargs='+', default=list(ARCHITECTURES))
-    arguments = parser.parse_args()
+def main(arguments: argparse.Namespace) -> None:
     print(f'batch {arguments.batch_size} x 2 views, {PATCHES} patches, {torch.get_num_threads()} thread(s)')
     print(f'{"":>8} {"":>17} {"ratio .25":>10} {"ratio 1":>10} {"share":>6}')
     for name in arguments.arch:
@@ -108,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

@@ -9,14 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-from killing import newest_of, quiet_config, run_and_kill
-from mmengine.config import Config
-
-from mixcl.weights import read_checkpoint
-
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-xs4_digits.py'
-SAVING_INTERVAL = 3
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -28,6 +21,18 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--seed', type=int, default=0, help='of the moments of the kills')
     parser.add_argument('--work-dir', default='work_dirs/kill_training')
     return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+import torch
+from killing import newest_of, quiet_config, run_and_kill
+from mmengine.config import Config
+
+from mixcl.weights import read_checkpoint
+
+SAVING_INTERVAL = 3
 
 
 def config(args: argparse.Namespace, work_dir: Path, workers: int) -> Config:
@@ -57,8 +62,7 @@ def after_some_steps(most: int, moments: random.Random) -> Callable[[int], bool]
     return ready
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     work_dir, moments = Path(args.work_dir), random.Random(args.seed)
     undisturbed, disturbed = work_dir / 'undisturbed', work_dir / 'disturbed'
     run_and_kill(lambda: config(args, undisturbed, 0), never)
@@ -83,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

@@ -12,6 +12,18 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Kill a run while it writes checkpoints.')
+    parser.add_argument('--kills', type=int, default=50)
+    parser.add_argument('--seed', type=int, default=0, help='of the moments of the kills')
+    parser.add_argument('--work-dir', default='work_dirs/kill_while_saving')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
 from killing import newest_of, quiet_config, run_and_kill
 
 from mixcl.files import UNFINISHED
@@ -32,14 +44,6 @@ LONGEST_WRITE = 0.03
 """Seconds from the beginning of a write to the kill, at most: a little longer than the write."""
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Kill a run while it writes checkpoints.')
-    parser.add_argument('--kills', type=int, default=50)
-    parser.add_argument('--seed', type=int, default=0, help='of the moments of the kills')
-    parser.add_argument('--work-dir', default='work_dirs/kill_while_saving')
-    return parser.parse_args()
-
-
 def within_a_write(work_dir: Path, moments: random.Random) -> Callable[[int], bool]:
     """Say yes at a random moment of the write after a few steps."""
     first_step, delay = moments.randint(1, 4), moments.uniform(0, LONGEST_WRITE)
@@ -53,8 +57,7 @@ def within_a_write(work_dir: Path, moments: random.Random) -> Callable[[int], bo
     return ready
 
 
-def main() -> None:
-    args = parse_arguments()
+def main(args: argparse.Namespace) -> None:
     work_dir, moments = Path(args.work_dir), random.Random(args.seed)
     left_behind, step, size = Counter[str](), 0, 0
     for kill in range(args.kills):
@@ -74,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

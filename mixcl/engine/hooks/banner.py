@@ -1,16 +1,23 @@
 """What a run is about to do, said once at its start."""
 
+import inspect
+import shutil
+
+import torch
 from mmengine.hooks import Hook
 from mmengine.runner import IterBasedTrainLoop, Runner
-from torch import nn
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped
+from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
 
 @HOOKS.register_module()
 class BannerHook(Hook):
-    """Logs global batch, learning rate and the rule behind it, parameters, and encoder passes per step."""
+    """Says global batch, learning rate and the rule behind it, parameters, passes per step, and the disk it needs."""
 
     def before_train(self, runner: Runner) -> None:
         model = unwrapped(runner.model)
@@ -19,7 +26,7 @@ class BannerHook(Hook):
         lines = [
             _batch_line(runner, batch),
             _learning_rate_line(runner, batch * runner.world_size),
-            *map(_group_line, runner.optim_wrapper.optimizer.param_groups),
+            *_decay_lines(runner.optim_wrapper.optimizer.param_groups),
             _parameter_line(model),
         ]
         if hasattr(model, 'passes_per_image'):
@@ -31,7 +38,11 @@ class BannerHook(Hook):
         lines.append(f'{length}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
         if runner.val_loop is None and hasattr(model, 'passes_per_image'):
             lines.append('no kNN accuracy during the run: the config names no labelled images (val_dataloader)')
-        runner.logger.info('\n'.join(['this run:', *(f'  {line}' for line in lines)]))
+        lines += _checkpoint_lines(runner, model)
+        if runner.iter:
+            lines.append(f'it continues after step {runner.iter}')
+        text = '\n'.join([f'this run, in {runner.work_dir}:', *(f'  {line}' for line in lines)])
+        runner.logger.info(text, extra=FOR_PEOPLE)
 
 
 def _batch_line(runner: Runner, batch: int) -> str:
@@ -57,13 +68,55 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     return line
 
 
-def _group_line(group: dict) -> str:
-    size = sum(parameter.numel() for parameter in group['params']) / 1e6
-    decay = group.get('initial_weight_decay', group['weight_decay'])
-    return f'parameter group: {size:.2f} M in {len(group["params"])} tensors, weight decay {decay:.3g}'
+def _decay_lines(groups: list[dict]) -> list[str]:
+    """One for each weight decay: layer-wise learning rates make dozens of groups."""
+    found: dict[float, list[nn.Parameter]] = {}
+    for group in groups:
+        found.setdefault(group.get('initial_weight_decay', group['weight_decay']), []).extend(group['params'])
+    return [
+        f'weight decay {decay:.3g}: {sum(map(torch.numel, parameters)) / 1e6:.2f} M in {len(parameters)} tensors'
+        for decay, parameters in found.items()
+    ]
 
 
 def _parameter_line(model: nn.Module) -> str:
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     backbone = sum(p.numel() for p in model.get_submodule('backbone').parameters())
     return f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'
+
+
+def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
+    hook = next((hook for hook in runner.hooks if isinstance(hook, CheckpointHook)), None)
+    if hook is None:
+        return []
+    size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
+    most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # with the one that is being written
+    number = f'at most {most} at a time, which take {_bytes(most * size)}' if most > 0 else 'all are kept'
+    return [f'checkpoints of {_bytes(size)}, {number}; the disk has {_bytes(free)} left']
+
+
+def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
+    """The size of the tensors that a checkpoint holds: weights, buffers, and the state of the optimiser.
+
+    Before its first step an optimiser has no state; then one scalar is trained to see how much it keeps of each.
+    """
+    weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
+    trained = [parameter for group in optimizer.param_groups for parameter in group['params']]
+    state = [optimizer.state[parameter] for parameter in trained if parameter in optimizer.state]
+    if state:
+        return weights + sum(map(_tensor_bytes, state))
+    sample = nn.Parameter(torch.ones(8, device=trained[0].device))
+    sample.grad = torch.ones_like(sample)
+    accepted = inspect.signature(type(optimizer)).parameters
+    trial = type(optimizer)([sample], **{name: value for name, value in optimizer.defaults.items() if name in accepted})
+    trial.step()
+    kept = sum(value.numel() == sample.numel() for value in trial.state[sample].values() if isinstance(value, Tensor))
+    return weights + kept * sum(parameter.numel() * parameter.element_size() for parameter in trained)
+
+
+def _tensor_bytes(state: dict) -> int:
+    return sum(value.numel() * value.element_size() for value in state.values() if isinstance(value, Tensor))
+
+
+def _bytes(number: float) -> str:
+    return f'{number / 1e9:.1f} GB' if number >= 1e9 else f'{number / 1e6:.0f} MB'

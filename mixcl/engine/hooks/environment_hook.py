@@ -33,7 +33,10 @@ class EnvironmentHook(Hook):
         record['train_data'] = fingerprint(runner.train_dataloader.dataset)
         text = json.dumps(record, indent=1)
         for folder in (runner.work_dir, runner.log_dir):
-            Path(folder, 'environment.json').write_text(text, encoding='utf-8')
+            try:
+                Path(folder, 'environment.json').write_text(text, encoding='utf-8')
+            except OSError as error:  # a record is not worth a run
+                runner.logger.warning(f'{folder}/environment.json cannot be written ({error.strerror})')
 
 
 def fingerprint(dataset: Sized) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from mmengine.runner import Runner
 from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
 from mixcl.errors import UserError
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 
@@ -58,7 +59,9 @@ class PretrainedBackboneHook(Hook):
         if self._done or runner._has_loaded:
             return
         report = self._load(runner)
-        runner.logger.info(f'backbone from the {self._read.encoder} encoder in {self.checkpoint}: {report}')
+        runner.logger.info(
+            f'backbone from the {self._read.encoder} encoder in {self.checkpoint}: {report}', extra=FOR_PEOPLE
+        )
         self._read, self._done = None, True
 
     before_val = before_test = before_train

@@ -1,12 +1,14 @@
 """What a resumed run may do otherwise than the run that it continues."""
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mmengine.config import Config
 from mmengine.dist import get_world_size
 from mmengine.hooks import Hook
+from mmengine.optim.scheduler.param_scheduler import _ParamScheduler
 from mmengine.runner import Runner
 
 from mixcl.configuration.paths import Path, children, readable, runner_sections
@@ -15,15 +17,15 @@ from mixcl.weights.stored_config import stored_config
 
 SILENT = re.compile(
     r'(work_dir|resume|load_from|launcher|experiment_name|default_scope|custom_imports|env_cfg|model_wrapper_cfg|cfg|'
-    r'test_\w+)\b|train_cfg\.max_seconds$|.*\.(pin_memory|persistent_workers|prefetch_factor|fused)$'
+    r'test_\w+)\b|train_cfg\.max_seconds$|.*\.fused$|.*\.init_cfg\b|'
+    r'\w+_dataloader\.(pin_memory\w*|persistent_workers|prefetch_factor|timeout|multiprocessing_context)$'
 )
-"""Where and how a run is started; and what follows from the machine."""
+"""Where and how a run is started, what follows from the machine, and what acts before the first step only."""
 
 LENGTH = re.compile(r'train_cfg\.max_(epochs|iters)$')
 ALLOWED = re.compile(
-    r'.*\.(num_workers|data_root|val_interval|val_begin)$|val_\w+|visualizer|log_\w+|activation_checkpointing|compile|'
-    r'randomness\.deterministic|default_hooks\.(logger|checkpoint|timer|throughput|health|environment|visualization)\b|'
-    r'default_hooks\.nonfinite\.policy$'
+    r'.*\.(num_workers|data_root|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
+    r'randomness\.deterministic$|default_hooks\.(?!param_scheduler|sampler_seed)'
 )
 """What decides how fast a run goes, what it reports, and when it saves or ends, but not what it computes."""
 
@@ -41,9 +43,20 @@ class Change(NamedTuple):
     old: Any
     new: Any
 
+    @property
+    def is_allowed(self) -> bool:
+        """Whether a run may go on so without being told."""
+        return bool(LENGTH.match(self.path) or ALLOWED.match(self.path))
+
+    @property
+    def decides(self) -> bool:
+        """Whether the run computes something else than before, from here on."""
+        return bool(LENGTH.match(self.path)) or not (self.is_allowed or self.path == BATCH)
+
     def __str__(self) -> str:
         old, new = ('absent' if value is ABSENT else repr(value) for value in (self.old, self.new))
-        return f'{self.path} was {_short(old)} and is {_short(new)} now'
+        follows = '; schedules follow the new length' if LENGTH.match(self.path) else ''
+        return f'{self.path} was {_short(old)} and is {_short(new)} now{follows}'
 
 
 def changes_between(old: Config, new: Config) -> list[Change]:
@@ -62,7 +75,7 @@ def changes_between(old: Config, new: Config) -> list[Change]:
     ]
 
 
-def check_changes(old: Config, new: Config, old_processes: int, path: str, allow: bool) -> list[str]:
+def check_changes(old: Config, new: Config, old_processes: int, path: str, allow: bool) -> list[Change]:
     """Decide which changes a resumed run may have.
 
     Args:
@@ -73,60 +86,86 @@ def check_changes(old: Config, new: Config, old_processes: int, path: str, allow
         allow: every change (``--allow-changes``).
 
     Returns:
-        A line for the log on each.
+        All changes, to be told.
 
     Raises:
         UserError: for one that changes what is computed.
     """
     changes = changes_between(old, new)
-    refused = [change for change in changes if not (LENGTH.match(change.path) or ALLOWED.match(change.path))]
+    refused = [change for change in changes if not change.is_allowed]
     if _batch(old) * old_processes == _batch(new) * get_world_size():
         refused = [change for change in refused if change.path != BATCH]
     elif not any(change.path == BATCH for change in refused):
         refused.append(Change('the number of processes (and the global batch)', old_processes, get_world_size()))
+        changes.append(refused[-1])
     if refused and not allow:
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
             f'{path} is of a run with other settings: {"; ".join(map(str, refused[:3]))}{more}. Start it with those, '
             'or choose another --work-dir for a new run; --allow-changes continues with the new values'
         )
-    return [f'{change}{"; schedules follow the new length" if LENGTH.match(change.path) else ""}' for change in changes]
+    return changes
+
+
+def another_optimizer(changes: list[Change]) -> bool:
+    """Whether the optimiser is of another kind, for which the state of the old one means nothing."""
+    return any(change.path == 'optim_wrapper.optimizer.type' for change in changes)
 
 
 class NewSettingsHook(Hook):
-    """Lets the settings of the config take effect in place of those in the checkpoint that is resumed."""
+    """Lets the settings of the config take effect in place of those in the checkpoint that is resumed.
 
-    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Change them."""
-        take_new_settings(checkpoint, runner.optim_wrapper.state_dict())
-
-
-def take_new_settings(checkpoint: dict, fresh: dict) -> None:
-    """Put the settings of a new optimiser into a checkpoint.
-
-    The optimiser's state stays where it fits, else it starts anew. A value that a schedule has changed keeps its ratio
-    to the initial one. Schedules keep their position, and take their shape from the config.
+    The schedules of this start are moved on to the checkpoint's step, and with them the values that they set. The state
+    of the optimiser stays where it fits the parameters.
 
     Args:
-        checkpoint: is changed.
-        fresh: state of the optimiser that the config describes.
+        another_optimizer: whether the state of the checkpoint's optimiser means nothing.
     """
-    stored = checkpoint['optimizer']
-    for old, new in zip(stored['param_groups'], fresh['param_groups'], strict=False):
-        for name in [name for name in new if f'initial_{name}' in new]:
-            initial = f'initial_{name}'
-            ratio = old[name] / old[initial] if old.get(initial) else 1.0
-            new[name] = old[name] if new[initial] == old.get(initial) else new[initial] * ratio
-    fits = _shape(stored) == _shape(fresh)
-    checkpoint['optimizer'] = {**fresh, 'state': stored['state']} if fits else fresh
-    for schedule in checkpoint.get('param_schedulers') or []:
-        for name in set(schedule) - {'last_step', '_global_step', '_last_value'}:
-            del schedule[name]
+
+    def __init__(self, another_optimizer: bool = False) -> None:
+        self.another_optimizer = another_optimizer
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Change the checkpoint that was read.
+
+        Raises:
+            UserError: if it lies within an epoch, and epochs have another length now.
+        """
+        meta, steps = checkpoint['meta'], len(runner.train_loop.dataloader)
+        if meta.get('steps_per_epoch', steps) != steps:
+            if meta['iter'] % meta['steps_per_epoch']:
+                raise UserError(
+                    f'the run had {meta["steps_per_epoch"]} steps per epoch and would have {steps} now, and the '
+                    'checkpoint lies within an epoch: resume one of a whole epoch (epoch_N.pth)'
+                )
+            meta.update(iter=meta['epoch'] * steps, steps_per_epoch=steps)
+        if runner.cfg.get('randomness', {}).get('seed') is not None:
+            meta['seed'] = runner.seed
+        schedules = runner.param_schedulers or []
+        _move_on(schedules, meta['iter'], steps)
+        checkpoint['param_schedulers'] = [schedule.state_dict() for schedule in schedules]
+        stored, fresh = checkpoint['optimizer'], runner.optim_wrapper.state_dict()
+        settings = ('param_groups', 'base_param_settings', 'state')
+        kept = {name: value for name, value in stored.items() if name not in settings}  # a loss scaler
+        if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
+            kept['state'] = stored['state']
+        else:
+            runner.logger.warning('--resume: the state of the optimiser does not fit another one, and begins anew')
+        checkpoint['optimizer'] = {**fresh, **kept}
 
 
-def _shape(optimizer: dict) -> list[tuple[set[str], int]]:
-    """Settings of each parameter group, which tell one kind of optimiser from another, and number of parameters."""
-    return [(set(group), len(group['params'])) for group in optimizer['param_groups']]
+def _move_on(schedules: list[_ParamScheduler], steps: int, steps_per_epoch: int) -> None:
+    """Step schedules as a run does: those in steps after every step, those in epochs after every epoch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of steps of the optimiser that are missing
+        for step in range(1, steps + 1):
+            for schedule in schedules:
+                if not schedule.by_epoch or step % steps_per_epoch == 0:
+                    schedule.step()
+
+
+def _sizes(optimizer: dict) -> list[int]:
+    return [len(group['params']) for group in optimizer['param_groups']]
 
 
 def _compared(cfg: Config) -> dict[str, Any]:
@@ -146,7 +185,7 @@ def _differences(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, An
             yield from _differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
     elif path[-1:] == ('type',) and {old, new} <= {'SyncBN', 'mixcl.SyncBatchNorm'}:
         return  # the same on GPUs and on CPUs
-    elif old is not new and old != new and {str(old), str(new)} != {str(ABSENT), 'None'}:
+    elif old != new and repr(old) != repr(new) and {str(old), str(new)} != {str(ABSENT), 'None'}:
         yield path, old, new
 
 

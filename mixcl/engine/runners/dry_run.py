@@ -66,6 +66,8 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     loader = cfg.get('train_dataloader')
     if not isinstance(model, ContrastiveLearner) or loader is None:
         return
+    if 'dataset' not in loader:
+        raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
     if loader.dataset.get('views') == 'device' and not isinstance(model.data_preprocessor, ViewPreprocessor):
@@ -73,10 +75,15 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
             f"'ViewPreprocessor', but that is {type(model.data_preprocessor).__name__}: change one of them"
         )
-    images = synthetic_images(loader.dataset, 2)
     with undisturbed_generators():
-        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images)[0], cfg)
-    crops = sample['inputs']
+        sample = _attempt(
+            'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
+        )
+    crops = sample.get('inputs')
+    if crops is None:
+        raise UserError(
+            "the pipeline of train_dataloader gives no images (inputs): end it with dict(type='mmpretrain.PackInputs')"
+        )
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
 
 

@@ -27,7 +27,7 @@ class KeyedSteps(BaseLoop):
     - The sampler and the number of images are checked when the loop is built.
     - The global generators of every step start from (seed, step, rank), so that mixup, drop path, the choice of
       proposals and the like do not depend on the run's history.
-    - On SIGTERM, SIGINT, SIGUSR1, or when its time is over, the run ends after the next optimiser step of all
+    - On SIGTERM, SIGINT, SIGUSR1, SIGHUP, or when its time is over, the run ends after the next optimiser step of all
       processes, with a checkpoint.
 
     Args:

@@ -16,6 +16,7 @@ from mmengine.config import Config, ConfigDict
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.logging import print_log
 from mmengine.runner import Runner
+from mmengine.utils import import_modules_from_strings
 
 from mixcl.configuration import (
     built_from,
@@ -28,21 +29,20 @@ from mixcl.configuration import (
     set_data_root,
 )
 from mixcl.configuration.paths import walk
+from mixcl.configuration.spelling import nearest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
+from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
 from mixcl.engine.runners.dry_run import try_schedules, try_views
+from mixcl.engine.runners.quiet_runner import QuietRunner
+from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.work_dir import (
-    ReleaseHook,
-    RunLock,
-    check_unused,
-    config_name,
-    remove_checkpoints,
-)
+from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
+from mixcl.engine.runners.write_errors import hush_writers, outlive_write_errors
 from mixcl.errors import UserError
 from mixcl.files import check_writable
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import (
     check_fits,
     check_resumable,
@@ -70,11 +70,13 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
     if not Path(path).is_file():
-        raise UserError(f'there is no config file {path}; configs lie under configs/, for example configs/patchmix/')
+        near = nearest(config_name(path, parents=1), _known_configs())
+        hint = f'did you mean {" or ".join(map(str, near))}?' if near else 'configs lie under configs/'
+        raise UserError(f'there is no config file {path}; {hint}')
     # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path and Path(path).suffix == '.py':
-        sys.path.insert(0, folder)
+        sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
     try:
         cfg = config_from_file(path)
         cfg.items()  # imports what a config names by import
@@ -86,11 +88,29 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
+    _import_modules(cfg)
     if data_root is not None:
         set_data_root(cfg, data_root)
     check_config(cfg)
     cfg.setdefault('config_name', config_name(path))
     return cfg
+
+
+def _import_modules(cfg: Config) -> None:
+    settings = cfg.get('custom_imports') or dict(imports=None)
+    try:
+        import_modules_from_strings(**settings)
+    except Exception as error:  # a module is a program, and may raise anything
+        reason = ' '.join(str(error.__context__ or error).split())
+        raise UserError(
+            f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
+        ) from error
+
+
+def _known_configs() -> dict[str, Path]:
+    """The configs below ``configs/``, of the present folder or of the repository, by name."""
+    folder = Path('configs') if Path('configs').is_dir() else Path(__file__).parents[3] / 'configs'
+    return {config_name(path): path for path in folder.rglob('*.py') if '_base_' not in path.parts}
 
 
 def process_count(launcher: str) -> int:
@@ -139,6 +159,13 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
+def without_training(cfg: Config) -> Config:
+    """Take out what only training needs: a run that trains would hold its work dir."""
+    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
+        cfg[part] = None
+    return cfg
+
+
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
     """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
 
@@ -161,8 +188,14 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
-        check_writable(cfg.work_dir, '--work-dir')
-        return _build(cfg)
+        traces = Traces(cfg.work_dir)
+        try:
+            check_writable(cfg.work_dir, '--work-dir')
+            return _build(cfg)
+        except BaseException:
+            if is_main_process():
+                traces.remove()
+            raise
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))
     try:
@@ -179,16 +212,21 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
 
 
 def _enter(cfg: Config, overwrite: bool) -> RunLock:
-    if not overwrite:
-        check_unused(cfg.work_dir, cfg.get('resume') and (cfg.get('load_from') or True))
     lock = RunLock(cfg.work_dir)
     lock.acquire()
+    try:
+        check_unused(cfg, overwrite)
+    except UserError:
+        lock.abandon()
+        raise
     return lock
 
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
+    hush_writers()
     with built_from(cfg):
-        runner = Runner.from_cfg(cfg)
+        runner = QuietRunner.from_cfg(cfg)
+    outlive_write_errors(runner)
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.
@@ -222,14 +260,16 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
 def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
     stored, meta = stored_config(checkpoint, path), checkpoint['meta']
     if stored is not None:
-        lines = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
-        for line in lines:
-            runner.logger.info(f'--resume: {line}')
-        if lines:
-            runner.register_hook(NewSettingsHook())
+        changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
+        for change in changes:
+            runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
+        if any(change.decides for change in changes):
+            runner.register_hook(NewSettingsHook(another_optimizer(changes)), priority='HIGHEST')
     length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
     if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
-        runner.logger.info(f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it')
+        runner.logger.info(
+            f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it', extra=FOR_PEOPLE
+        )
 
 
 def _adapt_to_machine(cfg: Config) -> None:
@@ -258,7 +298,7 @@ def _add_scale_switches(runner: Runner) -> None:
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)
-        runner.logger.info(f'activations are computed twice instead of kept: {names}')
+        runner.logger.info(f'activations are computed twice instead of kept: {names}', extra=FOR_PEOPLE)
 
 
 def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:

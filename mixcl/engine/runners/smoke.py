@@ -1,9 +1,8 @@
 """Any pretraining config, made small enough to run in under a minute on a CPU."""
 
-from collections.abc import Sequence
-
 from mmengine.config import Config, ConfigDict
 
+from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views
 from mixcl.errors import UserError
 
 BATCH_SIZE = 8
@@ -26,9 +25,8 @@ def shrink_to_smoke(cfg: Config) -> None:
     if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
-    patch_size = cfg.model.backbone.get('patch_size')
-    scales = [transform['scale'] for transform in _sized_transforms(cfg.train_dataloader) if 'scale' in transform]
-    full_size = max(max(_pair(scale)) for scale in scales)
+    patch_size = patch_size_of(cfg.model.backbone)
+    full_size = max(crop_sizes(cfg.train_dataloader))
     image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
     if patch_size:
         cfg.model.backbone.img_size = image_size
@@ -62,11 +60,7 @@ def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: 
     loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
     holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
     pipeline = holder.dataset.pipeline
-    for transform in _sized_transforms(pipeline):
-        for name in ('scale', 'crop_size'):
-            if name in transform:
-                sides = [max(multiple, round(side * scale / multiple) * multiple) for side in _pair(transform[name])]
-                transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
+    resize_views(pipeline, scale, multiple)
     holder.dataset = ConfigDict(type='SyntheticImages', num_images=num_images, image_size=64, pipeline=pipeline)
 
 
@@ -78,17 +72,3 @@ def _shrink_schedule(cfg: Config) -> None:
     cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
     if cfg.get('auto_scale_lr'):
         cfg.auto_scale_lr.enable = False
-
-
-def _sized_transforms(node: object) -> list[ConfigDict]:
-    """Every transform config, at any depth, that sets a size."""
-    if isinstance(node, dict):
-        own = [node] if 'scale' in node or 'crop_size' in node else []
-        return own + [found for value in node.values() for found in _sized_transforms(value)]
-    if isinstance(node, (list, tuple)):
-        return [found for value in node for found in _sized_transforms(value)]
-    return []
-
-
-def _pair(size: int | Sequence[int]) -> tuple[int, ...]:
-    return tuple(size) if isinstance(size, Sequence) else (size, size)

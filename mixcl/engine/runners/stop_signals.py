@@ -15,9 +15,8 @@ from torch.utils.data import DataLoader
 
 from mixcl.errors import RunStopped
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
-"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``."""
-
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
+"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
 
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
@@ -39,7 +38,8 @@ class StopSignals:
     def __enter__(self) -> 'StopSignals':
         # Python lets only the main thread decide about signals.
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
+            heard = [number for number in STOP_SIGNALS if not _unheard(number)]
+            self._previous = {number: signal.signal(number, self._note) for number in heard}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,7 +87,7 @@ class AnyProcess:
 
 
 def stop_outside_of_training() -> None:
-    """From now on let SIGTERM and SIGUSR1 end this program by RunStopped wherever :class:`StopSignals` is not at work.
+    """From now on let all but SIGINT end this program by RunStopped wherever :class:`StopSignals` is not at work.
 
     A batch system may send them while a large folder is being listed, and shall requeue the job then, too.
     """
@@ -101,8 +101,14 @@ def stop_outside_of_training() -> None:
         name = signal.Signals(number).name
         raise RunStopped(f'stopped by {name} outside of the training steps: the same command with --resume continues')
 
-    for number in (signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, stop)
+    for number in STOP_SIGNALS:
+        if number != signal.SIGINT and not _unheard(number):
+            signal.signal(number, stop)
+
+
+def _unheard(number: signal.Signals) -> bool:
+    """Whether the program was started by ``nohup``, to outlive its terminal."""
+    return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 
 def shield_workers(loader: DataLoader) -> None:
@@ -115,8 +121,8 @@ def shield_workers(loader: DataLoader) -> None:
 
 
 def _start_shielded(start: Callable[[int], None] | None, worker: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, 'sigtimedwait'):  # not on macOS
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

@@ -52,16 +52,9 @@ class WarmupCosineLR(_ParamScheduler):
         return cls(**kwargs)
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Take the position from a checkpoint, and the shape of the schedule from the config.
-
-        So a run that is made longer is at once on the longer schedule.
-        """
-        self._global_step, self.last_step = state_dict['_global_step'], state_dict['last_step']
-        if self.begin <= self._global_step < self.end:
-            self.last_step = self._global_step - self.begin
-            for group, value in zip(self.optimizer.param_groups, self._get_value(), strict=True):
-                group['lr'] = value
-        self._last_value = [group['lr'] for group in self.optimizer.param_groups]
+        """Take the position from a checkpoint, and the shape of the schedule from the config."""
+        for name in ('last_step', '_global_step', '_last_value'):
+            setattr(self, name, state_dict[name])
 
     def rate(self, base: float, step: int) -> float:
         """The learning rate at a step of a group whose base rate, before any layer decay, is ``base``."""

@@ -1,5 +1,7 @@
 """How well classes form clusters in features, and in their map to two dimensions."""
 
+import math
+
 import torch
 from sklearn.manifold import TSNE
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
@@ -19,7 +21,8 @@ def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
         labels: (N,) int64 classes.
 
     Returns:
-        ``davies_bouldin``, 0 or more, lower is better; ``calinski_harabasz``, 0 or more, higher is better.
+        ``davies_bouldin``, 0 or more, lower is better; ``calinski_harabasz``, 0 or more, higher is better. Both NaN
+        where all features are the same (scikit-learn's 0 and 1 would read as the best and a poor clustering).
 
     Raises:
         UserError: if there are fewer than two classes, or no class has two images.
@@ -30,7 +33,10 @@ def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
             f'clustering indices need two classes or more, one of them with two images or more, but the {len(labels)} '
             f'images have {classes} classes; check the data set, or classes= and images= of the metric'
         )
-    points, clusters = features.double().cpu().numpy(), labels.cpu().numpy()
+    spread, clusters = _spread(features), labels.cpu().numpy()
+    if spread is None:
+        return dict(davies_bouldin=math.nan, calinski_harabasz=math.nan)
+    points = spread.numpy()
     return dict(
         davies_bouldin=float(davies_bouldin_score(points, clusters)),
         calinski_harabasz=float(calinski_harabasz_score(points, clusters)),
@@ -48,11 +54,15 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
         seed: of the map.
 
     Returns:
-        (N, 2) float32 on the CPU, a function of the features and the seed.
+        (N, 2) float32 on the CPU, a function of the features and the seed; NaN where all features are the same, with
+        which scikit-learn ends the whole process.
     """
+    spread = _spread(features)
+    if spread is None:
+        return torch.full((len(features), 2), torch.nan)
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
     tsne = TSNE(perplexity=perplexity, init='pca', random_state=seed_of('t-SNE', seed) % 2**32)
-    return torch.from_numpy(tsne.fit_transform(features.float().cpu().numpy()))
+    return torch.from_numpy(tsne.fit_transform(spread.float().numpy()))
 
 
 def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, seed: int = 0) -> Tensor:
@@ -75,3 +85,14 @@ def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, 
         members = (labels == label).nonzero().flatten()
         parts.append(members[torch.randperm(len(members), generator=generator('images', seed, label))[:images]])
     return torch.cat(parts).sort().values
+
+
+def _spread(features: Tensor) -> Tensor | None:
+    """The features (N, D) from the first one on, scaled to at most 1, float64 on the CPU; None if all are the same.
+
+    Neither indices nor maps depend on place and scale, but squares of very small numbers would vanish in them.
+    """
+    features = features.double().cpu()
+    shifted = features - features[:1]
+    extent = shifted.abs().max()
+    return shifted / extent if extent > 0 else None

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.terminal import progress
 
 NEIGHBOURS = (10, 20, 100, 200)
 TEMPERATURE = 0.07
@@ -40,7 +41,8 @@ def nearest_neighbours(queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, T
     queries = normalize(queries.float(), dim=1)
     cosines = queries.new_empty(len(queries), 0)
     indices = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
-    for start, rows in zip(count(0, BANK_AT_ONCE), bank.split(BANK_AT_ONCE), strict=False):
+    blocks = bank.split(BANK_AT_ONCE)
+    for start, rows in zip(count(0, BANK_AT_ONCE), progress(blocks, 'nearest neighbours', len(blocks), 'blocks')):
         rows = normalize(rows.to(queries.device).float(), dim=1)
         with torch.autocast(queries.device.type, enabled=False):
             best = [(part @ rows.T).topk(min(k, len(rows))) for part in queries.split(QUERIES_AT_ONCE)]

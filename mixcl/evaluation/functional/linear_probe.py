@@ -18,6 +18,7 @@ from torch.nn.functional import threshold
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_labelled
 from mixcl.randomness import generator
+from mixcl.terminal import progress
 
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 WEIGHT_DECAYS = (0.0, 1e-4, 1e-3)
@@ -175,7 +176,7 @@ def train_probes(
     epochs = (generator('probe batches', settings.seed, epoch) for epoch in range(settings.epochs))
     orders = (torch.randperm(len(labels), generator=random) for random in epochs)
     batches = chain.from_iterable(order.split(settings.batch_size) for order in orders)
-    for step, batch in enumerate(batches):
+    for step, batch in enumerate(progress(batches, f'{len(rates)} linear probes', steps, 'steps')):
         inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
         # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
         errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)

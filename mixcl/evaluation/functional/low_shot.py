@@ -14,6 +14,7 @@ from torch import Tensor
 from mixcl.evaluation.functional.average_precision import average_precision
 from mixcl.evaluation.functional.svm import COSTS, check_examples, fit, new_classifier, normalise
 from mixcl.randomness import generator
+from mixcl.terminal import progress
 
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 96)
 SAMPLES = 5
@@ -74,11 +75,12 @@ def low_shot_mean_average_precisions(
     train, test = normalise(bank), normalise(queries)
     labels, test_labels = bank_present.T.cpu().numpy(), present.T.cpu().numpy()
     tasks = [(shot, sample, number) for shot in shots for sample in range(samples) for number in range(len(labels))]
-    precisions = Parallel(n_jobs=jobs)(
+    tested = Parallel(n_jobs=jobs, return_as='generator')(
         delayed(_tested)(train, labels[task[-1]], test, test_labels[task[-1]], costs, seed, task) for task in tasks
     )
+    precisions = list(progress(tested, 'SVMs on few examples', len(tasks), 'samples'))
     by_cost = 100 * np.reshape(precisions, (len(shots), samples, len(labels), len(costs))).mean(axis=2)
-    best = [tested[:, tested.mean(axis=0).argmax()] for tested in by_cost]
+    best = [means[:, means.mean(axis=0).argmax()] for means in by_cost]
     means = {f'lowshot{shot}_map': float(values.mean()) for shot, values in zip(shots, best, strict=True)}
     return means | {f'lowshot{shot}_map_std': float(values.std()) for shot, values in zip(shots, best, strict=True)}
 

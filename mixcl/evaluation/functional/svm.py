@@ -18,6 +18,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
 from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.terminal import progress
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
@@ -59,8 +60,11 @@ def svm_mean_average_precisions(
     check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
     train, test = normalise(bank), normalise(queries)
     labels = zip(bank_present.T.cpu().numpy(), present.T.cpu().numpy(), strict=True)
-    precisions = Parallel(n_jobs=jobs)(delayed(_tested)(train, label, test, own, costs, seed) for label, own in labels)
-    area, eleven_point = 100 * np.mean(precisions, axis=0)
+    classes = bank_present.shape[1]
+    tested = Parallel(n_jobs=jobs, return_as='generator')(
+        delayed(_tested)(train, label, test, own, costs, seed) for label, own in labels
+    )
+    area, eleven_point = 100 * np.mean(list(progress(tested, 'SVMs', classes, 'classes')), axis=0)
     return dict(svm_map=float(area), svm_map_11_point=float(eleven_point))
 
 

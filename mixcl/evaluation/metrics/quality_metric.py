@@ -25,7 +25,8 @@ class RepresentationQuality(FeatureMetric):
     Of some images of some classes of the bank, as MixCo has it for ten classes of 1,000 training images
     (https://arxiv.org/abs/2010.06300, Fig. 3): ``davies_bouldin`` and ``calinski_harabasz`` on the
     features, ``tsne_davies_bouldin`` and ``tsne_calinski_harabasz`` on their map to two dimensions, and how many there
-    were, ``cluster_classes`` and ``cluster_images``, which is less where the data set has fewer.
+    were, ``cluster_classes`` and ``cluster_images``, which is less where the data set has fewer. The four indices are
+    NaN where all images have the same features.
 
     Args:
         classes: how many classes are drawn, 2 or more.

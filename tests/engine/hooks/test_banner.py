@@ -1,6 +1,11 @@
 """What a run says about itself at its start."""
 
+import io
 import logging
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +13,8 @@ import tiny
 import torch
 from mmengine.optim import OptimWrapper
 
-from mixcl.engine import BannerHook
+from mixcl.engine import BannerHook, CheckpointHook, MoCoLARS
+from mixcl.engine.hooks.banner import checkpoint_bytes
 
 
 def banner(caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, **changes: object) -> str:
@@ -28,6 +34,9 @@ def banner(caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, **cha
         world_size=8,
         auto_scale_lr=None,
         seed=7,
+        iter=0,
+        hooks=[],
+        work_dir='work_dirs/banner',
         optim_wrapper=OptimWrapper(optimizer, accumulative_counts=accumulative_counts),
         logger=logging.getLogger('banner'),
     )
@@ -44,7 +53,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
-    assert text.count('parameter group: ') == 2 and 'in 2 tensors, weight decay 0.04\n' in text
+    assert text.count('weight decay ') == 2 and re.search(r'weight decay 0\.04: [\d.]+ M in 2 tensors\n', text)
     assert 'kNN' not in text and 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
     several = banner(caplog, accumulative_counts=4)
     assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in several
@@ -65,3 +74,29 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
 )
 def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale_lr: dict | None, line: str) -> None:
     assert f'  learning rate 0.002{line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)
+
+
+@pytest.mark.parametrize(
+    'make', [torch.optim.AdamW, torch.optim.SGD, partial(torch.optim.SGD, momentum=0.9), partial(MoCoLARS, lr=0.1)]
+)
+def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[..., torch.optim.Optimizer]) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(100, 500), torch.nn.BatchNorm1d(500), torch.nn.Linear(500, 100))
+    optimizer = make(model.parameters())
+    expected = checkpoint_bytes(model, optimizer)
+    model(torch.randn(4, 100)).sum().backward()
+    optimizer.step()
+    file = io.BytesIO()
+    torch.save(dict(state_dict=model.state_dict(), optimizer=optimizer.state_dict()), file)
+    assert checkpoint_bytes(model, optimizer) == pytest.approx(expected, rel=1e-3)
+    assert len(file.getvalue()) == pytest.approx(expected, rel=0.03)
+
+
+def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    model = torch.nn.Module()
+    model.backbone = torch.nn.Linear(1000, 1000, bias=False)
+    wrapper = OptimWrapper(torch.optim.AdamW(model.parameters()))
+    text = banner(
+        caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
+    )
+    # Weights and two moments of 4 bytes each; a new file is there before an old one goes.
+    assert 'checkpoints of 12 MB, at most 3 at a time, which take 36 MB; the disk has ' in text

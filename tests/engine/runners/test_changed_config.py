@@ -8,7 +8,7 @@ from engine.tiny_runs import BATCH_SIZE, run_config, trained
 from mmengine.runner import Runner
 
 from mixcl.engine.runners import changed_config
-from mixcl.engine.runners.changed_config import check_changes
+from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.weights.stored_config import stored_config
@@ -16,7 +16,7 @@ from mixcl.weights.stored_config import stored_config
 
 def lines(folder: Path, before: int = 1, **changes: object) -> list[str]:
     old = stored_config(dict(state_dict={}, meta=dict(cfg=run_config(folder).pretty_text)), 'a file')
-    return check_changes(old, run_config(folder / 'new', **changes), before, 'epoch_1.pth', allow=False)
+    return [*map(str, check_changes(old, run_config(folder / 'new', **changes), before, 'epoch_1.pth', allow=False))]
 
 
 def test_what_does_not_change_the_computation_is_told(tmp_path: Path) -> None:
@@ -68,13 +68,35 @@ def resumed(folder: Path, **changes: object) -> Runner:
     return runner
 
 
-def test_a_longer_run_is_on_the_longer_schedule(tmp_path: Path) -> None:
-    whole = trained(run_config(tmp_path / 'whole', train_cfg__max_epochs=4))
-    trained(run_config(tmp_path / 'run'))
-    longer = build_runner(run_config(tmp_path / 'run', resume=True, train_cfg__max_epochs=4))
-    longer.train()
-    rates = [runner.message_hub.get_scalar('train/lr').data[0][-5:] for runner in (whole, longer)]
-    assert rates[0].tolist() == pytest.approx(rates[1].tolist())
+def test_a_longer_run_is_on_the_longer_schedules(tmp_path: Path) -> None:
+    """Also those of mmengine, whose values follow from the one before."""
+    schedules = dict(
+        param_scheduler=[
+            dict(type='LinearLR', start_factor=0.1, by_epoch=False, end=3),
+            dict(type='CosineAnnealingLR', by_epoch=True, begin=1, convert_to_iter_based=True),
+            dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=10, by_epoch=True),
+        ]
+    )
+    for number, settings in enumerate((dict(), schedules)):
+        folder = tmp_path / str(number)
+        whole = trained(run_config(folder / 'whole', train_cfg__max_epochs=4, **settings))
+        trained(run_config(folder / 'run', **settings))
+        longer = resumed(folder / 'run', train_cfg__max_epochs=4, **settings)
+        for name in ('lr', 'weight_decay'):
+            values = [runner.message_hub.get_scalar(f'train/{name}').data[0][-10:] for runner in (whole, longer)]
+            assert values[0].tolist() == pytest.approx(values[1].tolist())
+
+
+def test_harmless_changes_leave_the_optimiser_alone(tmp_path: Path) -> None:
+    trained(run_config(tmp_path, train_cfg__max_epochs=1))
+    runner = build_runner(run_config(tmp_path, resume=True, train_cfg__max_epochs=1, default_hooks__logger__interval=3))
+    assert not any(isinstance(hook, NewSettingsHook) for hook in runner.hooks)
+
+
+def test_another_batch_begins_at_a_whole_epoch(tmp_path: Path) -> None:
+    trained(run_config(tmp_path, train_cfg__max_epochs=1))
+    runner = resumed(tmp_path, train_dataloader__batch_size=4, randomness__seed=1)
+    assert (runner.epoch, runner.iter, runner.seed) == (2, 20, 1)
 
 
 def test_allowed_changes_take_effect(tmp_path: Path) -> None:

@@ -42,6 +42,13 @@ def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> Non
         assert '\n' not in str(raised.value)
 
 
+def test_a_config_that_is_missing_has_neighbours() -> None:
+    for path in ('configs/patchmix/vit_s16_in1k.py', 'patchmix/vit-s16-in1k'):
+        with pytest.raises(UserError, match=r'did you mean configs/patchmix/vit-s16_in1k\.py or configs/') as raised:
+            read_config(path)
+        assert str(raised.value).count('.py') <= 4
+
+
 def test_overrides_and_data_root_reach_the_config() -> None:
     cfg = read_config(FOLDER, {'model.mixer.num_mix': 2}, '/data/images')
     assert cfg.model.mixer.num_mix == 2

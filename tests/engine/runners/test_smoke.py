@@ -91,3 +91,13 @@ def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], o
 def test_only_pretraining_configs_have_a_smoke_size() -> None:
     with pytest.raises(UserError, match='--smoke runs pretraining configs'):
         shrink_to_smoke(Config(dict(model=dict(type='mmpretrain.ImageClassifier'))))
+
+
+def test_whole_patches_for_transformers_of_timm() -> None:
+    cfg = copy.deepcopy(read('patchmix/vit-s16_in1k'))
+    cfg.model.backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
+    cfg.model.neck.in_channels = 192
+    shrink_to_smoke(cfg)
+    _, views, outputs = one_step(cfg)
+    assert {tuple(view.shape[-2:]) for view in views} == {(64, 64)}
+    assert all(math.isfinite(value.item()) for value in outputs.values())

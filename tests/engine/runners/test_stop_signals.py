@@ -12,7 +12,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.stop_signals import STOP_SIGNALS
+from mixcl.engine.runners.stop_signals import STOP_SIGNALS, StopSignals
 from mixcl.errors import RunStopped
 
 MIDDLE = STEPS_PER_EPOCH + 2
@@ -111,3 +111,13 @@ def test_workers_live_through_signals_and_end_with_the_run(tmp_path: Path, strai
     assert len(send.workers) == 4, 'two in each epoch'
     runner.train_loop.dataloader._iterator = None
     assert not send.workers & {worker.pid for worker in multiprocessing.active_children()}
+
+
+def test_a_run_under_nohup_outlives_its_terminal() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSignals() as signals:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signals.received is None
+    finally:
+        signal.signal(signal.SIGHUP, before)

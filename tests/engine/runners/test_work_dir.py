@@ -1,5 +1,7 @@
 """Two runs never share a folder."""
 
+import builtins
+import errno
 import json
 import os
 import socket
@@ -8,24 +10,26 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 
-from mixcl.engine.runners import work_dir as module
+from mixcl.engine.runners import run_lock as module
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused, default_work_dir
+from mixcl.engine.runners.run_lock import LOCK, RunLock
+from mixcl.engine.runners.work_dir import check_unused, default_work_dir
 from mixcl.errors import UserError
 
 
 def test_default_work_dirs_of_all_configs_differ() -> None:
     configs = [path for path in Path('configs').rglob('*.py') if '_base_' not in path.parts]
-    folders = {default_work_dir(Config(), path) for path in configs}
+    folders = {default_work_dir(path) for path in configs}
     assert len(folders) == len(configs) > 100
-    assert default_work_dir(Config(), 'configs/mocov3/vit-xs4_digits.py') == 'work_dirs/mocov3/vit-xs4_digits'
-    assert default_work_dir(Config(), 'mine/first.py', '_smoke') == 'work_dirs/mine/first_smoke'
-    assert default_work_dir(Config(dict(work_dir='elsewhere')), 'mine/first.py') == 'elsewhere'
+    assert default_work_dir('configs/mocov3/vit-xs4_digits.py') == 'work_dirs/mocov3/vit-xs4_digits'
+    assert default_work_dir('mine/first.py', '_smoke') == 'work_dirs/mine/first_smoke'
+    assert default_work_dir('/config.py') == 'work_dirs/config'
 
 
 def lock_of(folder: Path, **changed: object) -> Path:
@@ -40,7 +44,7 @@ def lock_of(folder: Path, **changed: object) -> Path:
 
 def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: Path) -> None:
     hold = (
-        'import sys, time; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire(); '
+        'import sys, time; from mixcl.engine.runners.run_lock import RunLock; RunLock(sys.argv[1]).acquire(); '
         'print("held", flush=True); time.sleep(100)'
     )
     process = subprocess.Popen([sys.executable, '-c', hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -74,7 +78,7 @@ def test_a_lock_that_was_half_written_counts_while_it_is_fresh(
 
 def test_of_another_machine_a_sign_of_life_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, 'SILENCE', 3)
-    path = lock_of(tmp_path, host='elsewhere')
+    path = lock_of(tmp_path, host='elsewhere', machine='another')
     touch = threading.Timer(0.5, os.utime, [path])
     touch.start()
     with pytest.raises(UserError, match='on elsewhere'):
@@ -88,14 +92,48 @@ def test_of_another_machine_a_sign_of_life_counts(tmp_path: Path, monkeypatch: p
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
-    check_unused(tmp_path, None)
-    newest = tmp_path / 'epoch_2.pth'
+    folder, newest = tmp_path / 'run', tmp_path / 'run/epoch_2.pth'
+
+    def check(overwrite: bool = False, **settings: object) -> None:
+        check_unused(Config(dict(work_dir=str(folder), **settings)), overwrite)
+
+    check()
+    folder.mkdir()
     newest.touch()
-    for resume_from in (None, tmp_path.parent / 'other' / 'epoch_1.pth'):
+    for settings in (dict(), dict(resume=True, load_from=str(tmp_path / 'other/epoch_1.pth'))):
         with pytest.raises(UserError, match=r'epoch_2.pth.*--resume.*--work-dir.*--overwrite'):
-            check_unused(tmp_path, resume_from)
-    check_unused(tmp_path, True)
-    check_unused(tmp_path, newest)
+            check(**settings)
+    check(resume=True)
+    check(resume=True, load_from=str(newest))
+    check(overwrite=True)
+    with pytest.raises(UserError, match=r'--overwrite removes .* starts from'):
+        check(overwrite=True, load_from=str(newest))
+
+
+def test_of_many_that_start_at_one_moment_one_gets_the_folder(tmp_path: Path) -> None:
+    dead = lock_of(tmp_path, pid=os.getppid(), started='1').read_text()
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        if number % 2:
+            (folder / LOCK).write_text(dead)
+        start, outcomes = threading.Barrier(8), []
+
+        def enter(folder: Path = folder, start: threading.Barrier = start, outcomes: list = outcomes) -> None:
+            start.wait()
+            try:
+                RunLock(folder).acquire()
+                outcomes.append(True)
+            except UserError:
+                outcomes.append(False)
+
+        with patch.object(module.RunLock, '_is_alive', lambda lock, text, owner: text != dead):
+            threads = [threading.Thread(target=enter) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert sum(outcomes) == 1
 
 
 def test_a_run_holds_its_folder_and_overwrites_when_told(tmp_path: Path) -> None:
@@ -115,3 +153,29 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(UserError):
             build_runner(run_config(folder, optim_wrapper__optimizer__lr=-1.0))
         assert os.listdir(tmp_path) == []
+
+
+def test_what_others_make_meanwhile_stays(tmp_path: Path) -> None:
+    lock = RunLock(tmp_path)
+    lock.acquire()
+    (tmp_path / 'other_run').mkdir()
+    (tmp_path / '20261122_083135').mkdir()
+    lock.abandon()
+    assert os.listdir(tmp_path) == ['other_run']
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'the work dir .*file is a file; choose another one with --work-dir'):
+        RunLock(tmp_path / 'file').acquire()
+    lock = RunLock(tmp_path / 'run')
+    lock.acquire()
+
+    def refuse(*_: object, **__: object) -> None:  # permissions do not count for root
+        raise PermissionError(errno.EACCES, 'Permission denied')
+
+    monkeypatch.setattr(Path, 'unlink', refuse)
+    lock.release()  # a run that has ended
+    monkeypatch.setattr(builtins, 'open', refuse)
+    with pytest.raises(UserError, match='other cannot be written to: Permission denied; choose another one with'):
+        RunLock(tmp_path / 'other').acquire()

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -44,3 +46,13 @@ def test_some_images_of_some_classes_are_drawn_by_the_seed() -> None:
     assert torch.equal(chosen, some_of_some_classes(labels, classes=4, images=9))
     assert not torch.equal(classes, labels[some_of_some_classes(labels, classes=4, images=9, seed=1)].unique())
     assert some_of_some_classes(labels, classes=30, images=1000).tolist() == list(range(600))
+
+
+def test_of_collapsed_features_nothing_can_be_said_and_very_small_ones_are_as_large_ones() -> None:
+    """scikit-learn's map of either ends the process."""
+    features, labels = clusters()
+    same = torch.full_like(features, 0.1)
+    assert map_to_plane(same).isnan().all()
+    assert all(math.isnan(value) for value in cluster_indices(same, labels).values())
+    assert cluster_indices(features * 1e-30, labels) == pytest.approx(cluster_indices(features, labels), rel=1e-4)
+    assert map_to_plane(features * 1e-30).isfinite().all()

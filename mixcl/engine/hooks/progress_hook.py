@@ -1,0 +1,92 @@
+"""How far a run is, on the terminal."""
+
+import time
+from collections.abc import Sized
+
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from torch import Tensor
+
+from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.registry import HOOKS
+from mixcl.terminal import Progress
+
+
+@HOOKS.register_module()
+class ProgressHook(Hook):
+    """Shows epoch, step, rate, time left, loss and the newest measure (kNN accuracy) of a run, and how far tests are.
+
+    The loss is read from the device only when it is shown. See :class:`~mixcl.terminal.Progress`.
+    """
+
+    # The other hooks have done their part of a step.
+    priority = 'LOWEST'
+
+    def before_train(self, runner: Runner) -> None:
+        """Begin a line for all steps."""
+        self._begun = time.monotonic()
+        self._loss = ''
+        self._train = Progress(self._epoch(runner), runner.max_iters, done=runner.iter).__enter__()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        """Move on."""
+        done = runner.iter + 1
+        if done == runner.max_iters or self._train.due():
+            loss = (outputs or {}).get('loss')
+            if loss is not None:
+                self._loss = f'loss {loss.detach().mean().item() if isinstance(loss, Tensor) else loss:.4g}'
+        self._train.what = self._epoch(runner)
+        self._train.update(done, self._note(runner))
+
+    def after_train(self, runner: Runner) -> None:
+        """Say in a line what came out."""
+        self._train.__exit__()
+        seconds = round(time.monotonic() - self._begun)
+        minutes, seconds = divmod(seconds, 60)
+        duration = f'{minutes // 60} h {minutes % 60} min' if minutes >= 60 else f'{minutes} min {seconds} s'
+        runner.logger.info(
+            ', '.join(filter(None, [f'{runner.iter} of {runner.max_iters} steps in {duration}', self._note(runner)])),
+            extra=FOR_PEOPLE,
+        )
+
+    def before_val_epoch(self, runner: Runner) -> None:
+        """Begin a line for the images of a validation."""
+        self._begin('validation', runner.val_dataloader)
+
+    def before_test_epoch(self, runner: Runner) -> None:
+        """Begin a line for the images of a test."""
+        self._begin('test', runner.test_dataloader)
+
+    def _begin(self, what: str, loader: Sized) -> None:
+        self._evaluation = Progress(what, len(loader), 'batches').__enter__()
+
+    def _after_iter(
+        self, runner: Runner, batch_idx: int, data_batch: object = None, outputs: object = None, mode: str = 'train'
+    ) -> None:
+        self._evaluation.update(batch_idx + 1)
+
+    def _after_epoch(self, runner: Runner, mode: str = 'train') -> None:
+        if mode != 'train':
+            self._evaluation.__exit__()
+
+    def after_test_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
+        """Show what was measured."""
+        self._evaluation.__exit__()
+        for name, value in (metrics or {}).items():
+            runner.logger.info(f'{name}: {value}', extra=FOR_PEOPLE)
+
+    def _note(self, runner: Runner) -> str:
+        measures = (name for name in runner.message_hub.log_scalars if name.startswith('val/') and 'time' not in name)
+        name = next(measures, None)
+        if name is None:
+            return self._loss
+        value = runner.message_hub.get_scalar(name).current()
+        label = 'kNN' if '_knn' in name else name.rpartition('/')[2]
+        return ', '.join(filter(None, [self._loss, f'{label} {value:.4g}']))
+
+    def _epoch(self, runner: Runner) -> str:
+        if 'max_epochs' not in runner.cfg.train_cfg:
+            return 'training'
+        return f'epoch {min(runner.epoch + 1, runner.max_epochs)}/{runner.max_epochs}'

@@ -1,0 +1,84 @@
+"""The size of a config's images: of its views, of the images that it evaluates on, and of its model."""
+
+import re
+from collections.abc import Sequence
+
+from mmengine.config import Config, ConfigDict
+
+from mixcl.configuration.data_roots import DATA_SECTIONS
+from mixcl.errors import UserError
+
+EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
+"""Transforms whose size is cropped afterwards; it need not be a multiple of the patches."""
+
+
+def set_image_size(cfg: Config, size: int) -> None:
+    """Let a config train and evaluate on images of another size, in place (``--image-size``).
+
+    The largest crop of the training gets this size. All other sizes change in proportion: local crops, and the resizing
+    and cropping of the images of evaluations; crops to multiples of the patches.
+
+    Args:
+        cfg: of a model with a backbone, whose views are square crops.
+        size: pixels.
+
+    Raises:
+        UserError: if the patches do not divide the size, or the config has no crops.
+    """
+    backbone = (cfg.get('model') or {}).get('backbone') or {}
+    patch = (patch_size_of(backbone) if backbone else None) or 1
+    full = crop_sizes(cfg.get('train_dataloader'))
+    if not full or not backbone or cfg.get('default_scope') == 'mmdet':
+        raise UserError(f'--image-size {size}: the config has no backbone that trains on crops (RandomResizedCrop)')
+    if size < 1 or size % patch:
+        near = max(round(size / patch), 1) * patch
+        raise UserError(f'--image-size {size} is no multiple of the patches of {patch} pixels; {near} is')
+    if 'img_size' in backbone or backbone.get('type') == 'TIMMViT':
+        backbone.img_size = size
+    resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
+
+
+def patch_size_of(backbone: ConfigDict) -> int | None:
+    """Of a transformer of timm the name tells, as of vit_small_patch16_224."""
+    named = re.search(r'patch(\d+)', backbone.get('model_name', '')) if backbone.type == 'TIMMViT' else None
+    return backbone.get('patch_size') or (int(named[1]) if named else None)
+
+
+def resize_views(node: object, scale: float, multiple: int) -> None:
+    """Change every size in the transforms below a part of a config, in place.
+
+    Args:
+        node: for example a pipeline.
+        scale: new size divided by old size.
+        multiple: crops get multiples of so many pixels, at least one.
+    """
+    for transform in {id(found): found for found in _sized_transforms(node)}.values():
+        unit = 1 if str(transform['type']).rpartition('.')[2] in EDGES else multiple
+        for name in ('scale', 'crop_size'):
+            if name in transform:
+                sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
+                transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
+
+
+def crop_sizes(node: object) -> list[int]:
+    """The larger side of every crop below a part of a config."""
+    return [
+        max(_pair(transform[name]))
+        for transform in _sized_transforms(node)
+        for name in ('scale', 'crop_size')
+        if name in transform and str(transform['type']).rpartition('.')[2] not in EDGES
+    ]
+
+
+def _sized_transforms(node: object) -> list[ConfigDict]:
+    """Every transform config, at any depth, that sets a size."""
+    if isinstance(node, dict):
+        own = [node] if 'type' in node and ('scale' in node or 'crop_size' in node) else []
+        return own + [found for value in node.values() for found in _sized_transforms(value)]
+    if isinstance(node, (list, tuple)):
+        return [found for value in node for found in _sized_transforms(value)]
+    return []
+
+
+def _pair(size: int | Sequence[int]) -> tuple[int, ...]:
+    return tuple(size) if isinstance(size, Sequence) else (size, size)

@@ -1,0 +1,39 @@
+"""mmengine's Runner, of which a terminal shows only what people need; the log file has everything."""
+
+from typing import Any
+
+from mmengine.logging import MMLogger
+from mmengine.runner import Runner
+from torch import nn
+
+from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.quiet_log import quieten
+from mixcl.terminal import none_left_open
+
+
+class QuietRunner(Runner):
+    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
+
+    See :mod:`mixcl.quiet_log` for the lines that it still shows.
+    """
+
+    def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:
+        logger = super().build_logger(*args, **kwargs)
+        quieten(logger)
+        return logger
+
+    def register_hooks(self, *args: Any, **kwargs: Any) -> None:
+        super().register_hooks(*args, **kwargs)
+        self.register_hook(ProgressHook())
+
+    def train(self) -> nn.Module:
+        with none_left_open():
+            return super().train()
+
+    def val(self) -> dict:
+        with none_left_open():
+            return super().val()
+
+    def test(self) -> dict:
+        with none_left_open():
+            return super().test()

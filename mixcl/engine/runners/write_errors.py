@@ -1,0 +1,78 @@
+"""Logs and curves that cannot be written: the run goes on without them, and says so once."""
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from mmengine.runner import Runner
+
+
+def outlive_write_errors(runner: Runner) -> None:
+    """Let a run go on where its log, scalars or TensorBoard's events cannot be written, as on a full disk.
+
+    What could not be written is lost, apart from the text of the log, which follows once there is room.
+    """
+    told = _Told(runner)
+    for handler in runner.logger.handlers:
+        handler.handleError = partial(told.of_log, handler.handleError)
+    backends = runner.visualizer._vis_backends
+    for name, backend in backends.items():
+        backends[name] = _Backend(backend, told)
+
+
+def hush_writers() -> None:
+    """Keep TensorBoard's threads from printing a traceback of what its next call raises once more."""
+    threading.excepthook = _of_others
+
+
+def _of_others(args: threading.ExceptHookArgs) -> None:
+    if not (isinstance(args.exc_value, OSError) and type(args.thread).__module__.startswith('tensorboard')):
+        threading.__excepthook__(args)
+
+
+class _Told:
+    """Says the first time, whoever meets it, that something cannot be written."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.already = False
+
+    def __call__(self, error: OSError) -> None:
+        if not self.already:
+            self.already = True
+            self.runner.logger.error(
+                f'logs and curves cannot be written to {self.runner.log_dir} ({error.strerror or error}): the run goes '
+                'on, and what they would tell of it is lost until there is room again'
+            )
+
+    def of_log(self, otherwise: Callable[[logging.LogRecord], None], record: logging.LogRecord) -> None:
+        """Before ``logging.Handler.handleError``, which prints a traceback for every line."""
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            self(error)
+        else:
+            otherwise(record)
+
+
+class _Backend:
+    """A backend of mmengine's visualizer whose calls do nothing where they cannot write."""
+
+    def __init__(self, backend: Any, told: _Told) -> None:
+        self._backend = backend
+        self._told = told
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._backend, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return found(*args, **kwargs)
+            except OSError as error:
+                self._told(error)
+
+        return call

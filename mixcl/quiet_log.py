@@ -1,0 +1,49 @@
+"""Which lines of a log a terminal shows: warnings, and what is marked for people."""
+
+import logging
+
+from mixcl.terminal import beside_progress
+
+FOR_PEOPLE = dict(for_people=True)
+"""``extra`` of a record that the terminal shows, too."""
+
+OF_OTHERS = (
+    '"FileClient" will be deprecated',
+    '"HardDiskBackend" is the alias',
+    'This model cannot work without CUDA',
+)
+"""Warnings of other libraries about what neither the user nor the config decides."""
+
+
+def quieten(logger: logging.Logger) -> None:
+    """Let a logger print what is for people only; its files get everything."""
+    logger.handlers = [
+        TerminalHandler(handler) if type(handler) is logging.StreamHandler else handler for handler in logger.handlers
+    ]
+
+
+class TerminalHandler(logging.StreamHandler):
+    """Prints what is for people, without breaking the live line of a :class:`~mixcl.terminal.Progress`.
+
+    Args:
+        full: the handler that would print everything, whose place this takes.
+    """
+
+    def __init__(self, full: logging.StreamHandler) -> None:
+        super().__init__(full.stream)
+        self.setLevel(full.level)
+        self.filters = [_for_people, *full.filters]
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = f'{record.levelname.lower()}: ' if record.levelno >= logging.WARNING else ''
+        return kind + super().format(record)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with beside_progress():
+            super().emit(record)
+
+
+def _for_people(record: logging.LogRecord) -> bool:
+    if record.levelno < logging.WARNING:
+        return getattr(record, 'for_people', False)
+    return not any(text in record.getMessage() for text in OF_OTHERS)

@@ -1,0 +1,119 @@
+"""What people see of long work, on a terminal and in a file."""
+
+import io
+import logging
+import re
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+from mmengine.logging import MMLogger
+
+from mixcl import terminal
+from mixcl.quiet_log import FOR_PEOPLE, quieten
+from mixcl.terminal import Progress, none_left_open, progress
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def looks(self) -> list[str]:
+        """What stood in its line, one look after another; every look starts at the left edge."""
+        return [look.strip() for look in re.split(r'[\r\n]', self.getvalue()) if look.strip()]
+
+
+class Clock:
+    """In the place of the module ``time``."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def strftime(self, form: str) -> str:
+        return f'[{self.now:.0f}]'
+
+
+def on_screen(monkeypatch: pytest.MonkeyPatch) -> FakeTerminal:
+    """From now on; no fixture, since pytest puts its own in place for the test."""
+    screen = FakeTerminal()
+    monkeypatch.setattr(sys, 'stdout', screen)
+    monkeypatch.setenv('TERM', 'xterm')
+    monkeypatch.setattr(terminal, 'REDRAWN', 0)
+    return screen
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(terminal, 'time', clock)
+    monkeypatch.setattr(Progress, '_written', clock.now)
+    return clock
+
+
+def test_a_terminal_has_one_line_that_of_the_innermost_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = on_screen(monkeypatch)
+    with Progress('epoch 1/2', 20, done=5) as outer:
+        outer.update(6, 'loss 4.5')
+        for _ in progress('ab', 'kNN features', 2):
+            pass
+        outer.update(7)
+    looks = screen.looks()
+    assert '\n' not in screen.getvalue()
+    assert looks[0].startswith('epoch 1/2: 5/20 steps')
+    assert re.fullmatch(r'epoch 1/2: 6/20 steps, \S+ steps/s, \d\d:\d\d left, loss 4\.5', looks[1])
+    assert [look.partition(',')[0] for look in looks[2:5]] == [f'kNN features: {n}/2 batches' for n in range(3)]
+    assert looks[-1].startswith('epoch 1/2: 7/20 steps') and 'loss 4.5' in looks[-1]
+    assert screen.getvalue().endswith('\r'), 'the line is taken away at the end'
+
+
+def test_the_log_and_the_line_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = on_screen(monkeypatch)
+    logger = MMLogger('of_a_terminal')
+    quieten(logger)
+    with Progress('training', 3):
+        logger.info('Config: ' + 800 * '\n')
+        logger.info('this run', extra=FOR_PEOPLE)
+        logger.warning('"FileClient" will be deprecated in future.')
+        logger.warning('the loss is not finite')
+    assert re.findall(r'(?:^|\r *\r)([^\r]+)\n', screen.getvalue()) == ['this run', 'warning: the loss is not finite']
+
+
+@pytest.mark.parametrize('seconds', [0.1, 7.0, 29.0])
+def test_a_file_has_a_line_every_30_to_60_seconds(seconds: float, clock: Clock, capsys: pytest.CaptureFixture) -> None:
+    with Progress('training', 100_000) as shown:
+        while clock.now < 1600:
+            clock.now += seconds
+            read = shown.due()
+            shown.update(1)
+            assert read == (terminal.Progress._written == clock.now)
+    moments = [float(found) for found in re.findall(r'\[(\d+)\] training: ', capsys.readouterr().out)]
+    assert len(moments) >= 10 and all(29 <= later - earlier <= 60 for earlier, later in pairwise([1000, *moments]))
+
+
+def test_nor_is_it_silent_while_a_step_takes_longer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(terminal, 'SILENT', 0.5)
+    monkeypatch.setattr(Progress, '_written', time.monotonic())
+    with Progress('training', 10):
+        time.sleep(1.5)
+    assert 'training: 0/10 steps' in capsys.readouterr().out
+
+
+def test_other_processes_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = on_screen(monkeypatch)
+    monkeypatch.setattr(terminal, 'is_main_process', lambda: False)
+    assert list(progress(range(3), 'kNN', 3)) == [0, 1, 2] and not screen.getvalue()
+
+
+def test_what_fails_leaves_no_line_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = on_screen(monkeypatch)
+    with pytest.raises(KeyError), none_left_open():
+        Progress('training', 3).__enter__()
+        raise KeyError
+    logging.StreamHandler(screen).handle(logging.makeLogRecord(dict(msg='alone')))
+    assert Progress._open == [] and screen.looks()[-1] == 'alone'

@@ -1,0 +1,40 @@
+"""torchrun for tools/dist_train.sh: where a process has failed, a sentence instead of torchrun's traceback."""
+
+import logging
+import signal
+import sys
+
+from torch.distributed import DistNetworkError
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from torch.distributed.run import main
+
+SAID = (2, 85)
+"""What processes end with that have said why."""
+
+
+def sentence(failures: dict[int, ProcessFailure]) -> str | None:
+    """What nobody else can say: which process was killed, or has ended without a word."""
+    silent = {rank: failure.exitcode for rank, failure in failures.items() if failure.exitcode not in SAID}
+    for rank, status in sorted(silent.items(), key=lambda item: item[1] == -signal.SIGTERM):  # torchrun sends SIGTERM
+        how = f'was killed by {signal.Signals(-status).name}' if status < 0 else f'has ended with status {status}'
+        cause = ', most likely by the system because memory ran out (dmesg tells)' if status == -signal.SIGKILL else ''
+        return f'error: process {rank} of this run {how}{cause}; the same command with --resume continues'
+    return None
+
+
+if __name__ == '__main__':
+    logging.disable(logging.ERROR)  # which say the same, for developers
+    try:
+        main()
+    except SignalException:  # what the processes did about it, they have said
+        sys.exit(1)
+    except DistNetworkError as error:
+        reason = str(error).splitlines()[0]
+        print(f'error: the processes cannot meet ({reason}); PORT=29501 takes another port', file=sys.stderr)
+        sys.exit(2)
+    except ChildFailedError as error:
+        text = sentence(error.failures)
+        if text:
+            print(text, file=sys.stderr)
+        sys.exit(max(error.get_first_failure()[1].exitcode, 1))
