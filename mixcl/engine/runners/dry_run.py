@@ -12,7 +12,7 @@ from mmengine.visualization import Visualizer
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.datasets import KeyedDataset, ViewPreprocessor
+from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
@@ -70,10 +70,11 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
-    if loader.dataset.get('views') == 'device' and not isinstance(model.data_preprocessor, ViewPreprocessor):
+    preprocessor = str((cfg.get('data_preprocessor') or {}).get('type'))
+    if loader.dataset.get('views') == 'device' and not preprocessor.endswith('ViewPreprocessor'):
         raise UserError(
             "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
-            f"'ViewPreprocessor', but that is {type(model.data_preprocessor).__name__}: change one of them"
+            f"'ViewPreprocessor', but that is {preprocessor}: change one of them"
         )
     with undisturbed_generators():
         sample = _attempt(
