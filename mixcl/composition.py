@@ -6,11 +6,13 @@ soft target between a query stream and a key stream. Sharing means shared instan
 crops of one image count as the same.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 ABSENT = -1
 """Source id of an entry that was merged into another one: it never matches anything."""
@@ -26,11 +28,14 @@ class Composition:
         weights: (R, K) float, shares; every row sums to 1. An image listed twice counts once with the summed share.
         reach: in how many rows one image may occur, at most. ``None`` lets :meth:`target` count it, which costs
             a synchronisation with the GPU; the mixers of mixcl know the number and set it.
+        shown: (R, h, w) integers or bool: which of the K listed images each cell of a grid over the row's image shows.
+            The cells may be pixels or patches. ``None`` where every part of the image shows all of them (Mixup).
     """
 
     sources: Tensor
     weights: Tensor
     reach: int | None = None
+    shown: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.sources.ndim != 2 or self.sources.shape != self.weights.shape:
@@ -57,10 +62,12 @@ class Composition:
     def cat(cls, parts: Sequence['Composition']) -> 'Composition':
         """Stack streams row-wise, for example the local crops of a batch. All parts list the same number of images."""
         reaches = [part.reach for part in parts if part.reach is not None]
+        shown = [part.shown for part in parts if part.shown is not None]
         return cls(
             torch.cat([part.sources for part in parts]),
             torch.cat([part.weights for part in parts]),
             sum(reaches) if len(reaches) == len(parts) else None,
+            torch.cat(shown) if len(shown) == len(parts) else None,
         )
 
     @property
@@ -82,7 +89,25 @@ class Composition:
 
     def shifted(self, start: int) -> 'Composition':
         """The same rows with ``start`` added to every image id, which turns local ids into global ones."""
-        return Composition(self.sources + start, self.weights, self.reach)
+        return replace(self, sources=self.sources + start)
+
+    def restricted(self, patches: Tensor, grid: tuple[int, int]) -> 'Composition':
+        """What the rows count as where only some patches of their images are seen.
+
+        Every listed image gets the share of these patches that shows it. It stays listed without any. Where every part
+        of the image shows all that are listed, nothing changes.
+
+        Args:
+            patches: (R, n) int64, indices of the patches that are seen, row by row.
+            grid: how many rows and columns of patches an image has.
+        """
+        if self.shown is None:
+            return self
+        shows = torch.stack([self.shown == k for k in range(self.weights.shape[1])], dim=1).to(self.weights.dtype)
+        # Cut both into cells so small that each lies within one cell of either grid.
+        fine = [math.lcm(*sides) for sides in zip(self.shown.shape[1:], grid, strict=True)]
+        share = functional.adaptive_avg_pool2d(functional.interpolate(shows, fine), grid).flatten(2)  # (R, K, patches)
+        return replace(self, weights=share.take_along_dim(patches[:, None], dim=2).mean(dim=2), shown=None)
 
     def merged(self) -> 'Composition':
         """The same rows, each image listed once with its summed share; freed entries: source ``ABSENT``, share 0."""

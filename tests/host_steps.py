@@ -30,6 +30,8 @@ MODELS = {
     'aps without momentum': hosts.aps(target=dict(type='StopGrad')),
     'moco_v2 on a ResNet': hosts.moco_v2(backbone='resnet'),
     'moco_v1 with cutmix on a ResNet': hosts.moco_v1(hosts.MIXERS['cutmix'], 'resnet'),
+    'half of the patches': hosts.dropping(PATCHMIX),
+    'half of the patches of keys, too': hosts.dropping(hosts.simclr(hosts.MIXERS['cutmix'])),
     'smoothing': PATCHMIX | dict(objective=dict(type='InfoNCE', smoothing=0.1)),
     'two crops per key': PATCHMIX
     | dict(
@@ -127,6 +129,7 @@ def joined(parts: list[Stream]) -> Stream:
         torch.cat([part.images for part in parts]),
         Composition.cat([part.composition for part in parts]),
         None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
+        None if parts[0].dropped is None else joined([part.dropped for part in parts]),
     )
 
 

@@ -146,6 +146,14 @@ def aps(**parts: object) -> dict:
     return model | parts
 
 
+def dropping(config: dict, keep: float = 0.5) -> dict:
+    """The config, with a share of the patches where streams pass the online encoder as queries."""
+    streams = dict(config.get('streams', {}))
+    for query in sorted({query for query, *_ in config['terms']}):
+        streams[query] = streams.get(query, {}) | dict(keep=keep)
+    return config | dict(streams=streams)
+
+
 HOSTS = dict(moco_v1=moco_v1, moco_v2=moco_v2, moco_v3=moco_v3, simclr=simclr, byol=byol, simsiam=simsiam, dino=dino)
 
 MIXERS = dict(

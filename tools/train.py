@@ -80,7 +80,9 @@ if __name__ == '__main__':
 
 from mmengine.runner import Runner
 
+from mixcl.algorithms import ContrastiveLearner
 from mixcl.configuration import check_metric_files
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.image_size import set_image_size
@@ -94,7 +96,7 @@ from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.evaluation.recipes import data_of_name
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.visualization import mix_preview
+from mixcl.visualization import mix_preview, mixed_streams
 from mixcl.weights import allow_pickle
 
 CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
@@ -148,7 +150,7 @@ def main(args: argparse.Namespace) -> None:
     use_launcher(cfg, args.launcher)
     overwrite = args.overwrite or (args.smoke and not chosen and not args.resume)
     runner = build_runner(cfg, overwrite, args.allow_changes)
-    if args.smoke and runner.rank == 0 and cfg.model.get('streams'):
+    if args.smoke and runner.rank == 0 and mixed_streams(cfg):
         preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
         runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)
     runner.train()
@@ -162,7 +164,7 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     lines = [f'everything is in {runner.work_dir}']
     if args.smoke:
         lines.append(f'next, the run itself: python tools/train.py {args.config}')
-    elif written and runner.cfg.model.get('streams'):
+    elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
         data = data_of_name(runner.cfg.config_name)
         known = (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
         lines.append(

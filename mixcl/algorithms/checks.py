@@ -1,6 +1,7 @@
 """Checks of a learner's settings, most of them while it is built; each failure is one sentence for the user."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
@@ -25,6 +26,33 @@ def check_joint(joint: Sequence[Sequence[str]], streams: Sequence[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise UserError(f'model.joint names {repeated[0]!r} twice; a stream shares a forward pass with one group')
+
+
+def check_keep(keep: Mapping[str, float], queries: Collection[str], backbone: nn.Module) -> None:
+    """Raise UserError if patches would be dropped from streams that are never queries, or that a backbone cannot drop.
+
+    Args:
+        keep: share of the patches that is kept, by stream.
+        queries: the streams that are queries.
+        backbone: the online backbone.
+    """
+    for name, share in keep.items():
+        if name not in queries:
+            raise UserError(
+                f'model.streams: {name} has keep={share}, but no row of model.terms has it as its query, and keys keep '
+                f'all patches; leave keep out, or set it for {", ".join(sorted(queries))}'
+            )
+        check_can_drop(f'model.streams: {name} has keep={share}, but ', backbone)
+
+
+def check_can_drop(place: str, backbone: nn.Module) -> None:
+    """Raise UserError, beginning with ``place``, unless the backbone can keep some of its patches only."""
+    takes = 'tokens' in inspect.signature(backbone.forward).parameters and getattr(backbone, 'drops_patches', True)
+    if not takes or getattr(backbone, 'patch_size', None) is None:
+        raise UserError(
+            f'{place}{type(backbone).__name__} cannot drop patches; use ContrastiveViT as model.backbone, or TIMMViT '
+            'with a plain vision transformer'
+        )
 
 
 def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str, Queue]:

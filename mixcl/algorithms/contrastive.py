@@ -13,12 +13,14 @@ from mixcl.algorithms.checks import (
     build_memory,
     check_features,
     check_joint,
+    check_keep,
     check_names,
     check_patches,
     check_widths,
 )
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
+from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
 from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.errors import UserError
@@ -47,7 +49,8 @@ class ContrastiveLearner(BaseModel):
         objective: config of the objective, for example ``dict(type='InfoNCE', temperature=0.2)``.
         terms: rows ``(query stream, key stream, weight)`` or ``(..., dict of options)``.
         mixer: config of the mixer, or None where nothing is mixed.
-        streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``.
+        streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``; and where the online encoder sees
+            a random share of the patches only, ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))``.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
         shared_plan: whether all mixed streams of a step share the mixer's plan; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
@@ -98,6 +101,7 @@ class ContrastiveLearner(BaseModel):
         self.joint = joint
         self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
+        check_keep(self.recipe.keep, self.query_names, self.backbone)
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
@@ -177,42 +181,53 @@ class ContrastiveLearner(BaseModel):
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
         """The streams that the terms need, from view batches (B, 3, h, w) each."""
-        return self.recipe.build(crops, self.query_names | self.key_names, self._key)
+        streams = self.recipe.build(crops, self.query_names | self.key_names, self._key)
+        for name, keep in self.recipe.keep.items():
+            random = generator(*self._key, name, 'keep')
+            streams[name] = streams[name].with_dropped(keep, self.backbone.patch_size, random)
+        return streams
 
     def loss(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Tensor]:
         """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
         streams = self.build_streams(crops, data_samples)
-        inputs = self._inputs(streams)
-        online = inputs.only(self.target.online_streams(self.query_names, self.key_names))
+        seen = {name: stream.as_query for name, stream in streams.items()}
+        online = self._inputs(seen).only(self.target.online_streams(self.query_names, self.key_names))
         features = backbone_features(self.backbone, online)
         check_features(features, self.neck_channels)
         projections = project(self.neck, features, online)
-        raw_keys = self.target.keys(inputs.only(self.key_names), projections, self.backbone, self.neck)
+        whole = self._inputs(streams).only(self.key_names)
+        raw_keys = self.target.keys(whole, projections, self.backbone, self.neck)
 
         query_projections = {name: z for name, z in projections.items() if name in self.query_names}
         predictions = project(self.predictor, query_projections, online)
         queries = {name: self.objective.prepare_query(prediction) for name, prediction in predictions.items()}
         keys = {name: self.objective.prepare_key(z) for name, z in raw_keys.items()}
-        outputs = self._term_losses(streams, queries, keys)
+        # A key that is the projection of a query, encoded once, has seen what the query has.
+        encoded = self.target.passes(self.query_names, self.key_names)
+        of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys}
+        outputs = self._term_losses({name: seen[name].composition for name in queries}, of_keys, queries, keys)
         outputs['feature_std'] = feature_std(features[self.terms[0].query])
         self._remember(raw_keys)
         return outputs
 
     def _term_losses(
-        self, streams: dict[str, Stream], queries: dict[str, Tensor], keys: dict[str, Tensor]
+        self,
+        of_queries: dict[str, Composition],
+        of_keys: dict[str, Composition],
+        queries: dict[str, Tensor],
+        keys: dict[str, Tensor],
     ) -> dict[str, Tensor]:
-        compositions = {name: stream.composition for name, stream in streams.items()}
-        starts = {name: self.objective.key_start(len(compositions[name])) for name in keys}
+        starts = {name: self.objective.key_start(len(composition)) for name, composition in of_keys.items()}
         losses = {}
         for term in self.terms:
-            target = term.soft_target(compositions[term.query], compositions[term.key], starts[term.key])
+            target = term.soft_target(of_queries[term.query], of_keys[term.key], starts[term.key])
             context = NegativesContext(
                 queries=queries[term.query],
-                composition=compositions[term.query],
+                composition=of_queries[term.query],
                 keys=keys[term.key],
                 target=target,
                 prepared=keys,
-                compositions=compositions,
+                compositions=of_keys,
                 starts=starts,
                 generator=generator(*self._key, term.name),
             )

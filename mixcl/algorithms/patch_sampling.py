@@ -1,13 +1,13 @@
 """Contrastive learning on two views of which the encoders see sampled patches only (APS)."""
 
 import copy
-import inspect
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from mixcl.algorithms.checks import check_can_drop
 from mixcl.algorithms.contrastive import ContrastiveLearner
 from mixcl.algorithms.streams import Stream
 from mixcl.encoders.shuffled_ema import ShuffledEMA
@@ -37,8 +37,11 @@ class PatchSamplingLearner(ContrastiveLearner):
                 'PatchSamplingLearner trains on two views of one crop each, which keep their places; it cannot use '
                 f'model.views={self.recipe.views!r} with swap_views={self.recipe.swap_views!r}'
             )
-        if 'tokens' not in inspect.signature(self.backbone.forward).parameters:
-            raise UserError(f'{type(self.backbone).__name__} cannot drop patches; use ContrastiveViT as model.backbone')
+        check_can_drop('', self.backbone)
+        if self.recipe.keep.keys() & self.recipe.views.keys():
+            raise UserError(
+                'PatchSamplingLearner samples the patches of its views itself; leave keep out of their model.streams'
+            )
         if isinstance(self.target, ShuffledEMA):
             raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
 

@@ -1,6 +1,6 @@
 """Streams: named batches of rows, and what each row counts as."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import torch
@@ -28,11 +28,31 @@ class Stream:
         images: (R, 3, H, W) float, normalised.
         composition: of the R rows, over global image ids.
         tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
+        dropped: the stream as the online encoder sees it, where that sees fewer patches; None where it does not.
     """
 
     images: Tensor
     composition: Composition
     tokens: Tensor | None = None
+    dropped: 'Stream | None' = None
+
+    @property
+    def as_query(self) -> 'Stream':
+        """The stream as the online encoder sees it."""
+        return self if self.dropped is None else self.dropped
+
+    def with_dropped(self, keep: float, patch_size: int, random: torch.Generator) -> 'Stream':
+        """The stream, of which the online encoder sees a random share ``keep`` of the patches.
+
+        Every row has patches of its own, all rows the same number (at least 1), as in "Accelerating Augmentation
+        Invariance Pretraining" (2024). The composition counts those that were kept.
+        """
+        height, width = self.images.shape[-2:]
+        grid = height // patch_size, width // patch_size
+        kept = max(1, round(keep * grid[0] * grid[1]))
+        order = torch.rand(len(self.images), grid[0] * grid[1], generator=random).argsort(dim=1)
+        tokens = order[:, :kept].to(self.images.device, non_blocking=True)
+        return replace(self, dropped=Stream(self.images, self.composition.restricted(tokens, grid), tokens))
 
 
 class StreamRecipe:
@@ -41,21 +61,22 @@ class StreamRecipe:
     Args:
         views: number of crops by view name, in the order of the loader, for example
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
-        mixed: mixed streams by name, ``dict(mix=<view>)`` each: the view whose crops are mixed, one by one.
+        streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
+            one. These and views may have ``keep``, the share of the patches that the online encoder sees, in (0, 1].
         mixer: the mixer; None where no stream is mixed.
         shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
             (MixCo, DACL).
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
 
     Raises:
-        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if views that change
-            places have different numbers of crops.
+        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if ``keep`` is out of
+            range; if views that change places have different numbers of crops.
     """
 
     def __init__(
         self,
         views: dict[str, int],
-        mixed: dict[str, dict],
+        streams: dict[str, dict],
         mixer: Mixer | None,
         shared_plan: bool = True,
         swap_views: float = 0.0,
@@ -69,16 +90,15 @@ class StreamRecipe:
                 f'model.swap_views={swap_views!r} lets the first two views change places, but model.views={views!r} '
                 'has no two with equal numbers of crops'
             )
-        for name, recipe in mixed.items():
-            if set(recipe) != {'mix'} or recipe['mix'] not in views or name in views:
-                raise UserError(
-                    f'model.streams: {name}={dict(recipe)!r} is not understood; a mixed stream has a name of its own, '
-                    f"written as dict(mix='VIEW') with one of the views {', '.join(views)}"
-                )
-        if mixed and mixer is None:
-            raise UserError(f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(mixed)}')
+        for name, settings in streams.items():
+            _check_stream(name, settings, views)
         self.views = dict(views)
-        self.source = {name: recipe['mix'] for name, recipe in mixed.items()}
+        self.source = {name: settings['mix'] for name, settings in streams.items() if name not in views}
+        if self.source and mixer is None:
+            raise UserError(
+                f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(self.source)}'
+            )
+        self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
         self.mixer = cast(Mixer, mixer)  # asked for mixed streams only, and these have one
         self.shared_plan = shared_plan
         self.swap_views = swap_views
@@ -143,3 +163,18 @@ class StreamRecipe:
         placed = [self.mixer.place(crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
         composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0]))
         return Stream(torch.cat([images for images, _ in placed]), composition)
+
+
+def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
+    known = set(settings) <= {'mix', 'keep'} and ('mix' in settings) != (name in views)
+    if not known or settings.get('mix', name) not in views:
+        raise UserError(
+            f'model.streams: {name}={dict(settings)!r} is not understood; a mixed stream has a name of its own, '
+            f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; a view or a mixed stream of which "
+            'the online encoder sees half of the patches has keep=0.5'
+        )
+    keep = settings.get('keep', 1)
+    if not isinstance(keep, (int, float)) or isinstance(keep, bool) or not 0 < keep <= 1:
+        raise UserError(
+            f'model.streams: {name} has keep={keep!r}, but the share of patches that are kept lies in (0, 1]'
+        )

@@ -75,7 +75,7 @@ class TargetEncoder(nn.Module, ABC):
 class StopGrad(TargetEncoder):
     """The online encoder itself, without gradient (SimSiam; the frames of PatchMix and APS without momentum).
 
-    A stream that is both query and key is encoded once.
+    A stream that is both query and key is encoded once, with the patches that the query keeps.
     """
 
     def keys(
@@ -92,7 +92,10 @@ class StopGrad(TargetEncoder):
 
 @TARGET_ENCODERS.register_module()
 class Shared(TargetEncoder):
-    """The online encoder itself, with gradient (SimCLR): keys are trained as queries are."""
+    """The online encoder itself, with gradient (SimCLR): keys are trained as queries are.
+
+    A stream that is both query and key is encoded once, with the patches that the query keeps.
+    """
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
         return queries | keys

@@ -23,7 +23,7 @@ class NegativesContext:
         keys: (G, D) prepared keys of the row.
         target: of the row.
         prepared: all prepared key streams by name.
-        compositions: of this process's rows, by stream name.
+        compositions: of this process's rows, by name of the key stream.
         starts: index of this process's first row among the prepared ones, by stream name.
         generator: for sources that draw.
     """

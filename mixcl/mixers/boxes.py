@@ -76,9 +76,13 @@ def boxes_around(centres: Tensor, sides: Tensor, size: Sequence[int]) -> Boxes:
     return Boxes((centres - half).clamp_min(0), torch.minimum(centres + half, limit))
 
 
-def paste(own: Tensor, other: Tensor, boxes: Boxes) -> Tensor:
-    """(R, C, H, W) ``own`` with the pixels of ``other`` (R, C, H, W) inside the boxes; all on one device.
+def paste(own: Tensor, other: Tensor, boxes: Boxes) -> tuple[Tensor, Tensor]:
+    """``own`` with the pixels of ``other`` inside the boxes, both (R, C, H, W), and where that is; all on one device.
 
     CutMix (2019), Eq. 1.
+
+    Returns:
+        (R, C, H, W), and (R, H, W) bool.
     """
-    return torch.where(boxes.inside(own.shape[-2:]), other, own)
+    inside = boxes.inside(own.shape[-2:])
+    return torch.where(inside, other, own), inside[:, 0]

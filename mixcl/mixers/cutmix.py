@@ -30,5 +30,5 @@ class CutMix(PairMixer):
         centres = centres_anywhere(self.positions(plan, generator), size)
         boxes = boxes_around(centres, box_sides(plan.share, size), size)
         own, other = pick_pairs(images, plan.owner, plan.partner)
-        mixed = paste(own, other, boxes.to(images.device))
-        return mixed, pair_composition(plan.owner, plan.partner, boxes.share_outside(size), images.device)
+        mixed, inside = paste(own, other, boxes.to(images.device))
+        return mixed, pair_composition(plan.owner, plan.partner, boxes.share_outside(size), images.device, inside)

@@ -70,7 +70,9 @@ def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, 
     return images[owner], images[partner]
 
 
-def pair_composition(owner: Tensor, partner: Tensor, share: Tensor, device: torch.device) -> Composition:
+def pair_composition(
+    owner: Tensor, partner: Tensor, share: Tensor, device: torch.device, inside: Tensor | None = None
+) -> Composition:
     """Mixture r counts as image owner[r] with share[r] and as image partner[r] with the rest (MixCo Eq. 3, SDMP Eq. 3).
 
     Args:
@@ -78,7 +80,8 @@ def pair_composition(owner: Tensor, partner: Tensor, share: Tensor, device: torc
         partner: (R,) int64, each image at most once.
         share: (R,) float.
         device: where the composition lives.
+        inside: (R, H, W) bool, the pixels that show the partner, on that device; None where all show both.
     """
     sources = torch.stack([owner, partner], dim=1)
     weights = torch.stack([share, 1 - share], dim=1).float()
-    return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), reach=2)
+    return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), 2, inside)

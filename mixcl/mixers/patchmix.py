@@ -1,7 +1,7 @@
 """PatchMix: every mixture consists of patches of M images of the batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -25,7 +25,8 @@ class PatchMix(Mixer):
 
     A random permutation splits the positions of the patch grid into M groups of equal size, the same groups for all
     images of a batch. Group m of mixture i comes from image (i + m) mod B. Positions that are left over when M does not
-    divide the number of patches stay with image i; every share is 1/M all the same.
+    divide the number of patches stay with image i; every share is 1/M all the same. (Where only some patches are kept,
+    these are counted.)
 
     Args:
         num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
@@ -62,7 +63,8 @@ class PatchMix(Mixer):
         permutation = torch.randperm(rows * columns, generator=generator)
         groups = patch_groups(permutation, plan.num_mix).view(rows, columns).to(images.device, non_blocking=True)
         mixed = mix_patches(images, groups, self.patch_size)
-        return mixed, patchmix_composition(len(images), plan.num_mix, images.device)
+        composition = patchmix_composition(len(images), plan.num_mix, images.device)
+        return mixed, replace(composition, shown=groups.expand(len(images), rows, columns))
 
     def check(self, num_images: int, height: int, width: int) -> None:
         self._grid(height, width, max(self.num_mix))

@@ -72,8 +72,8 @@ class RegionSwap(Mixer):
         rows = len(plan.owner)
         boxes = Boxes(start.expand(rows, 2), (start + plan.sides).expand(rows, 2))
         own, other = pick_pairs(images, plan.owner, plan.partner)
-        mixed = paste(own, other, boxes.to(images.device))
-        return mixed, pair_composition(plan.owner, plan.partner, boxes.share_outside(size), images.device)
+        mixed, inside = paste(own, other, boxes.to(images.device))
+        return mixed, pair_composition(plan.owner, plan.partner, boxes.share_outside(size), images.device, inside)
 
     def check(self, num_images: int, height: int, width: int) -> None:
         check_pairs('RegionSwap', num_images)

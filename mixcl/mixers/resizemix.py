@@ -62,8 +62,8 @@ class ResizeMix(PairMixer):
         share = share_outside(sides if self.box_share == 'code' else boxes.sides, size)
         own, other = pick_pairs(images, plan.owner, plan.partner)
         boxes = boxes.to(images.device)
-        mixed = paste(own, fit_bilinear(other, boxes), boxes)
-        return mixed, pair_composition(plan.owner, plan.partner, share, images.device)
+        mixed, inside = paste(own, fit_bilinear(other, boxes), boxes)
+        return mixed, pair_composition(plan.owner, plan.partner, share, images.device, inside)
 
 
 @MIXERS.register_module()
@@ -96,8 +96,8 @@ class OriginalResizeMix(PairMixer):
         share = boxes.share_outside(size)
         own, other = pick_pairs(images, plan.owner, plan.partner)
         boxes = boxes.to(images.device)
-        mixed = paste(own, fit_nearest(other, boxes), boxes)
-        return mixed, pair_composition(plan.owner, plan.partner, share, images.device)
+        mixed, inside = paste(own, fit_nearest(other, boxes), boxes)
+        return mixed, pair_composition(plan.owner, plan.partner, share, images.device, inside)
 
 
 def fit_bilinear(images: Tensor, boxes: Boxes) -> Tensor:

@@ -37,7 +37,7 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
         raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
     check_writable(Path(path).parent, '--out')
     model = cfg.model
-    names = list(model.get('streams') or {})
+    names = mixed_streams(cfg)
     if not names:
         raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
     recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
@@ -46,6 +46,11 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
     return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)], path)
+
+
+def mixed_streams(cfg: Config) -> list[str]:
+    """The names of the streams that a pretraining config mixes."""
+    return [name for name, settings in (cfg.model.get('streams') or {}).items() if 'mix' in settings]
 
 
 def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:

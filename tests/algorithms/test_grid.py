@@ -1,11 +1,11 @@
-"""Every mixer works with every host, on vision transformers and on ResNets."""
+"""Every mixer works with every host, on vision transformers and on ResNets, and with half of the patches."""
 
 import hosts
 import pytest
 import torch
 from hosts import HOSTS, MIXERS
 
-from mixcl.algorithms import StepKey
+from mixcl.algorithms import ContrastiveLearner, StepKey
 
 BATCH = 6
 SMALLEST_GRADIENT = 1e-12
@@ -17,7 +17,29 @@ SMALLEST_GRADIENT = 1e-12
 @pytest.mark.parametrize('host', HOSTS)
 def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone: str) -> None:
     torch.manual_seed(0)
-    model = hosts.build(HOSTS[host](MIXERS[mixer], backbone)).double()
+    step_moves_every_parameter(
+        hosts.build(HOSTS[host](MIXERS[mixer], backbone)), hosts.without_gradient(host, backbone)
+    )
+
+
+@pytest.mark.parametrize('host', HOSTS)
+def test_half_of_the_patches_pass_the_online_encoder(host: str) -> None:
+    for mixer in (None, *MIXERS.values()):
+        torch.manual_seed(0)
+        model = hosts.build(hosts.dropping(HOSTS[host](mixer)))
+        lengths = {True: set(), False: set()}  # of sequences with the class token, by whether gradients flow
+        model.backbone.layers[0].register_forward_pre_hook(
+            lambda _, x, to=lengths: to[x[0].requires_grad].add(x[0].shape[1])
+        )
+        step_moves_every_parameter(model, hosts.without_gradient(host, 'vit'))
+        with_gradient = {9, 3} if host == 'dino' else {9}  # of 16 patches, and of 4 in local crops
+        if host == 'simclr' and mixer:
+            with_gradient = {9, 17}  # the views are keys alone, and those are whole
+        assert lengths == {True: with_gradient, False: {17} if host == 'simsiam' and mixer else set()}
+
+
+def step_moves_every_parameter(model: ContrastiveLearner, without_gradient: set[str]) -> None:
+    model = model.double()
     crops = hosts.crops(model, BATCH)
     model.check_batch([crop[0] for crop in crops], BATCH)
     model.begin_step(StepKey(seed=0, step=0, rank=0))
@@ -29,7 +51,7 @@ def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in trained.values())
     moved = {name for name, parameter in trained.items() if parameter.grad.abs().max() > SMALLEST_GRADIENT}
-    assert set(trained) - moved == hosts.without_gradient(host, backbone)
+    assert set(trained) - moved == without_gradient
 
     before = {name: value.clone() for name, value in model.state_dict().items()}
     torch.optim.SGD(trained.values(), lr=0.1).step()

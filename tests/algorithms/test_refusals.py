@@ -13,6 +13,7 @@ NCE = dict(type='InfoNCE')
 HARD = dict(type='HardMix', mixed_with_query=0)
 HEAD = dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=12)
 TEACHER = dict(type='DINODistillation', num_prototypes=12)
+SWIN = dict(type='TIMMViT', model_name='swin_tiny_patch4_window7_224', pool='avg', depths=(1, 1, 1, 1))
 RESNET = dict(type='mmpretrain.ResNet', depth=18)
 
 
@@ -60,6 +61,18 @@ STREAMS = [
     (hosts.moco_v3(), dict(swap_views=1.5), 'must be a probability, not 1.5'),
     (hosts.dino(), dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)), 'no two with equal numbers of crops'),
     (hosts.dino(), dict(views=dict(view1=1, view2=1, local=0)), 'a number of crops of at least 1'),
+    (hosts.moco_v3(), dict(streams=dict(view1=dict(keep=0))), r'view1 has keep=0, but .* lies in \(0, 1\]'),
+    (hosts.moco_v3(), dict(streams=dict(view1=dict(keep='half'))), "view1 has keep='half', but"),
+    (hosts.moco_v3(), dict(streams=dict(view1=dict(kep=0.5))), "view1={'kep': 0.5} is not understood"),
+    (hosts.moco_v3(), dict(streams=dict(mix1=dict(keep=0.5))), "mix1={'keep': 0.5} is not understood; a mixed stream"),
+    (hosts.moco_v1(), dict(streams=dict(view2=dict(keep=0.5))), 'view2 has keep=0.5, .* keep out, or set it for view1'),
+    (
+        hosts.dropping(hosts.moco_v3(backbone='resnet')),
+        {},
+        'view1 has keep=0.5, but ResNet_CIFAR cannot drop patches; use ContrastiveViT',
+    ),
+    (hosts.dropping(hosts.moco_v3()), dict(backbone=SWIN), 'but TIMMViT cannot drop patches; .* a plain vision trans'),
+    (hosts.dropping(hosts.aps()), {}, 'PatchSamplingLearner samples the patches of its views itself'),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix1'), ('view2', 'view1')]), "model.joint names 'view1' twice"),
     (hosts.moco_v2(MIXUP), dict(joint=('view1', 'mix1')), 'must list groups of streams'),

@@ -47,6 +47,14 @@ def test_flops_of_a_tiny_vision_transformer(tmp_path, batch: int, target: str, w
     assert count_flops(iteration.run) == (flops, flops - inside)
 
 
+def test_flops_of_queries_without_half_of_their_patches(tmp_path) -> None:
+    streams = dict(view1=dict(keep=0.5), mix2=dict(mix='view2', keep=0.5))
+    iteration = tiny(tmp_path, model__streams=streams | dict(mix1=dict(mix='view1')))
+    queries, keys = flops_by_hand(4, 2, 0, terms=3, kept=8), flops_by_hand(4, 0, 3, terms=0)
+    flops, inside = (sum(parts) for parts in zip(queries, keys, strict=True))
+    assert count_flops(iteration.run) == (flops, flops - inside)
+
+
 def test_parameters(tmp_path) -> None:
     cost = measure(tiny(tmp_path), 1)
     block = 4 * 16 * 16 + 4 * 16 + 2 * 16 * 32 + 32 + 16 + 4 * 16  # attention, its biases, feed-forward, two norms

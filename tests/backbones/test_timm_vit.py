@@ -24,6 +24,22 @@ def test_features_are_timms_own(pool: str) -> None:
     torch.testing.assert_close(backbone(images)[0], expected)
 
 
+@pytest.mark.parametrize('pool', ['token', 'avg'])
+def test_dropped_patches_are_not_encoded(pool: str) -> None:
+    backbone = MODELS.build(dict(type='TIMMViT', pool=pool, reg_tokens=2, **VIT))
+    model = backbone.timm_model
+    for tokens in (torch.tensor([[0, 1, 2, 3]] * 3), torch.tensor([[3, 1], [0, 2], [1, 0]])):
+        images = torch.randn(3, 3, 32, 32)
+        embedded = torch.cat([model.cls_token, model.reg_token], dim=1).expand(3, -1, -1)
+        patches = model.patch_embed.proj(images).flatten(2).mT
+        embedded = torch.cat([embedded + model.pos_embed[:, :3], patches + model.pos_embed[:, 3:]], dim=1)
+        kept = embedded[torch.arange(3)[:, None], torch.cat([torch.arange(3).expand(3, 3), 3 + tokens], dim=1)]
+        encoded = model.norm(model.blocks(kept))
+        expected = encoded[:, 0] if pool == 'token' else encoded[:, 3:].mean(dim=1)
+        torch.testing.assert_close(backbone(images, tokens)[0], expected)
+    assert not torch.equal(backbone(images)[0], expected), 'the next call keeps all'
+
+
 @pytest.mark.parametrize(
     ('backbone', 'width'),
     [(dict(type='TIMMViT', **VIT), 16), (dict(type='mmpretrain.TIMMBackbone', model_name='test_resnet'), 96)],

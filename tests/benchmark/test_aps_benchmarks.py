@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from torch.optim import AdamW
 
+from mixcl.apis.complexity import SyntheticIteration, activation_bytes
+from mixcl.engine.runners.launch import read_config
 from tools.benchmark.patch_overlap import POWER, RATIO, mean_covered_share, sampler
-from tools.benchmark.token_dropping import activation_bytes, learner, samples
+from tools.benchmark.token_dropping import GOALS, TABLE, with_share
 
 IMAGES = 400
 
@@ -22,11 +23,18 @@ def test_sampled_pairs_overlap_less_than_the_formula_and_uniform_ones_unless_fli
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason='counts what is saved on a CPU')
-def test_a_quarter_of_the_patches_needs_at_most_two_fifths_of_the_memory() -> None:
-    model = learner(64, 1)
-    optimizer = AdamW(model.parameters())
-    views = [torch.randn(2, 3, 32, 32) for _ in range(2)]
-    quarter, whole = (activation_bytes(model, optimizer, views, samples(2, ratio, 'cpu')) for ratio in (0.25, 1.0))
-    # every block keeps at least its input, its hidden layer and query, key and value: 9 floats per channel and token
-    assert whole > 12 * 9 * 64 * 257 * 4 * 4
-    assert quarter < 0.4 * whole
+@pytest.mark.parametrize('config', ['configs/aps/vit-t2_cifar10.py', 'configs/mocov3/vit-s16_in1k.py'])
+def test_patches_that_are_dropped_need_no_memory(config: str) -> None:
+    share, saved = TABLE[config], []
+    for kept in (share, 1.0):
+        cfg = with_share(read_config(config), kept)
+        cfg.model.backbone.arch.update(embed_dims=64, num_heads=1, num_layers=1, feedforward_channels=256)
+        for part in ('neck', 'predictor'):
+            if cfg.model.get(part):
+                cfg.model[part].update(in_channels=64, hidden_channels=64, out_channels=64, num_layers=2)
+        iteration = SyntheticIteration(cfg, 4)
+        saved.append(activation_bytes(iteration.model, iteration.run))
+    # a block keeps at least its input, its hidden layer and query, key and value, of both streams
+    patches = 256 if 'cifar' in config else 196
+    assert saved[1] > 9 * 64 * (patches + 1) * 4 * 8  # bytes, rows
+    assert saved[0] < GOALS[share][1] * saved[1]

@@ -41,6 +41,8 @@ def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
         ([DIGITS], 'optim_wrapper.optimizer.lr=-1', 'optim_wrapper.optimizer cannot be built: ValueError: Invalid lea'),
         ([MOCO, '--no-data', '--processes', 10**5], None, 'fewer than the .* keys of one step'),
         ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),
+        ([DIGITS], 'model.streams.mix2.keep=1.5', r'mix2 has keep=1\.5, but the share .* lies in \(0, 1\]'),
+        (['configs/byol/r50_in1k.py', '--no-data'], 'model.streams.view1.keep=0.5', 'ResNet cannot drop patches; '),
         ([DIGITS], 'model.backbone.img_size=24', r'img_size is \(24, 24\)'),
         ([DIGITS], 'default_hooks.nonfinite.policy=skipp', "policy must be one of .*not 'skipp'"),
         ([DIGITS], 'param_scheduler.0.by_epoch=False', 'Only epoch-based parameter scheduler'),

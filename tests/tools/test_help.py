@@ -5,7 +5,11 @@ import sys
 
 from tools.command import ENVIRONMENT, ROOT
 
-COMMANDS = [path for path in sorted((ROOT / 'tools').rglob('*.py')) if "'__main__'" in path.read_text()]
+COMMANDS = [
+    path
+    for path in sorted((ROOT / 'tools').rglob('*.py'))
+    if "'__main__'" in path.read_text() and path.name != 'torchrun.py'  # torch's, and answers for itself
+]
 
 ASK_ALL = """
 import runpy, sys

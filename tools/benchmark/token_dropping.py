@@ -1,119 +1,102 @@
-"""Time and activation memory of an APS training step that keeps a quarter of the patches, and all of them.
+"""Time, activation memory and FLOPs of a training step that keeps some of the patches, and of one that keeps all.
 
-``python tools/benchmark/token_dropping.py`` prints a table. A step is two views of a batch through backbone, heads and
-loss, the backward pass, and AdamW. Memory is that of tensors saved for the backward pass; on a GPU
-the peak above what was allocated before the step.
+``python tools/benchmark/token_dropping.py`` prints a table: APS on a quarter of the patches, and hosts whose online
+encoder sees half of them. ``python tools/benchmark/token_dropping.py configs/simclr/vit-s16_in1k.py --keep 0.3``
+measures another config. An iteration is that of tools/complexity.py: forward passes, backward pass, optimiser, target
+encoder.
 """
 
 import argparse
 import statistics
 import time
-from functools import partial
-from typing import Any
 
-ARCHITECTURES = {'ViT-T/2': (192, 3), 'ViT-S/2': (384, 6)}  # width, heads
+from mixcl.errors import reported_to_user
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='Cost of an APS step with and without dropping tokens.')
-    parser.add_argument('--batch-size', type=int, default=32)
+    parser = argparse.ArgumentParser(description='Cost of a training step with and without dropping patches.')
+    parser.add_argument('configs', nargs='*', help='pretraining configs; default: those of the table')
+    parser.add_argument('--keep', type=float, help='share of the patches that is kept; default: of the table, or 0.5')
+    parser.add_argument('--batch-size', type=int, default=16)
     parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
-    parser.add_argument('--arch', choices=ARCHITECTURES, nargs='+', default=list(ARCHITECTURES))
+    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
     return parser.parse_args()
 
 
 if __name__ == '__main__':
     arguments = parse_arguments()  # before the imports that take seconds
 
+
 import torch
-from mmengine.registry import DefaultScope
-from mmpretrain.structures import DataSample
-from torch import Tensor
-from torch.optim import AdamW, Optimizer
+from mmengine.config import Config
 
-from mixcl.algorithms import PatchSamplingLearner
-from mixcl.apis.complexity import activation_bytes as bytes_beside_weights
-from mixcl.registry import MODELS
+from mixcl.apis.complexity import SyntheticIteration, activation_bytes, count_flops
+from mixcl.engine.runners.command_options import use_mixed_precision
+from mixcl.engine.runners.launch import read_config
 
-PATCHES = 256
-RATIOS = (0.25, 1.0)
-MOST = 0.40
-"""Share of the cost of all patches that a quarter of them may cost."""
+TABLE = {
+    'configs/aps/vit-t2_cifar10.py': 0.25,
+    'configs/aps/vit-s2_cifar10.py': 0.25,
+    'configs/mocov3/vit-s16_in1k.py': 0.5,
+    'configs/patchmix/vit-s16_in1k.py': 0.5,
+    'configs/simclr/vit-s16_in1k.py': 0.5,
+}
+"""The configs that are measured, and the share of the patches that is kept."""
 
-
-def learner(width: int, heads: int) -> PatchSamplingLearner:
-    """APS on CIFAR, without target encoder."""
-    arch = dict(embed_dims=width, num_layers=12, num_heads=heads, feedforward_channels=4 * width)
-    sizes = dict(hidden_channels=512, out_channels=128, num_layers=3)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        return MODELS.build(
-            dict(
-                type='PatchSamplingLearner',
-                backbone=dict(type='ContrastiveViT', arch=arch, img_size=32, patch_size=2, qkv_bias=False),
-                neck=dict(type='MLPHead', in_channels=width, **sizes),
-                predictor=dict(type='MLPHead', in_channels=128, **sizes),
-                target=dict(type='StopGrad'),
-                objective=dict(type='InfoNCE', temperature=0.1),
-                terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)],
-            )
-        )
+GOALS = {0.25: (0.40, 0.40), 0.5: (0.60, 0.55)}
+"""Share of the time and of the activations of all patches that such a share of them may cost."""
 
 
-def samples(batch_size: int, ratio: float, device: str) -> list[DataSample]:
-    """Two random sets of patches for each image."""
-    kept = int(PATCHES * ratio)
-    tokens = [torch.stack([torch.randperm(PATCHES)[:kept] for _ in range(2)]) for _ in range(batch_size)]
-    return [DataSample(tokens=part.to(device)) for part in tokens]
+def with_share(cfg: Config, keep: float) -> Config:
+    """A pretraining config whose queries (for APS: both encoders) see a share of the patches; changed in place."""
+    if cfg.model.type == 'PatchSamplingLearner':
+        (step,) = (step for step in cfg.train_dataloader.dataset.dataset.pipeline if step.type == 'SampledPatchPair')
+        step.ratio = keep
+    else:
+        queries = {query for query, *_ in cfg.model.terms}
+        cfg.merge_from_dict({f'model.streams.{query}.keep': keep for query in queries})
+    return cfg
 
 
-def step(model: PatchSamplingLearner, optimizer: Optimizer, views: list[Tensor], kept: list[DataSample]) -> None:
-    loss, _ = model.parse_losses(model.loss(views, kept))
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-
-
-def seconds(*arguments: Any) -> float:
-    """Duration of one step."""
+def seconds(iteration: SyntheticIteration) -> float:
+    """Duration of one iteration."""
     start = time.perf_counter()
-    step(*arguments)
-    if torch.cuda.is_available():
+    iteration.run()
+    if iteration.device.type == 'cuda':
         torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
-def activation_bytes(model: PatchSamplingLearner, *arguments: Any) -> int:
-    """Memory of one step beyond weights, optimiser state and images."""
-    return bytes_beside_weights(model, partial(step, model, *arguments))
-
-
-def measure(name: str, batch_size: int, repeats: int) -> None:
-    device = 'cuda' if torch.cuda.is_available() else 'cpu'
-    model = learner(*ARCHITECTURES[name]).to(device)
-    optimizer = AdamW(model.parameters(), lr=1e-3)
-    views = [torch.randn(batch_size, 3, 32, 32, device=device) for _ in range(2)]
-    arguments = {ratio: (model, optimizer, views, samples(batch_size, ratio, device)) for ratio in RATIOS}
-    for given in arguments.values():
-        step(*given)  # optimiser states are allocated, caches are warm
-    memory = {ratio: activation_bytes(*given) for ratio, given in arguments.items()}
+def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) -> None:
+    """Print one row for each quantity."""
+    iterations = {}
+    for share in (keep, 1.0):
+        cfg = with_share(read_config(config), share)
+        if amp:
+            use_mixed_precision(cfg)
+        iterations[share] = SyntheticIteration(cfg, batch_size, 'cuda' if torch.cuda.is_available() else 'cpu')
+    # Counting comes first: it makes the optimiser states.
+    flops = [count_flops(iteration.run)[0] / 1e9 for iteration in iterations.values()]
+    memory = [activation_bytes(iteration.model, iteration.run) / 2**20 for iteration in iterations.values()]
     # Alternating, so that other load on the machine affects both.
-    times = [{ratio: seconds(*given) for ratio, given in arguments.items()} for _ in range(repeats)]
-    median = {ratio: statistics.median(part[ratio] for part in times) for ratio in RATIOS}
-    for label, values in {
-        'seconds per step': median,
-        'activations, MiB': {r: m / 2**20 for r, m in memory.items()},
-    }.items():
-        share = values[0.25] / values[1.0]
-        verdict = 'ok' if share <= MOST else f'above {MOST:.2f}'
-        print(f'{name:>8} {label:>17} {values[0.25]:10.3f} {values[1.0]:10.3f} {share:6.3f}  {verdict}', flush=True)
+    times = [[seconds(iteration) for iteration in iterations.values()] for _ in range(repeats)]
+    median = [statistics.median(column) for column in zip(*times, strict=True)]
+    goals = dict(zip(('seconds', 'activations, MiB'), GOALS.get(keep, ()), strict=False))
+    print(f'{config}, keep {keep}, {batch_size} images')
+    for label, (part, whole) in {'seconds': median, 'activations, MiB': memory, 'GFLOPs': flops}.items():
+        goal = goals.get(label)
+        verdict = '' if goal is None else 'ok' if part / whole <= goal else f'above {goal:.2f}'
+        print(f'{label:>20} {part:10.3f} {whole:10.3f} {part / whole:6.3f}  {verdict}', flush=True)
 
 
 def main(arguments: argparse.Namespace) -> None:
-    print(f'batch {arguments.batch_size} x 2 views, {PATCHES} patches, {torch.get_num_threads()} thread(s)')
-    print(f'{"":>8} {"":>17} {"ratio .25":>10} {"ratio 1":>10} {"share":>6}')
-    for name in arguments.arch:
-        measure(name, arguments.batch_size, arguments.repeats)
+    print(f'{torch.get_num_threads()} thread(s)')
+    print(f'{"":>20} {"part":>10} {"all":>10} {"share":>6}')
+    for config in arguments.configs or TABLE:
+        keep = arguments.keep or TABLE.get(config, 0.5)
+        measure(config, keep, arguments.batch_size, arguments.repeats, arguments.amp)
 
 
 if __name__ == '__main__':
-    main(arguments)
+    with reported_to_user():
+        main(arguments)
