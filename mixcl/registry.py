@@ -12,9 +12,16 @@ MODELS = Registry(
     'model',
     parent=mmengine.MODELS,
     scope='mixcl',
-    locations=['mixcl.algorithms', 'mixcl.backbones', 'mixcl.heads', 'mixcl.encoders', 'mixcl.evaluation.models'],
+    locations=[
+        'mixcl.algorithms',
+        'mixcl.backbones',
+        'mixcl.heads',
+        'mixcl.encoders',
+        'mixcl.datasets',
+        'mixcl.evaluation.models',
+    ],
 )
-"""Algorithms, backbones, heads, batch normalisation, models of evaluation."""
+"""Algorithms, backbones, heads, batch normalisation, the preprocessor of views, models of evaluation."""
 
 MIXERS = Registry('mixer', scope='mixcl', locations=['mixcl.mixers'])
 """Mixers: who is mixed with whom, how much, and where."""

@@ -52,6 +52,12 @@ def parse_arguments() -> argparse.Namespace:
         '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
     )
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
+    parser.add_argument(
+        '--views',
+        choices=('device', 'pillow'),
+        help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
+        'papers did; by default as the config says (device)',
+    )
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
@@ -81,7 +87,7 @@ from mixcl.algorithms import ContrastiveLearner
 from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
-from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained
+from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.image_size import set_image_size
 from mixcl.engine.runners.launch import (
     build_runner,
@@ -120,6 +126,8 @@ def main(args: argparse.Namespace) -> None:
         use_mixed_precision(cfg)
     if args.compile:
         cfg.compile = cfg.get('compile') or True
+    if args.views:
+        use_views(cfg, args.views)
     if args.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
             raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')

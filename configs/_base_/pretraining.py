@@ -24,7 +24,8 @@ randomness = dict(seed=7)  # the PatchMix authors' seed
 load_from = None
 resume = False
 
-# Loaders. A data set's file adds the images; the method's config adds the views.
+# Loaders. A data set's file adds the images; the method's config adds the views. Of these, the device does colours,
+# blurs and flips for a batch at once; views='pillow' (tools/train.py --views pillow) runs all steps on the CPU.
 train_dataloader = dict(
     num_workers=8,
     persistent_workers=True,
@@ -32,6 +33,7 @@ train_dataloader = dict(
     drop_last=True,
     collate_fn=dict(type='default_collate'),
     sampler=dict(type='KeyedSampler', shuffle=True),
+    dataset=dict(views='device'),
 )
 val_dataloader = dict(
     batch_size=256,
@@ -50,7 +52,7 @@ test_cfg = val_cfg
 test_evaluator = dict(type='KNNAccuracy', neighbours=(10, 20, 100, 200), temperature=0.07)
 # ImageNet's mean and standard deviation, in RGB order. The pipelines give BGR.
 data_preprocessor = dict(
-    type='mmpretrain.SelfSupDataPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
+    type='ViewPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
 )
 
 # The first and the last step of a pipeline, and the crop; a data set of another size changes them.

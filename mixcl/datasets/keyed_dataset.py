@@ -7,14 +7,17 @@ from typing import NamedTuple
 
 import torch
 from mmengine.dataset import BaseDataset, ConcatDataset
+from mmengine.logging import print_log
 from torch.utils.data import Dataset
 
+from mixcl.datasets.transforms.views import use_device
 from mixcl.datasets.unreadable import ImageNote, NoReadableImage, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.randomness import generator, seed_global_generators
 from mixcl.registry import DATASETS
 
 MAX_ATTEMPTS = 20
+VIEWS = ('device', 'pillow')
 
 
 class SampleKey(NamedTuple):
@@ -37,12 +40,17 @@ class KeyedDataset(Dataset):
 
     Args:
         dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of such, or its config.
+        views: who makes the views of a ``KeyedMultiView``: 'pillow', the pipeline as it is written; or 'device',
+            crops by the pipeline, and colours, blurs and flips by :class:`ViewPreprocessor` on the whole batch, for
+            which ``photometry`` is packed with them. A key gives the same views either way, but for roundings.
 
     Raises:
-        UserError: if the data set cannot be loaded or is empty.
+        UserError: if the data set cannot be loaded or is empty, or for other views.
     """
 
-    def __init__(self, dataset: dict | BaseDataset) -> None:
+    def __init__(self, dataset: dict | BaseDataset, views: str = 'pillow') -> None:
+        if views not in VIEWS:
+            raise UserError(f'KeyedDataset: views={views!r} is none of {", ".join(VIEWS)}')
         # Lazily, so that full_init can tell what went wrong while loading.
         lazily = {'lazy_init': True}
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
@@ -51,6 +59,10 @@ class KeyedDataset(Dataset):
                 f'KeyedDataset was given a {type(self.dataset).__name__}, which has no pipeline of its own: '
                 'give it a data set derived from mmengine.dataset.BaseDataset'
             )
+        self.views = views
+        for part in self._parts if views == 'device' else ():
+            if names := use_device(part.pipeline):
+                print_log(f'the device cannot do these steps of the views, nor what precedes them: {", ".join(names)}')
         self.full_init()
 
     def full_init(self) -> None:
@@ -126,4 +138,7 @@ class KeyedDataset(Dataset):
         seed_global_generators(*key, 'sample')
         info = self.dataset.get_data_info(index)
         part = bisect_right(self.dataset.cumulative_sizes, index) if len(self._parts) > 1 else 0
-        return self._parts[part].pipeline({**info, 'sample_key': key, 'conversions': conversions})
+        programs: list[torch.Tensor] = []
+        notes = dict(sample_key=key, conversions=conversions, photometry=programs)
+        packed = self._parts[part].pipeline({**info, **notes})
+        return {**packed, 'photometry': programs[0]} if packed and programs else packed

@@ -12,7 +12,7 @@ from torch.utils.data import default_collate
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.errors import UserError
 from mixcl.files import check_writable
-from mixcl.registry import DATASETS, MIXERS
+from mixcl.registry import DATASETS, MIXERS, MODELS
 
 
 def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 0) -> Path:
@@ -59,10 +59,13 @@ def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:
         dataset = DATASETS.build(cfg.train_dataloader.dataset)
     if len(dataset) < num_images:
         raise UserError(f'the training set has {len(dataset)} images, fewer than the {num_images} to show')
-    samples = [dataset[index]['inputs'] for index in range(num_images)]
-    to_rgb = cfg.get('data_preprocessor', {}).get('to_rgb', False)
-    crops = [crop.float() / 255 for crop in default_collate(samples)]
-    return [crop.flip(1) if to_rgb else crop for crop in crops]
+    preprocessor = dict(cfg.get('data_preprocessor') or {}, type='ViewPreprocessor', mean=None, std=None)
+    crops = MODELS.build(preprocessor)(default_collate([_images(dataset[index]) for index in range(num_images)]))
+    return [crop / 255 for crop in crops['inputs']]
+
+
+def _images(sample: dict) -> dict:
+    return {name: value for name, value in sample.items() if name != 'data_samples'}
 
 
 def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Path:

@@ -17,8 +17,9 @@ _numbers = itertools.count()
 def run_config(work_dir: Path, **overrides: object) -> Config:
     """Two epochs of five batches of eight images; ``overrides`` by dotted name (``__`` for the dot)."""
     crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, crop_ratio_range=(0.5, 1.0), backend='pillow')
+    jitter = dict(type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4)
     pipeline = [
-        dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop], [crop]]),
+        dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, jitter], [crop]]),
         dict(type='mmpretrain.PackInputs'),
     ]
     digits = dict(type='Digits', split='train', indices=BATCH_SIZE * STEPS_PER_EPOCH, pipeline=pipeline)
@@ -26,16 +27,14 @@ def run_config(work_dir: Path, **overrides: object) -> Config:
     schedule = Config.fromfile('configs/_base_/methods/patchmix.py')
     cfg = Config({**base.to_dict(), **schedule.to_dict()})
     cfg.model = tiny.model_config()
-    cfg.data_preprocessor = dict(
-        type='mmpretrain.SelfSupDataPreprocessor', mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True
-    )
+    cfg.data_preprocessor = dict(type='ViewPreprocessor', mean=[127.5] * 3, std=[127.5] * 3, to_rgb=True)
     cfg.train_dataloader = dict(
         batch_size=BATCH_SIZE,
         num_workers=0,
         drop_last=True,
         collate_fn=dict(type='default_collate'),
         sampler=dict(type='KeyedSampler', shuffle=True),
-        dataset=dict(type='KeyedDataset', dataset=digits),
+        dataset=dict(type='KeyedDataset', dataset=digits, views='device'),
     )
     cfg.train_cfg.max_epochs = 2
     cfg.param_scheduler[0].warmup = 1

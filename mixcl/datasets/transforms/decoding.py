@@ -3,15 +3,18 @@
 import contextlib
 import io
 import os
+from collections.abc import Callable
 
 import cv2
 import mmcv
 import numpy as np
 from mmengine import fileio
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 from mixcl.datasets.transforms.image_header import FORMATS, ImageHeader, read_header
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
+
+JPEG_START = b'\xff\xd8\xff'
 
 MAX_PIXELS = 2 * 89_478_485
 """Of larger images nothing is unpacked; where Pillow draws the line."""
@@ -69,6 +72,47 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     if image is None:
         image = _decode_with_pillow(content, path, header)
     return image, None if header is None else _conversion(header, path)
+
+
+def decode_reduced(
+    content: bytes, path: str, reduction: Callable[[tuple[int, int]], int]
+) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]] | None:
+    """Decode a JPEG file at a half, a quarter or an eighth of its size, which takes less time.
+
+    Args:
+        content, path: as for :func:`decode`.
+        reduction: tells for a (height, width) by what they may be divided: 1, 2, 4 or 8.
+
+    Returns:
+        image and note as of :func:`decode`, and the full (height, width); None where :func:`decode` must do it.
+    """
+    header = None
+    with contextlib.suppress(Image.DecompressionBombError):
+        header = read_header(content) if content[:3] == JPEG_START else None
+    if header is None or header.width * header.height > MAX_PIXELS:
+        return None
+    shape = header.height, header.width
+    factor = reduction(shape)
+    if factor > 1 and _turned(content):
+        shape = shape[::-1]
+        factor = reduction(shape)
+    if factor == 1:
+        return None
+    image = None
+    with contextlib.suppress(cv2.error):
+        image = cv2.imdecode(np.frombuffer(content, np.uint8), getattr(cv2, f'IMREAD_REDUCED_COLOR_{factor}'))
+    if image is None or image.shape[:2] != tuple(-(-side // factor) for side in shape):
+        return None
+    return image, _conversion(header, path), shape
+
+
+def _turned(content: bytes) -> bool:
+    """Whether the EXIF tag lays the image on its side."""
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            return image.getexif().get(ExifTags.Base.Orientation, 1) > 4
+    except Exception:  # Pillow's readers raise almost anything on damaged files
+        return False
 
 
 def _conversion(header: ImageHeader, path: str) -> ImageNote | None:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from mmpretrain.datasets import RandomResizedCrop
 
+from mixcl.datasets.transforms.crops import RecordedResizedCrop
 from mixcl.datasets.transforms.views import KeyedMultiView
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
@@ -84,20 +84,6 @@ def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
     # The small number keeps cells that must not be drawn in the race, for when no others are left.
     arrival = np.random.exponential(size=probabilities.shape) / (probabilities + 1e-12)
     return arrival.argsort(axis=-1)[..., :count].astype(np.int64)
-
-
-@TRANSFORMS.register_module()
-class RecordedResizedCrop(RandomResizedCrop):
-    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, that leaves its box in the results."""
-
-    def transform(self, results: dict) -> dict:
-        """Replace ``img`` by a crop; add ``crop_box``, (top, left, height, width) in pixels of the incoming image."""
-        return {**super().transform(results), 'crop_box': self._box}
-
-    def rand_crop_params(self, img: np.ndarray) -> tuple[int, int, int, int]:
-        """Draw a box, and remember it."""
-        self._box = super().rand_crop_params(img)
-        return self._box
 
 
 @TRANSFORMS.register_module()

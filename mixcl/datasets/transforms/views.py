@@ -1,13 +1,17 @@
 """Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
 
 import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
-from mmcv.transforms import BaseTransform, LoadImageFromFile
+from mmcv.transforms import BaseTransform, Compose, LoadImageFromFile
 from mmpretrain.datasets import MultiView
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
-from mixcl.datasets.transforms.decoding import decode, read_file
+from mixcl.datasets.transforms.decoding import decode, decode_reduced, read_file
+from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -29,6 +33,38 @@ class KeyedMultiView(MultiView):
     as they are.
     """
 
+    device_views: Sequence[DeviceView] = ()
+
+    def use_device(self) -> list[str]:
+        """From now on leave the photometry at the end of the pipelines to the device.
+
+        The results must then have a list ``photometry``, to which is appended, as float32 (views, n, 2), what
+        :func:`~mixcl.datasets.transforms.photometry.run_programs` is to do.
+
+        Returns:
+            The names of other transforms than random resized crops that stay on the CPU.
+        """
+        views = {id(pipeline): DeviceView(pipeline.transforms) for pipeline in self.pipelines}
+        self.device_views = [views[id(pipeline)] for pipeline in self.transforms]
+        return sorted({name for view in views.values() for name in view.remaining})
+
+    def reduction(self, results: dict, shape: tuple[int, int]) -> int:
+        """By which of 1, 2, 4 and 8 the sides of an image of such a (height, width) can be divided.
+
+        The crops of all views of the results' key then still have as many pixels as they are resized to.
+        """
+        crops = [view.crop for view in self.device_views if view.crop is not None]
+        key = results.get('sample_key')
+        if key is None or len(crops) < len(self.device_views):
+            return 1
+        if min(shape) < 2 * max(max(crop.size) for crop in crops):
+            return 1
+        ratios = []
+        for view, crop in enumerate(crops):
+            seed_global_generators(*key, 'view', view)
+            ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
+        return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
+
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by the list of its views."""
         return {**results, 'img': [view['img'] for view in self.run_views(results)]}
@@ -37,11 +73,15 @@ class KeyedMultiView(MultiView):
         """What the pipeline of each view returns."""
         key = results.get('sample_key')
         views = []
-        for view, pipeline in enumerate(self.transforms):
+        for view, pipeline in enumerate(self.device_views or self.transforms):
             if key is not None:
                 seed_global_generators(*key, 'view', view)
             # A deep copy of everything, as in the base class, would cost more than some of the transforms.
-            views.append(pipeline({**results, 'img': results['img'].copy()}))
+            image = results['img'] if self.device_views else results['img'].copy()
+            views.append(pipeline({**results, 'img': image}))
+        if self.device_views:
+            length = max(view.length for view in self.device_views)
+            results['photometry'].append(pack_programs([view['program'] for view in views], length))
         return views
 
 
@@ -55,26 +95,36 @@ class LoadImage(LoadImageFromFile):
     Args:
         backend_args: mmengine's file backend; by default the local file system.
 
+    Attributes:
+        reduction: tells for the results and a (height, width) by what the sides of a photo may be divided; None for 1.
+
     Raises:
         UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
 
     def __init__(self, backend_args: dict | None = None) -> None:
         super().__init__(color_type='color', imdecode_backend='cv2', backend_args=backend_args)
+        self.reduction: Callable[[dict, tuple[int, int]], int] | None = None
 
     def transform(self, results: dict) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
 
+        A photo much larger than what follows needs is decoded at a fraction of its size; ``full_shape`` tells it.
         The note of a conversion (see :func:`~mixcl.datasets.transforms.decoding.decode`) is appended to the list
         ``conversions``, if the results have one.
         """
         if 'img' in results:
             return results
         path = results['img_path']
-        image, note = decode(read_file(path, self.backend_args), path)
+        content = read_file(path, self.backend_args)
+        reduced = None
+        if self.reduction is not None:
+            reduced = decode_reduced(content, path, partial(self.reduction, results))
+        image, note, full = reduced or (*decode(content, path), None)
         if note is not None and 'conversions' in results:
             results['conversions'].append(note)
-        return {**results, 'img': image, 'img_shape': image.shape[:2], 'ori_shape': image.shape[:2]}
+        shapes = dict(img_shape=image.shape[:2], ori_shape=full or image.shape[:2])
+        return {**results, 'img': image, **shapes, **({'full_shape': full} if full else {})}
 
 
 @TRANSFORMS.register_module()
@@ -129,3 +179,17 @@ class RandomErasing(ClippedErasing):
             self.fill_color, self.fill_std, (height, width, 3)
         )
         return img
+
+
+def use_device(pipeline: Compose) -> list[str]:
+    """Let the views of a pipeline be finished on the device, see :meth:`KeyedMultiView.use_device`.
+
+    Photos that are loaded right before are then decoded no larger than the views need.
+    """
+    remaining = []
+    for before, step in pairwise([None, *pipeline.transforms]):
+        if isinstance(step, KeyedMultiView):
+            remaining += step.use_device()
+            if isinstance(before, LoadImage):
+                before.reduction = step.reduction
+    return remaining

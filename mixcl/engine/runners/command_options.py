@@ -30,6 +30,18 @@ def use_mixed_precision(cfg: Config) -> None:
     cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
 
 
+def use_views(cfg: Config, views: str) -> None:
+    """Let the device or Pillow make the views (``--views``).
+
+    Raises:
+        UserError: if the config does not train on views.
+    """
+    dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
+    if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
+        raise UserError(f'--views {views} is for pretraining configs, which have train_dataloader.dataset.views')
+    dataset.views = views
+
+
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
     """Start a run's backbone from a checkpoint (``--pretrained``, ``--encoder``).
 

@@ -70,6 +70,12 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
+    preprocessor = str((cfg.get('data_preprocessor') or {}).get('type'))
+    if loader.dataset.get('views') == 'device' and not preprocessor.endswith('ViewPreprocessor'):
+        raise UserError(
+            "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
+            f"'ViewPreprocessor', but that is {preprocessor}: change one of them"
+        )
     with undisturbed_generators():
         sample = _attempt(
             'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg

@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from mixcl.algorithms import PatchSamplingLearner, StepKey
+from mixcl.datasets import ViewPreprocessor
 from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
 from mixcl.errors import UserError
 from mixcl.registry import LOOPS
@@ -72,13 +73,21 @@ class ChunkedLoader:
         loader: of whole batches.
         chunks: of a batch; an epoch is so many times as many batches as the loader's.
         chunk: makes the part of a number from a batch.
+        prepare: is applied to every batch before.
 
     Attributes:
         first_chunk: of the next iteration's first batch, where a run continues within one.
     """
 
-    def __init__(self, loader: DataLoader, chunks: int, chunk: Callable[[dict, int], dict]) -> None:
+    def __init__(
+        self,
+        loader: DataLoader,
+        chunks: int,
+        chunk: Callable[[dict, int], dict],
+        prepare: Callable[[dict], dict] = lambda batch: batch,
+    ) -> None:
         self.loader = loader
+        self.prepare = prepare
         self.chunks = chunks
         self.chunk = chunk
         self.first_chunk = 0
@@ -91,7 +100,7 @@ class ChunkedLoader:
 
     def __iter__(self) -> Iterator[dict]:
         first = self.first_chunk
-        for batch in self.loader:
+        for batch in map(self.prepare, self.loader):
             for number in range(first, self.chunks):
                 yield self.chunk(batch, number)
             first = 0
@@ -121,7 +130,9 @@ class ChunkedPretrainLoop(PretrainLoop):
                 f'ChunkedPretrainLoop needs a model whose batches have chunks, a PatchSamplingLearner; a '
                 f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
             )
-        self.dataloader = ChunkedLoader(self.dataloader, model.count_chunks(self._first_sample()), model.chunk)
+        chunks = model.count_chunks(self._first_sample())
+        prepare = [model.data_preprocessor.finish] if isinstance(model.data_preprocessor, ViewPreprocessor) else []
+        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, *prepare)
         self._max_iters = self.max_epochs * len(self.dataloader)
 
     def _skip(self, steps: int) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from mmengine.config import Config
 
-from mixcl.engine.runners.command_options import limit_time, seconds_of
+from mixcl.engine.runners.command_options import limit_time, seconds_of, use_views
 from mixcl.errors import UserError
 
 
@@ -27,3 +27,12 @@ def test_only_loops_of_mixcl_end_in_time() -> None:
     cfg.train_cfg.type = 'EpochBasedTrainLoop'
     with pytest.raises(UserError, match='needs a train loop of mixcl'):
         limit_time(cfg, '90m')
+
+
+def test_who_makes_the_views() -> None:
+    cfg = Config.fromfile('configs/patchmix/vit-xs4_digits.py')
+    assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'ViewPreprocessor')
+    use_views(cfg, 'pillow')
+    assert cfg.train_dataloader.dataset.views == 'pillow'
+    with pytest.raises(UserError, match=r'--views pillow is for pretraining configs'):
+        use_views(Config(dict(train_dataloader=dict(dataset=dict(type='KeyedDataset')))), 'pillow')

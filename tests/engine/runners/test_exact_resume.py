@@ -17,6 +17,7 @@ STEPS = 2 * STEPS_PER_EPOCH
 EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
 MEASURED = ('time', 'data_time', 'memory', 'images_per_second', 'data_wait')
 CROP = dict(type='mmpretrain.RandomResizedCrop', crop_ratio_range=(0.5, 1.0), backend='pillow')
+FLIP = dict(type='RandomFlip', prob=0.5)
 SIDES = dict(view1=8, view2=8, local=4, more_local=4)
 CUTMIX = hosts.MIXERS['cutmix']
 RUNS = dict(
@@ -43,7 +44,7 @@ class ScaledOptimWrapper(AmpOptimWrapper):
 def of_host(model: dict) -> dict:
     """What a run of a host's model overrides."""
     views = model.get('views', dict(view1=1, view2=1))
-    transforms = [[CROP | dict(scale=SIDES[name])] for name in views]
+    transforms = [[CROP | dict(scale=SIDES[name]), FLIP] for name in views]
     pipeline = [
         dict(type='KeyedMultiView', num_views=list(views.values()), transforms=transforms),
         dict(type='mmpretrain.PackInputs'),

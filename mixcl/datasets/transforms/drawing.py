@@ -1,0 +1,131 @@
+"""The pipeline of a view, split into what the CPU does (geometry) and numbers for the device (photometry).
+
+The transforms stay as the config describes them, and draw their numbers themselves, in their order. So a key gives the
+same view, up to rounding, whether the transforms or the device do the work.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from mmcv.transforms import Compose, RandomApply, RandomFlip, RandomGrayscale
+from mmpretrain.datasets import ColorJitter, GaussianBlur, Solarize
+from torch import Tensor
+
+from mixcl.datasets.transforms.crops import FastResizedCrop
+from mixcl.datasets.transforms.photometry import Operation
+
+Program = list[tuple[Operation, float]]
+GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
+"""Of blue, green and red."""
+
+
+class DeviceView:
+    """The pipeline of a view, of which the last steps are left to the device.
+
+    Args:
+        transforms: of the view.
+
+    Attributes:
+        crop: the random resized crop that is all that the CPU does, or None.
+        length: rows of the longest program that can be drawn.
+        remaining: names of the transforms that the CPU does as they are.
+    """
+
+    def __init__(self, transforms: Sequence[Any]) -> None:
+        lengths = [program_length(transform) for transform in transforms]
+        first = max((place + 1 for place, length in enumerate(lengths) if length is None), default=0)
+        geometry = [FastResizedCrop(step) if FastResizedCrop.replaces(step) else step for step in transforms[:first]]
+        self.crop = geometry[0] if len(geometry) == 1 and isinstance(geometry[0], FastResizedCrop) else None
+        self.length = sum(length or 0 for length in lengths[first:])
+        self.remaining = [type(step).__name__ for step in geometry if not isinstance(step, FastResizedCrop)]
+        self._geometry = Compose(geometry)
+        self._photometry = transforms[first:]
+
+    def __call__(self, results: dict) -> dict:
+        """Do the geometry and draw the rest: adds ``program``, and ``flip`` if the view is to be mirrored."""
+        if self.crop is None:  # other transforms may work in place
+            results = {**results, 'img': results['img'].copy()}
+        results = self._geometry(results)
+        program = [row for transform in self._photometry for row in draw_program(transform)]
+        mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}
+        return {**results, **mirrored, 'program': program}
+
+
+def pack_programs(programs: Sequence[Program], length: int) -> Tensor:
+    """(views, length, 2) float32 of the programs of an image's views, filled up with :attr:`Operation.NOTHING`."""
+    rows = np.zeros((len(programs), length, 2), dtype=np.float32)
+    for view, program in enumerate(programs):
+        if program:
+            rows[view, : len(program)] = program
+    return torch.from_numpy(rows)
+
+
+def draw_program(transform: Any) -> Program:
+    """What a transform that the device can do would do to the next image."""
+    return DRAWS[type(transform)](transform)
+
+
+def program_length(transform: Any) -> int | None:
+    """Rows of the longest program that a transform draws; None if the device cannot do it."""
+    match transform:
+        case _ if type(transform) not in DRAWS:  # also subclasses, which may do anything
+            return None
+        case RandomApply():
+            lengths = [program_length(part) for part in transform.transforms]
+            return None if None in lengths else sum(length or 0 for length in lengths)
+        case ColorJitter():
+            numbers = transform.brightness, transform.contrast, transform.saturation, transform.hue
+            return sum(number is not None for number in numbers) if transform.backend == 'pillow' else None
+        case RandomGrayscale():
+            usual = np.allclose(np.divide(transform.channel_weights, sum(GRAY_WEIGHTS)), GRAY_WEIGHTS, atol=1e-3)
+            return 1 if usual and transform.keep_channels and transform.color_format == 'bgr' else None
+        case RandomFlip():
+            return 1 if isinstance(transform.prob, float) and transform.direction == 'horizontal' else None
+    return 1
+
+
+# What is drawn by hand here is what the transforms' own methods draw, which take ten times as long.
+
+
+def _draw_apply(transform: RandomApply) -> Program:
+    chosen = np.random.random_sample() < transform.prob
+    return [row for part in transform.transforms for row in draw_program(part)] if chosen else []
+
+
+def _draw_jitter(transform: ColorJitter) -> Program:
+    order, *numbers = transform._rand_params()
+    operations = Operation.BRIGHTNESS, Operation.CONTRAST, Operation.SATURATION, Operation.HUE
+    return [(operations[place], numbers[place]) for place in order if numbers[place] is not None]
+
+
+def _draw_gray(transform: RandomGrayscale) -> Program:
+    return [(Operation.GRAY, 0.0)] if random.random() < transform.prob else []
+
+
+def _draw_blur(transform: GaussianBlur) -> Program:
+    if np.random.random_sample() > transform.prob:
+        return []
+    return [(Operation.BLUR, transform.random_magnitude() if transform.radius is None else transform.radius)]
+
+
+def _draw_solarize(transform: Solarize) -> Program:
+    if np.random.random_sample() > transform.prob:
+        return []
+    return [(Operation.SOLARIZE, transform.random_magnitude() if transform.thr is None else transform.thr)]
+
+
+def _draw_flip(transform: RandomFlip) -> Program:
+    return [(Operation.FLIP, 0.0)] if np.random.random_sample() < transform.prob else []
+
+
+DRAWS: dict[type, Callable[[Any], Program]] = {
+    RandomApply: _draw_apply,
+    ColorJitter: _draw_jitter,
+    RandomGrayscale: _draw_gray,
+    GaussianBlur: _draw_blur,
+    Solarize: _draw_solarize,
+    RandomFlip: _draw_flip,
+}

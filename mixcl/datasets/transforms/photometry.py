@@ -1,0 +1,200 @@
+"""What Pillow does to the colours of one image, for batches of views on any device.
+
+A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
+:mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
+same place of their programs; which these are is read on the host, so that nothing waits for the device.
+
+Everything follows Pillow's 8-bit arithmetic (values are cut off to integers after every operation, hues have 255
+levels, a blur is three box blurs), as mmpretrain's transforms do on the CPU. kornia 0.9 does not: its hues and blurs
+are continuous (off by up to 13 and 3 levels) and take twice as long on a CPU, its contrast scales from black, and its
+jitter has one order for the whole batch.
+"""
+
+import functools
+from enum import IntEnum
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional
+
+CACHED_VALUES = 2**18
+"""On a CPU, so many values are worked on at a time: 1 MB, which stays in the cache of a core."""
+
+
+LEVELS = 256
+
+
+class Operation(IntEnum):
+    """What a row of a program does, and what its number means."""
+
+    NOTHING = 0
+    BRIGHTNESS = 1
+    """Factor, at least 0; so in the next two."""
+    CONTRAST = 2
+    SATURATION = 3
+    HUE = 4
+    """Turn of the colour circle, in [-0.5, 0.5]."""
+    GRAY = 5
+    BLUR = 6
+    """Pillow's radius, which is a standard deviation in pixels."""
+    SOLARIZE = 7
+    """Values from this one on are inverted."""
+    FLIP = 8
+    """Left to right."""
+
+
+def run_programs(images: Tensor, programs: Tensor) -> Tensor:
+    """Run every image's program, in place.
+
+    Args:
+        images: (B, 3, h, w) float32 in RGB order, contiguous, integers in [0, 255].
+        programs: (B, n, 2) float32 on the CPU: operations and their numbers.
+
+    Returns:
+        ``images``, again integers in [0, 255].
+    """
+    size = max(1, CACHED_VALUES // images[0].numel()) if images.device.type == 'cpu' else len(images)
+    # The products of a blur would be too coarse in half precision.
+    with torch.autocast(images.device.type, enabled=False), torch.no_grad():
+        for part, rows in zip(images.split(size), programs.split(size), strict=True):
+            _run(part, rows)
+    return images
+
+
+def _run(images: Tensor, programs: Tensor) -> None:
+    steps = [
+        (Operation(code), place, (programs[:, place, 0] == code).nonzero()[:, 0])
+        for place in range(programs.shape[1])
+        for code in programs[:, place, 0].unique().int().tolist()
+        if code != Operation.NOTHING
+    ]
+    if not steps:
+        return
+    # One transfer for all, which does not wait.
+    rows = torch.cat([chosen for *_, chosen in steps]).to(images.device, non_blocking=True)
+    numbers = torch.cat([programs[chosen, place, 1] for _, place, chosen in steps])
+    numbers = numbers.to(images.device, non_blocking=True)[:, None, None, None]
+    begin = 0
+    for operation, _, chosen in steps:
+        part = slice(begin, begin + len(chosen))
+        begin += len(chosen)
+        if len(chosen) == len(images):
+            images.copy_(IMPLEMENTATIONS[operation](images, numbers[part]))
+        else:
+            images.index_copy_(0, rows[part], IMPLEMENTATIONS[operation](images[rows[part]], numbers[part]))
+
+
+def luma(images: Tensor) -> Tensor:
+    """(B, 1, h, w): Pillow's mode L."""
+    red, green, blue = images.split(1, dim=1)
+    return (red * 0.299).add_(green, alpha=0.587).add_(blue, alpha=0.114).add_(0.5).floor_()
+
+
+def _blend(images: Tensor, base: Tensor | float, factor: Tensor) -> Tensor:
+    return (images - base).mul_(factor).add_(base).floor_().clamp_(0, 255)
+
+
+def brightness(images: Tensor, factor: Tensor) -> Tensor:
+    """As ``ImageEnhance.Brightness``. Here and below, numbers are (B, 1, 1, 1)."""
+    return (images * factor).floor_().clamp_(0, 255)
+
+
+def contrast(images: Tensor, factor: Tensor) -> Tensor:
+    """As ``ImageEnhance.Contrast``: away from the mean brightness, which is an integer."""
+    return _blend(images, luma(images).mean((2, 3), keepdim=True).add_(0.5).floor_(), factor)
+
+
+def saturation(images: Tensor, factor: Tensor) -> Tensor:
+    """As ``ImageEnhance.Color``."""
+    return _blend(images, luma(images), factor)
+
+
+def hue(images: Tensor, turn: Tensor) -> Tensor:
+    """As torchvision's and mmcv's turn of the channel H of Pillow's mode HSV."""
+    value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
+    red, green, blue = (value - images).split(1, dim=1)  # how much of each is missing to the largest
+    of_green = torch.add(blue, red, alpha=LEVELS).add_(LEVELS**2)
+    of_blue = torch.add(green, red, alpha=LEVELS).add_(2 * LEVELS**2)
+    place = torch.where(green == 0, of_green, of_blue)
+    place = torch.where(red == 0, torch.add(blue, green, alpha=LEVELS), place)
+    level = hue_levels(images.device).index_select(0, place.flatten().int()).view_as(place)
+    # A sixth of the colour circle is 1, and hues are shares of 255, to which 256 levels are turned.
+    sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
+    sixth = sixth.where(sixth < 6, sixth - 6)
+    chroma = torch.maximum(torch.maximum(red, green), blue)
+    depth = chroma.mul_(255).div_(value.clamp(min=1)).floor_().div_(255).mul_(value)
+    # How much of each colour a hue lacks: none in the two sixths around it, all in the two opposite ones.
+    lacking = torch.cat([2 - (sixth - 3).abs_(), (sixth - 2).abs_() - 1, (sixth - 4).abs_() - 1], dim=1).clamp_(0, 1)
+    return torch.addcmul(value, lacking, depth, value=-1).add_(0.5).floor_()
+
+
+@functools.cache
+def hue_levels(device: torch.device) -> Tensor:
+    """(3 * 256 * 256,) float32: Pillow's H by the largest colour and by what of the other two is missing to it.
+
+    Into which of 255 levels a hue falls is decided by Pillow's roundings in single and double precision.
+    """
+    missing = np.stack(np.meshgrid(range(LEVELS), range(LEVELS), indexing='ij'), axis=-1)
+    colours = np.concatenate([np.insert(missing, largest, 0, axis=-1) for largest in range(3)])
+    levels = np.array(Image.fromarray((255 - colours).astype(np.uint8)).convert('HSV'))[..., 0]
+    return torch.from_numpy(levels).flatten().float().to(device, non_blocking=True)
+
+
+def gray(images: Tensor, number: Tensor) -> Tensor:
+    """As mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114, which it scales to a sum of 1."""
+    red, green, blue = images.split(1, dim=1)
+    shade = (red * (0.2989 / 0.9999)).add_(green, alpha=0.587 / 0.9999).add_(blue, alpha=0.114 / 0.9999)
+    # Of three equal channels rounding may leave just less than their value.
+    return shade.add_(1e-4).floor_().expand_as(images)
+
+
+def blur(images: Tensor, radius: Tensor) -> Tensor:
+    """As ``ImageFilter.GaussianBlur``, but for the roundings between its six passes: up to 3 levels, mostly none."""
+    height, width = images.shape[2:]
+    radius = radius.flatten()
+    across = _blur_matrices(radius, width)
+    down = across if height == width else _blur_matrices(radius, height)
+    rows = (images.flatten(1, 2) @ across.mT).reshape_as(images)
+    return (down[:, None] @ rows).add_(0.5).floor_().clamp_(0, 255)
+
+
+def _blur_matrices(radius: Tensor, length: int) -> Tensor:
+    """(B, length, length): what three box blurs make of a line whose ends are continued."""
+    box = _box_radius(radius)[:, None, None]
+    place = torch.arange(length, device=radius.device)
+    # The share of the box around pixel i that lies before the end of pixel j, but for the ends of the line.
+    reach = ((place[None, :-1] - place[:, None] + 1 + box) / (2 * box + 1)).clamp(0, 1)
+    single = functional.pad(functional.pad(reach, (0, 1), value=1.0), (1, 0)).diff(dim=2)
+    return single @ single @ single
+
+
+def _box_radius(radius: Tensor, passes: int = 3) -> Tensor:
+    """The radius of the box, in pixels, a fraction for parts of pixels (Gwosdek et al., 2011, eq. 7, 11 and 14)."""
+    variance = radius.square() / passes
+    whole = (((12 * variance + 1).sqrt() - 1) / 2).floor()
+    part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1).square()))
+    return whole + part
+
+
+def solarize(images: Tensor, threshold: Tensor) -> Tensor:
+    """Invert values from the threshold on."""
+    return torch.where(images < threshold, images, 255 - images)
+
+
+def flip(images: Tensor, number: Tensor) -> Tensor:
+    """Mirror left to right."""
+    return images.flip(3)
+
+
+IMPLEMENTATIONS = {
+    Operation.BRIGHTNESS: brightness,
+    Operation.CONTRAST: contrast,
+    Operation.SATURATION: saturation,
+    Operation.HUE: hue,
+    Operation.GRAY: gray,
+    Operation.BLUR: blur,
+    Operation.SOLARIZE: solarize,
+    Operation.FLIP: flip,
+}

@@ -1,0 +1,200 @@
+"""Views that the device finishes are those of the transforms on the CPU."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from mmengine.dataset import default_collate
+from mmpretrain.datasets import RandomResizedCrop
+from PIL import Image, ImageEnhance, ImageFilter
+from torch.utils.data import DataLoader
+from torchvision.transforms import functional
+
+from mixcl.datasets import KeyedDataset, KeyedSampler, RecordedResizedCrop, SyntheticImages, ViewPreprocessor
+from mixcl.datasets.transforms.crops import FastResizedCrop
+from mixcl.datasets.transforms.drawing import DeviceView
+from mixcl.datasets.transforms.photometry import CACHED_VALUES, Operation, run_programs
+
+CROP = dict(type='mmpretrain.RandomResizedCrop', scale=32, backend='pillow', interpolation='bicubic')
+JITTER = dict(
+    type='RandomApply',
+    prob=0.8,
+    transforms=dict(type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4, saturation=0.4, hue=0.2),
+)
+GRAY = dict(type='RandomGrayscale', prob=0.2, keep_channels=True, channel_weights=(0.114, 0.587, 0.2989))
+BLUR = dict(type='mmpretrain.GaussianBlur', magnitude_range=(0.1, 2.0), magnitude_std='inf', prob=0.5)
+SOLARIZE = dict(type='mmpretrain.Solarize', thr=128, prob=0.2)
+FLIP = dict(type='RandomFlip', prob=0.5)
+RECIPES = dict(
+    byol=[JITTER, GRAY, BLUR, SOLARIZE, FLIP], mocov1=[GRAY, JITTER, FLIP], simclr=[FLIP, JITTER, GRAY, BLUR]
+)
+
+PILLOW = {
+    Operation.BRIGHTNESS: (functional.adjust_brightness, (0.0, 0.37, 1.0, 1.8)),
+    Operation.CONTRAST: (functional.adjust_contrast, (0.0, 0.37, 1.0, 1.8)),
+    Operation.SATURATION: (functional.adjust_saturation, (0.0, 0.37, 1.0, 1.8)),
+    Operation.HUE: (functional.adjust_hue, (-0.5, -0.13, 0.0, 0.04, 0.3, 0.5)),
+    Operation.GRAY: (lambda image, _: functional.rgb_to_grayscale(image, 3), (0.0,)),
+    Operation.BLUR: (lambda image, radius: image.filter(ImageFilter.GaussianBlur(radius)), (0.1, 0.45, 1.11, 1.97)),
+    Operation.SOLARIZE: (functional.solarize, (128, 0, 255)),
+    Operation.FLIP: (lambda image, _: functional.hflip(image), (0.0,)),
+}
+
+
+def photo(height: int, width: int, number: int = 0) -> Image.Image:
+    random = np.random.default_rng(number)
+    coarse = random.integers(0, 256, (max(1, height // 9), max(1, width // 9), 3), dtype=np.uint8)
+    pixels = np.asarray(Image.fromarray(coarse).resize((width, height), Image.BICUBIC)).astype(float)
+    return Image.fromarray((pixels + random.normal(0, 9, pixels.shape)).clip(0, 255).astype(np.uint8))
+
+
+def noise(height: int, width: int) -> Image.Image:
+    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (height, width, 3), dtype=np.uint8))
+
+
+def batch(images: Sequence[Image.Image]) -> torch.Tensor:
+    return torch.stack([functional.pil_to_tensor(image).float() for image in images])
+
+
+@pytest.mark.parametrize('operation', PILLOW, ids=lambda operation: operation.name)
+def test_an_operation_is_pillows(operation: Operation) -> None:
+    pillow, numbers = PILLOW[operation]
+    hardest = photo if operation == Operation.BLUR else noise
+    for images in (
+        [hardest(64, 64), photo(64, 64), photo(64, 64).convert('L').convert('RGB')],
+        [hardest(23, 37)],
+        [photo(1, 5), hardest(1, 5)],
+    ):
+        for number in numbers:
+            programs = torch.tensor([[(operation, number)]] * len(images), dtype=torch.float32)
+            ours = run_programs(batch(images), programs)
+            difference = (ours - batch([pillow(image, number) for image in images])).abs()
+            # Pillow's blur rounds six times, which makes a third level in few pixels.
+            assert difference.max() <= 2 + (operation == Operation.BLUR), number
+            assert (difference > 2).float().mean() < 1e-3, number
+            assert torch.equal(ours, ours.round().clamp(0, 255))
+
+
+def test_a_batch_in_which_every_image_has_a_program_of_its_own() -> None:
+    size = 2 * CACHED_VALUES // (3 * 33 * 47)  # more than are worked on at once
+    images = batch([photo(33, 47, number) for number in range(size)])
+    random = np.random.default_rng(0)
+    programs = torch.zeros(size, 4, 2)
+    for rows in programs:
+        for row, operation in zip(rows, random.permutation(4)[: random.integers(5)] + 1, strict=False):
+            row[:] = torch.tensor((operation, random.uniform(-0.5, 0.5) + (operation != Operation.HUE)))
+    together = run_programs(images.clone(), programs)
+    single = [run_programs(image[None].clone(), rows[None]) for image, rows in zip(images, programs, strict=True)]
+    assert torch.equal(together, torch.cat(single))
+    enhanced = ImageEnhance.Contrast(photo(33, 47, 0)).enhance(0.5)
+    order = torch.tensor([[(Operation.CONTRAST, 0.5), (Operation.NOTHING, 0), (Operation.BRIGHTNESS, 1.5)]])
+    expected = batch([ImageEnhance.Brightness(enhanced).enhance(1.5)])
+    assert (run_programs(images[:1].clone(), order) - expected).abs().max() <= 2
+
+
+def both_kinds(steps: list, number: int, size: int = 48, **options: object) -> list[torch.Tensor]:
+    """(n, 3, h, w) in [0, 255], of the device and of Pillow, two views of each image."""
+    view = dict(type='KeyedMultiView', num_views=[2], transforms=[steps])
+    pipeline = [view, dict(type='mmpretrain.PackInputs')]
+    kinds = []
+    for kind in ('device', 'pillow'):
+        dataset = KeyedDataset(SyntheticImages(number, size, pipeline=pipeline), views=kind)
+        samples = [{name: value for name, value in sample.items() if name != 'data_samples'} for sample in dataset]
+        kinds.append(torch.cat(ViewPreprocessor(to_rgb=True)(default_collate(samples))['inputs']))
+    return kinds
+
+
+@pytest.mark.parametrize('recipe', RECIPES)
+@pytest.mark.parametrize('number', [300, pytest.param(5000, marks=pytest.mark.long)])
+def test_a_key_gives_the_same_view_either_way(recipe: str, number: int) -> None:
+    device, pillow = both_kinds([CROP, *RECIPES[recipe]], number)
+    # Solarising and hues tear roundings apart, in few pixels.
+    assert (device - pillow).abs().mean() < 0.5
+    assert (device - pillow).abs().flatten(1).mean(1).quantile(0.99) < 2
+    for ours, theirs in zip(device.unbind(1), pillow.unbind(1), strict=True):
+        assert abs(ours.mean() - theirs.mean()) < 0.2 and abs(ours.std() - theirs.std()) < 0.2
+        histograms = torch.stack([torch.histc(values, 64, 0, 256) / values.numel() for values in (ours, theirs)])
+        assert (histograms[0] - histograms[1]).abs().sum() / 2 < 0.01
+
+
+def test_the_crop_is_pillows() -> None:
+    image = np.asarray(photo(120, 161))
+    for interpolation in ('bilinear', 'bicubic'):
+        slow = RecordedResizedCrop((32, 40), backend='pillow', interpolation=interpolation)
+        fast = FastResizedCrop(slow)
+        for seed in range(20):
+            results = []
+            for crop in (slow, fast):
+                np.random.seed(seed)
+                results.append(crop(dict(img=image)))
+            difference = np.abs(results[0]['img'].astype(int) - results[1]['img'])
+            assert difference.max() <= 2 and difference.mean() < 0.3, (interpolation, difference.mean())
+            assert results[0]['crop_box'] == results[1]['crop_box']
+            assert results[0]['img_shape'] == results[1]['img_shape']
+    assert not FastResizedCrop.replaces(RandomResizedCrop(32))  # cv2's is another one
+
+
+def test_steps_that_the_device_cannot_do_stay_in_their_order() -> None:
+    posterize = dict(type='mmpretrain.Posterize', bits=3, prob=1.0)
+    device, pillow = both_kinds([CROP, JITTER, posterize, FLIP], 20)
+    assert (device - pillow).abs().mean() < 0.3
+    view = dict(type='KeyedMultiView', num_views=[1], transforms=[[CROP, JITTER, posterize, FLIP]])
+    (step,) = SyntheticImages(1, 16, pipeline=[view]).pipeline.transforms
+    kind = DeviceView(step.pipelines[0].transforms)
+    assert (kind.remaining, kind.length, kind.crop) == (['RandomApply', 'Posterize'], 1, None)
+
+
+def test_large_photos_are_decoded_no_larger_than_needed(tmp_path: Path) -> None:
+    upright = photo(6, 8).resize((643, 482), Image.BICUBIC)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a right angle
+    upright.transpose(Image.Transpose.ROTATE_90).save(tmp_path / 'turned.jpg', quality=95, exif=exif)
+    upright.save(tmp_path / 'upright.jpg', quality=95)
+    upright.save(tmp_path / 'upright.png')  # which knows no reduced size
+    crop = dict(CROP, type='RecordedResizedCrop', crop_ratio_range=(0.2, 1.0))
+    pipeline = [dict(type='LoadImage'), dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, FLIP]])]
+    images = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
+    load, views = KeyedDataset(images, 'device').dataset.pipeline.transforms
+    factors = set()
+    for path in sorted(tmp_path.iterdir()):
+        for index in range(10):
+            results = load(dict(img_path=str(path), sample_key=(0, 0, index), photometry=[]))
+            factor = round(482 / results['img'].shape[0])
+            factors.add((path.suffix, factor))
+            assert results['ori_shape'] == (482, 643)
+            for view in views.run_views(results):
+                top, left, height, width = view['crop_box']
+                assert min(height, width) > 31 * factor
+                box = (left, top, left + width, top + height)
+                expected = np.asarray(upright.resize((32, 32), Image.BICUBIC, box=box))[..., ::-1]
+                assert np.abs(expected.astype(int) - view['img']).mean() < 2
+    assert factors >= {('.png', 1), ('.jpg', 4), ('.jpg', 8)} and ('.png', 2) not in factors
+
+
+def test_views_do_not_depend_on_workers() -> None:
+    view = [CROP, *RECIPES['byol']]
+    pipeline = [dict(type='KeyedMultiView', num_views=[2], transforms=[view]), dict(type='mmpretrain.PackInputs')]
+    dataset = KeyedDataset(SyntheticImages(12, 40, pipeline=pipeline), views='device')
+    sampler, seen = KeyedSampler(dataset, seed=7), []
+    for workers in (0, 1, 2):
+        loader = DataLoader(
+            dataset, 4, sampler=sampler, num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 1
+        )
+        epochs = []
+        for epoch in (0, 1):
+            sampler.set_epoch(epoch)
+            finished = [ViewPreprocessor(mean=[9] * 3, std=[2] * 3)(data)['inputs'] for data in loader]
+            epochs.append(torch.stack([torch.stack(views) for views in finished]))
+        seen.append(torch.stack(epochs))
+    assert torch.equal(seen[0], seen[1]) and torch.equal(seen[0], seen[2])
+    assert not torch.equal(*seen[0])
+
+
+def test_a_batch_may_be_finished_first() -> None:
+    programs = torch.tensor([[[(Operation.BRIGHTNESS, 0.5)], [(Operation.FLIP, 0.0)]]]).expand(2, -1, -1, -1)
+    data = dict(inputs=list(batch([noise(9, 8)] * 2)[None].expand(2, -1, -1, -1, -1).byte()), photometry=programs)
+    preprocessor = ViewPreprocessor(mean=[1, 2, 3], std=[4, 5, 6], to_rgb=True)
+    at_once, later = preprocessor(data)['inputs'], preprocessor(preprocessor.finish(data))['inputs']
+    assert all(map(torch.equal, at_once, later)) and data['inputs'][0].dtype == torch.uint8

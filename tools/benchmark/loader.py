@@ -1,0 +1,153 @@
+"""How fast photos become batches of two views: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
+
+``python tools/benchmark/loader.py`` draws photos into a temporary folder and prints images per second, and ratios to
+torchvision. The ways take turns and each counts with its best turn, which a busy machine disturbs least. Without
+workers, images are counted per second of one core (CPU time), else per second of the clock. ``--step-rate 1000`` tells
+how many cores feed a step of so many images per second.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from mmengine.dataset import default_collate
+from mmengine.registry import DefaultScope
+from mmpretrain.datasets import CustomDataset
+from PIL import Image, ImageFilter
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+from mixcl.datasets import KeyedDataset, ViewPreprocessor
+from mixcl.engine.runners.launch import read_config
+
+CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-s16_in1k.py'
+SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
+BASELINE = 'torchvision, PIL'
+Batch = Callable[[Any], Any]
+
+
+def draw_photos(folder: Path, shape: tuple[int, int], number: int, quality: int) -> None:
+    """JPEG files of soft colours and a little noise, about 52 kB at 500x375 and 3.2 MB at 12 megapixels."""
+    random = np.random.default_rng(0)
+    (folder / 'class').mkdir(parents=True)
+    for index in range(number):
+        coarse = random.integers(0, 256, (shape[0] // 16 + 1, shape[1] // 16 + 1, 3), dtype=np.uint8)
+        photo = cv2.resize(coarse, shape[::-1], interpolation=cv2.INTER_CUBIC)
+        photo = cv2.add(photo.astype(np.float32), random.standard_normal(photo.shape, dtype=np.float32) * 8)
+        pixels = np.clip(photo, 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / 'class' / f'{index}.jpg', quality=quality)
+
+
+class TwoViews:
+    """The recipe of configs/patchmix/vit-s16_in1k.py as one would write it with torchvision."""
+
+    def __init__(self, mean: list[float], std: list[float]) -> None:
+        jitter = transforms.RandomApply([transforms.ColorJitter(0.4, 0.4, 0.2, 0.1)], 0.8)
+        blur = transforms.Lambda(lambda image: image.filter(ImageFilter.GaussianBlur(np.random.uniform(0.1, 2))))
+        self.views = [
+            transforms.Compose(
+                [
+                    transforms.RandomResizedCrop(224, (0.05, 1), interpolation=transforms.InterpolationMode.BICUBIC),
+                    jitter,
+                    transforms.RandomGrayscale(0.2),
+                    transforms.RandomApply([blur], blurred),
+                    transforms.RandomSolarize(128, solarized),
+                    transforms.RandomHorizontalFlip(),
+                    transforms.ToTensor(),
+                    transforms.Normalize([value / 255 for value in mean], [value / 255 for value in std]),
+                ]
+            )
+            for blurred, solarized in ((1.0, 0.0), (0.1, 0.2))
+        ]
+
+    def __call__(self, image: Image.Image) -> list[torch.Tensor]:
+        return [view(image) for view in self.views]
+
+
+def ways(folder: Path, device: str) -> dict[str, tuple[Dataset, Batch]]:
+    """By name a data set of samples, and what is then done to a batch."""
+    cfg = read_config(CONFIG)
+    pipeline = cfg.train_dataloader.dataset.dataset.pipeline
+    settings = {name: value for name, value in cfg.data_preprocessor.items() if name != 'type'}
+    preprocessor = ViewPreprocessor(**settings).to(device)
+    images = dict(type='ImageFolder', data_root=str(folder), pipeline=pipeline)
+    multi_view = [
+        dict(type='LoadImageFromFile'),
+        dict(pipeline[1], type='mmpretrain.MultiView', num_views=[1, 1]),
+        pipeline[2],
+    ]
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        return {
+            BASELINE: (ImageFolder(str(folder), TwoViews(settings['mean'], settings['std'])), lambda batch: batch),
+            'mmpretrain, MultiView': (CustomDataset(str(folder), pipeline=multi_view), preprocessor),
+            'mixcl, Pillow': (KeyedDataset(images, 'pillow'), preprocessor),
+            'mixcl to 8-bit batches': (KeyedDataset(images, 'device'), lambda batch: batch),
+            f'mixcl, photometry on {device}': (KeyedDataset(images, 'device'), preprocessor),
+        }
+
+
+def images_per_second(loader: DataLoader, finish: Batch, per_core: bool) -> float:
+    """Of one pass."""
+    clock = time.process_time if per_core else time.perf_counter
+    begin = clock()
+    for batch in loader:
+        finish(batch)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return len(loader.dataset) / (clock() - begin)
+
+
+def measure(kinds: Mapping[str, tuple[Dataset, Batch]], workers: int, batch: int, turns: int) -> dict[str, float]:
+    """The best of several turns of each way, after one that does not count."""
+    loaders = {
+        name: DataLoader(
+            dataset, batch, num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 0
+        )
+        for name, (dataset, _) in kinds.items()
+    }
+    rates = dict.fromkeys(kinds, 0.0)
+    for turn in range(turns + 1):
+        for name, (_, finish) in kinds.items():
+            rate = images_per_second(loaders[name], finish, per_core=workers == 0)
+            rates[name] = max(rates[name], rate) if turn else 0.0
+    return rates
+
+
+def report(rates: dict[str, float], step_rate: float | None) -> None:
+    for name, rate in rates.items():
+        line = f'  {name:30} {rate:8.1f} images/s  {rate / rates[BASELINE]:6.2f}x'
+        print(line + (f'  {step_rate / rate:6.1f} cores' if step_rate else ''), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+    parser.add_argument('--workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
+    parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
+    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
+    parser.add_argument('--turns', type=int, default=4, help='of each way')
+    parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
+    parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
+    parser.add_argument('--device', default='cuda' if torch.cuda.is_available() else 'cpu', help='of the photometry')
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    cv2.setNumThreads(0)
+    for size in args.sizes:
+        number = args.images if size == '500x375' else max(1, args.images // 8)
+        with tempfile.TemporaryDirectory() as folder:
+            draw_photos(Path(folder), SIZES[size], number, args.quality)
+            kinds = ways(Path(folder), args.device)
+            for workers in args.workers:
+                print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
+                rates = measure(kinds, workers, max(1, number // 4), args.turns)
+                report(rates, None if workers else args.step_rate)
+
+
+if __name__ == '__main__':
+    main()
