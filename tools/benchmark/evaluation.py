@@ -16,7 +16,7 @@ import importlib.util
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 
@@ -116,7 +116,7 @@ def compare(queries: Tensor, bank: Tensor, k: int) -> None:
         print(f'{name:>14} {seconds:8.2f} s {same_neighbours(indices, results["scikit-learn"][0]):9.4f} %')
 
 
-def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Median seconds of each call; they take turns, so that other load on the machine affects all."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(repeats + 1):

@@ -9,9 +9,9 @@ how many cores feed a step of so many images per second.
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -101,7 +101,7 @@ def images_per_second(loader: DataLoader, finish: Batch, per_core: bool) -> floa
         finish(batch)
     if torch.cuda.is_available():
         torch.cuda.synchronize()
-    return len(loader.dataset) / (clock() - begin)
+    return len(cast(Sized, loader.dataset)) / (clock() - begin)
 
 
 def measure(kinds: Mapping[str, tuple[Dataset, Batch]], workers: int, batch: int, turns: int) -> dict[str, float]:

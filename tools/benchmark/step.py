@@ -21,7 +21,7 @@ import mixcl  # noqa: F401  (before torch, which it prepares the process for)
 
 # isort: split
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, ConfigDict
 from torch import Tensor
 
 from mixcl import machine
@@ -56,8 +56,11 @@ def specification(cfg: Config, crops: list[Tensor]) -> dict[str, Any]:
         views[name] = [count * len(several[0]), *several[0].shape[1:]]
     terms = [row[:3] for row in model.terms]
     mixed = {name for row in terms for name in row[:2]} - views.keys()
-    mixer = model.get('mixer') or {}
-    kinds = {'model.objective.type': (model.objective.type, LOSSES), 'model.target.type': (model.target.type, TARGETS)}
+    mixer = ConfigDict(model.get('mixer') or {})
+    kinds: dict[str, tuple] = {
+        'model.objective.type': (model.objective.type, LOSSES),
+        'model.target.type': (model.target.type, TARGETS),
+    }
     if mixed:
         kinds['model.mixer.type'] = mixer.get('type'), ('PatchMix',)
         kinds['the mixed streams'] = tuple(sorted(mixed)), (('mix1', 'mix2'),)
