@@ -6,13 +6,13 @@ import sys
 import pytest
 import torch
 
-from tools.benchmark.evaluation import main, same_neighbours
+from tools.benchmark.evaluation import main, parse_arguments, same_neighbours
 
 
 def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     sizes = '--bank 3000 --queries 200 --dimensions 16 --neighbours 20 --subset-bank 1000 --subset-queries 50'
     monkeypatch.setattr(sys, 'argv', ['evaluation.py', 'knn', *sizes.split()])
-    main()
+    main(parse_arguments())
     output = capsys.readouterr().out
     assert '200 queries against 3000 features of 16 dimensions' in output
     assert re.search(r'^all: .* s \(.* GFLOP/s\), peak .* GiB beyond the features, ok$', output, re.MULTILINE)
@@ -33,7 +33,7 @@ def test_features_and_probes_are_compared(monkeypatch: pytest.MonkeyPatch, capsy
     ]
     for part in parts:
         monkeypatch.setattr(sys, 'argv', ['evaluation.py', *part.split()])
-        main()
+        main(parse_arguments())
     output = capsys.readouterr().out
     assert re.findall(r'^(fp32|bf16): .* images per second, [\d.]+ of the bare backbone', output, re.MULTILINE) == [
         'fp32', 'bf16',

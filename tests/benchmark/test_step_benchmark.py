@@ -12,7 +12,7 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
 from tools.benchmark.plain_step import stepper
-from tools.benchmark.step import main, specification
+from tools.benchmark.step import main, parse_arguments, specification
 
 HOSTS = [
     'patchmix/vit-s16_in1k', 'mocov3/vit-s16_in1k', 'simclr/vit-s16_in1k', 'mocov2/vit-s16_in1k', 'byol/vit-s16_in1k',
@@ -53,7 +53,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     options = '--smoke --batch-size 4 --repeats 1 --device cpu --precisions fp32 --out'
     words = ['step.py', 'configs/mocov3/vit-s16_in1k.py', *options.split(), str(tmp_path / 'rows.json')]
     monkeypatch.setattr(sys, 'argv', words)
-    main()
+    main(parse_arguments())
     (row,) = json.loads((tmp_path / 'rows.json').read_text())
     assert 'times the plain step in fp32' in capsys.readouterr().out
     assert sum(row['phases'].values()) == pytest.approx(1, abs=0.05)

@@ -5,10 +5,11 @@ import sys
 
 from tools.command import ENVIRONMENT, ROOT
 
+# Those that are left out are started by others.
 COMMANDS = [
     path
     for path in sorted((ROOT / 'tools').rglob('*.py'))
-    if "'__main__'" in path.read_text() and path.name != 'torchrun.py'  # torch's, and answers for itself
+    if "'__main__'" in path.read_text() and path.name not in ('torchrun.py', 'plain_step.py', 'mixcl_step.py')
 ]
 
 ASK_ALL = """

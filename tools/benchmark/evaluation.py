@@ -20,6 +20,39 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 
+from mixcl.command_line import OverrideAction
+from mixcl.errors import reported_to_user
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='What evaluation costs.')
+    parts = parser.add_subparsers(required=True, dest='part')
+    part = parts.add_parser('forward', help='features, against the bare backbone')
+    part.add_argument('config')
+    part.add_argument('--batch-size', type=int, default=64)
+    part.add_argument('--image-size', type=int, default=224)
+    part.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE')
+    part = parts.add_parser('probe', help='linear probes, at once and one by one')
+    part.add_argument('--images', type=int, default=50_000, metavar='N')
+    part.add_argument('--dimensions', type=int, default=384, metavar='D')
+    part.add_argument('--classes', type=int, default=100, metavar='C')
+    for part in parts.choices.values():
+        part.add_argument('--repeats', type=int, default=5)
+        part.add_argument('--device', choices=['cpu', 'cuda'], help='cuda by default, where there is one')
+    part = parts.add_parser('knn', help='nearest neighbours, against other libraries')
+    part.add_argument('--bank', type=int, default=1_281_167, metavar='N', help='features searched in')
+    part.add_argument('--queries', type=int, default=50_000, metavar='N', help='features searched for')
+    part.add_argument('--dimensions', type=int, default=384, metavar='D')
+    part.add_argument('--neighbours', type=int, default=200, metavar='K')
+    part.add_argument('--subset-bank', type=int, default=100_000, metavar='N', help='for the comparison')
+    part.add_argument('--subset-queries', type=int, default=2_000, metavar='N', help='for the comparison')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
 import mixcl  # noqa: F401  (before torch, which it prepares the process for)
 
 # isort: split
@@ -29,9 +62,7 @@ from mmengine.registry import DefaultScope
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 
-from mixcl.command_line import OverrideAction
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import reported_to_user
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, train_probes
@@ -181,36 +212,12 @@ def knn(args: argparse.Namespace) -> None:
     compare(queries[: args.subset_queries], bank[: args.subset_bank], args.neighbours)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='What evaluation costs.')
-    parts = parser.add_subparsers(required=True)
-    devices = ['cuda', 'cpu'] if torch.cuda.is_available() else ['cpu']
-    part = parts.add_parser('forward', help='features, against the bare backbone')
-    part.set_defaults(run=forward)
-    part.add_argument('config')
-    part.add_argument('--batch-size', type=int, default=64)
-    part.add_argument('--image-size', type=int, default=224)
-    part.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE')
-    part = parts.add_parser('probe', help='linear probes, at once and one by one')
-    part.set_defaults(run=probe)
-    part.add_argument('--images', type=int, default=50_000, metavar='N')
-    part.add_argument('--dimensions', type=int, default=384, metavar='D')
-    part.add_argument('--classes', type=int, default=100, metavar='C')
-    for part in parts.choices.values():
-        part.add_argument('--repeats', type=int, default=5)
-        part.add_argument('--device', choices=devices, default=devices[0])
-    part = parts.add_parser('knn', help='nearest neighbours, against other libraries')
-    part.set_defaults(run=knn)
-    part.add_argument('--bank', type=int, default=1_281_167, metavar='N', help='features searched in')
-    part.add_argument('--queries', type=int, default=50_000, metavar='N', help='features searched for')
-    part.add_argument('--dimensions', type=int, default=384, metavar='D')
-    part.add_argument('--neighbours', type=int, default=200, metavar='K')
-    part.add_argument('--subset-bank', type=int, default=100_000, metavar='N', help='for the comparison')
-    part.add_argument('--subset-queries', type=int, default=2_000, metavar='N', help='for the comparison')
-    args = parser.parse_args()
-    args.run(args)
+def main(args: argparse.Namespace) -> None:
+    if 'device' in args:
+        args.device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
+    dict(forward=forward, knn=knn, probe=probe)[args.part](args)
 
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)

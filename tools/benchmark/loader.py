@@ -13,6 +13,25 @@ from collections.abc import Callable, Mapping, Sized
 from pathlib import Path
 from typing import Any, cast
 
+SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+    parser.add_argument('--workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
+    parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
+    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
+    parser.add_argument('--turns', type=int, default=4, help='of each way')
+    parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
+    parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
+    parser.add_argument('--device', help='of the photometry; cuda by default, where there is one')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
 import cv2
 import numpy as np
 import torch
@@ -28,7 +47,6 @@ from mixcl.datasets import KeyedDataset, ViewPreprocessor
 from mixcl.engine.runners.launch import read_config
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-s16_in1k.py'
-SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
 BASELINE = 'torchvision, PIL'
 Batch = Callable[[Any], Any]
 
@@ -126,16 +144,8 @@ def report(rates: dict[str, float], step_rate: float | None) -> None:
         print(line + (f'  {step_rate / rate:6.1f} cores' if step_rate else ''), flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
-    parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
-    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
-    parser.add_argument('--turns', type=int, default=4, help='of each way')
-    parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
-    parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
-    parser.add_argument('--device', default='cuda' if torch.cuda.is_available() else 'cpu', help='of the photometry')
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    args.device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     torch.set_num_threads(1)
     cv2.setNumThreads(0)
     for size in args.sizes:
@@ -150,4 +160,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(arguments)

@@ -17,6 +17,32 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from mixcl.command_line import OverrideAction
+from mixcl.errors import UserError, reported_to_user
+
+FORMATS = ('fp32', 'bf16')
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='A training step against a plain one of the same method.')
+    parser.add_argument('config')
+    parser.add_argument('--batch-size', type=int, default=16)
+    parser.add_argument('--device', choices=['cpu', 'cuda'], help='cuda by default, where there is one')
+    parser.add_argument('--precisions', nargs='+', choices=FORMATS, default=list(FORMATS))
+    parser.add_argument('--against', choices=FORMATS, help="the plain step's; by default the same")
+    parser.add_argument('--compile', action='store_true', help='the compiled step, too')
+    parser.add_argument('--steps', type=int, default=1, help='in a row, before the other side has its turn')
+    parser.add_argument('--repeats', type=int, default=5, help='turns of each side, of which the median is printed')
+    parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
+    parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
 import mixcl  # noqa: F401  (before torch, which it prepares the process for)
 
 # isort: split
@@ -26,15 +52,13 @@ from torch import Tensor
 
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
-from mixcl.command_line import OverrideAction
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
-from mixcl.errors import UserError, reported_to_user
 
 HERE = Path(__file__).parent
 LOSSES = dict(InfoNCE='contrast', NegativeCosine='cosine', DINODistillation='dino')
 TARGETS = dict(EMA='EMA', EpochwiseEMA='EMA', ShuffledEMA='EMA', StopGrad='StopGrad', Shared='Shared')
-PRECISIONS = dict(fp32=torch.float32, bf16=torch.bfloat16)
+PRECISIONS = dict(zip(FORMATS, (torch.float32, torch.bfloat16), strict=True))
 PRODUCT = dict(cpu=1536, cuda=8192)
 """Side of the matrices whose product gives the peak."""
 
@@ -206,20 +230,8 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description='A training step against a plain one of the same method.')
-    parser.add_argument('config')
-    parser.add_argument('--batch-size', type=int, default=16)
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda' if torch.cuda.is_available() else 'cpu')
-    parser.add_argument('--precisions', nargs='+', choices=PRECISIONS, default=list(PRECISIONS))
-    parser.add_argument('--against', choices=PRECISIONS, help="the plain step's; by default the same")
-    parser.add_argument('--compile', action='store_true', help='the compiled step, too')
-    parser.add_argument('--steps', type=int, default=1, help='in a row, before the other side has its turn')
-    parser.add_argument('--repeats', type=int, default=5, help='turns of each side, of which the median is printed')
-    parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
-    parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
-    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE')
-    args = parser.parse_args()
+def main(args: argparse.Namespace) -> None:
+    args.device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     words = sys.argv[1:]
     args.raw_options = words[words.index('--cfg-options') + 1 :] if '--cfg-options' in words else []
     rows = measure(args)
@@ -239,4 +251,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(arguments)
