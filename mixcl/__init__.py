@@ -9,6 +9,9 @@ machine.prepare()  # before anything here loads torch
 
 # mmcv says this at every import, in every worker, where its compiled operators are absent. Pretraining needs none.
 warnings.filterwarnings('ignore', message='Fail to import ``MultiScaleDeformableAttention``')
+# Others say this to whoever trains a detector, or several processes.
+warnings.filterwarnings('ignore', message='faster_coco_eval is not installed')
+warnings.filterwarnings('ignore', message='Setting (OMP|MKL)_NUM_THREADS environment variable')
 # Said where the first step is refused, or gradients are accumulated.
 warnings.filterwarnings('ignore', message=r'Detected call of `scheduler\.step\(\)` before')
 

@@ -1,5 +1,9 @@
 """Tensors that are spread over the processes: gathering rows, and parts of sharded parameters."""
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -45,3 +49,18 @@ def local_part(tensor: Tensor) -> Tensor:
 def replicated(tensor: Tensor) -> Tensor:
     """The same values, replicated on all processes; sharded tensors can still be combined with the result."""
     return tensor.redistribute(placements=[Replicate()]) if isinstance(tensor, DTensor) else tensor
+
+
+@contextmanager
+def silent_stdout() -> Iterator[None]:
+    """Drop what libraries in C print to the standard output in a ``with`` block."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

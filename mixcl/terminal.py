@@ -136,7 +136,12 @@ def none_left_open() -> Iterator[None]:
 
 def on_terminal() -> bool:
     """Whether a person looks at what is printed."""
-    return sys.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+    if not sys.stdout.isatty() or os.environ.get('TERM') == 'dumb':
+        return False
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines > 0  # some pseudo-terminals have none
+    except (OSError, ValueError):
+        return True
 
 
 def beside_progress() -> AbstractContextManager:

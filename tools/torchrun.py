@@ -15,6 +15,9 @@ SAID = (2, 85)
 
 def sentence(failures: dict[int, ProcessFailure]) -> str | None:
     """What nobody else can say: which process was killed, or has ended without a word."""
+    statuses = {failure.exitcode for failure in failures.values()}
+    if statuses & set(SAID) and statuses <= {*SAID, -signal.SIGTERM}:  # torchrun has ended the others
+        return None
     silent = {rank: failure.exitcode for rank, failure in failures.items() if failure.exitcode not in SAID}
     for rank, status in sorted(silent.items(), key=lambda item: item[1] == -signal.SIGTERM):  # torchrun sends SIGTERM
         how = f'was killed by {signal.Signals(-status).name}' if status < 0 else f'has ended with status {status}'

@@ -26,7 +26,6 @@ if __name__ == '__main__':
 
 
 from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.work_dir import default_work_dir
 
 
 def main(args: argparse.Namespace) -> None:
@@ -35,7 +34,7 @@ def main(args: argparse.Namespace) -> None:
     from mixcl.detection.figures import draw_detections  # says which command installs what detection needs
 
     cfg = read_config(args.config, args.cfg_options, args.data_root)
-    cfg.work_dir = cfg.get('work_dir') or default_work_dir(args.config)
+    cfg.work_dir = f'{args.out_dir}/log'
     cfg.load_from = args.checkpoint
     pictures = draw_detections(cfg, args.out_dir, args.num_images, args.score_threshold)
     print(f'written: {len(pictures)} pictures in {args.out_dir}')

@@ -4,7 +4,9 @@ A config imports it by ``custom_imports``; its parts are then known to configs o
 missing, the import says which command installs it. Nothing else in mixcl imports mmdet or mmcv's compiled operators.
 """
 
-import mixcl.detection.requirements
+from pycocotools import coco, cocoeval
+
+import mixcl.detection.requirements  # isort: split  (says what is missing)
 from mixcl.detection.aspect_ratio_sampler import KeyedAspectRatioBatchSampler
 from mixcl.detection.datasets import CocoDetection, VOCDetection
 from mixcl.detection.detector_layer_decay import DetectorLayerDecayConstructor
@@ -12,3 +14,6 @@ from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
 from mixcl.detection.heads import FullPrecisionRPNHead, PretrainedSharedHeadHook
 from mixcl.detection.precise_batch_norm import PreciseBatchNormHook
 from mixcl.detection.vit import DetectionViT
+
+# Their progress would break the live line; mmdet's metrics log the results.
+vars(coco)['print'] = vars(cocoeval)['print'] = lambda *_, **__: None

@@ -75,7 +75,7 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     pictures = tmp_path / 'pictures'
     draw = ('tools/visualize_detections.py', SHAPES, checkpoint, '--data-root', shapes, '--out-dir', pictures)
     assert run_here(*draw, '--num-images', 2, options=VIT_S) == 0
-    assert {path.name for path in pictures.iterdir()} == {'000.png', '001.png'}
+    assert {path.name for path in pictures.glob('*.png')} == {'000.png', '001.png'}
 
 
 @pytest.mark.long

@@ -37,9 +37,11 @@ class BannerHook(Hook):
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'
         lines.append(f'{length}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
         if runner.val_loop is None and hasattr(model, 'passes_per_image'):
-            lines.append('no kNN accuracy during the run: the config names no labelled images (val_dataloader)')
+            lines.append(
+                'no kNN accuracy during the run: --no-validate, or a config without labelled images (val_dataloader)'
+            )
         lines += _checkpoint_lines(runner, model)
-        if runner.iter:
+        if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
         text = '\n'.join([f'this run, in {runner.work_dir}:', *(f'  {line}' for line in lines)])
         runner.logger.info(text, extra=FOR_PEOPLE)

@@ -46,6 +46,8 @@ class ProgressHook(Hook):
         seconds = round(time.monotonic() - self._begun)
         minutes, seconds = divmod(seconds, 60)
         duration = f'{minutes // 60} h {minutes % 60} min' if minutes >= 60 else f'{minutes} min {seconds} s'
+        if runner.iter > runner.max_iters:  # a finished run, whose length was made shorter
+            return
         runner.logger.info(
             ', '.join(filter(None, [f'{runner.iter} of {runner.max_iters} steps in {duration}', self._note(runner)])),
             extra=FOR_PEOPLE,

@@ -2,7 +2,6 @@
 
 import atexit
 import gc
-import logging
 import os
 import sys
 from collections.abc import Callable
@@ -14,7 +13,6 @@ from typing import Any
 import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.dist import broadcast_object_list, is_main_process
-from mmengine.logging import print_log
 from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
@@ -30,7 +28,7 @@ from mixcl.configuration import (
 )
 from mixcl.configuration.paths import walk
 from mixcl.configuration.spelling import nearest
-from mixcl.distributed import unwrapped
+from mixcl.distributed import silent_stdout, unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
@@ -140,7 +138,8 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if not torch.distributed.is_initialized():  # one command may run several configs
         seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
         timeout = None if seconds is None else timedelta(seconds=seconds)
-        torch.distributed.init_process_group('gloo', timeout=timeout)
+        with silent_stdout():  # gloo tells who is connected to whom
+            torch.distributed.init_process_group('gloo', timeout=timeout)
     cfg.env_cfg.dist_cfg = dict(backend='gloo')
     if cfg.get('model_wrapper_cfg') is None:
         cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
@@ -184,8 +183,6 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     """
     check_files(cfg)
     check_data_roots(cfg)
-    for note in schedule_notes(cfg):
-        print_log(note, level=logging.WARNING)
     check_compiling(cfg)
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
@@ -206,6 +203,8 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
         if lock is not None:
             lock.abandon()
         raise
+    for note in schedule_notes(cfg):
+        runner.logger.warning(note)
     if lock is not None:
         if overwrite:
             remove_checkpoints(cfg.work_dir)
@@ -269,9 +268,8 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
             runner.register_hook(NewSettingsHook(another_optimizer(changes)), priority='HIGHEST')
     length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
     if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
-        runner.logger.info(
-            f'--resume: {path} is the end of a finished run; a larger max_epochs would continue it', extra=FOR_PEOPLE
-        )
+        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished; a larger max_epochs'
+        runner.logger.info(f'{message} would continue it', extra=FOR_PEOPLE)
 
 
 def _adapt_to_machine(cfg: Config) -> None:
