@@ -52,7 +52,7 @@ test_cfg = val_cfg
 test_evaluator = dict(type='KNNAccuracy', neighbours=(10, 20, 100, 200), temperature=0.07)
 # ImageNet's mean and standard deviation, in RGB order. The pipelines give BGR.
 data_preprocessor = dict(
-    type='ViewPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
+    type='mixcl.ViewPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
 )
 
 # The first and the last step of a pipeline, and the crop; a data set of another size changes them.

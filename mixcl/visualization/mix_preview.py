@@ -59,7 +59,7 @@ def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:
         dataset = DATASETS.build(cfg.train_dataloader.dataset)
     if len(dataset) < num_images:
         raise UserError(f'the training set has {len(dataset)} images, fewer than the {num_images} to show')
-    preprocessor = dict(cfg.get('data_preprocessor') or {}, type='ViewPreprocessor', mean=None, std=None)
+    preprocessor = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
     crops = MODELS.build(preprocessor)(default_collate([_images(dataset[index]) for index in range(num_images)]))
     return [crop / 255 for crop in crops['inputs']]
 

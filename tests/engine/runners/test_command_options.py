@@ -31,7 +31,7 @@ def test_only_loops_of_mixcl_end_in_time() -> None:
 
 def test_who_makes_the_views() -> None:
     cfg = Config.fromfile('configs/patchmix/vit-xs4_digits.py')
-    assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'ViewPreprocessor')
+    assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'mixcl.ViewPreprocessor')
     use_views(cfg, 'pillow')
     assert cfg.train_dataloader.dataset.views == 'pillow'
     with pytest.raises(UserError, match=r'--views pillow is for pretraining configs'):
