@@ -55,7 +55,7 @@ from mmengine.dist import get_world_size, is_main_process
 
 import mixcl
 from mixcl.engine.runners.command_options import RANDOM, be_patient
-from mixcl.engine.runners.launch import process_count, use_launcher
+from mixcl.engine.runners.processes import process_count, use_launcher
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table

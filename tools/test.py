@@ -48,7 +48,8 @@ from mmengine.config import Config
 
 from mixcl.configuration import check_metric_files
 from mixcl.engine.runners.command_options import be_patient, use_pretrained
-from mixcl.engine.runners.launch import build_runner, read_config, use_launcher, without_training
+from mixcl.engine.runners.launch import build_runner, read_config, without_training
+from mixcl.engine.runners.processes import use_launcher
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.files import check_writable, written_whole
 from mixcl.weights import allow_pickle

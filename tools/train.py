@@ -89,11 +89,8 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.image_size import set_image_size
-from mixcl.engine.runners.launch import (
-    build_runner,
-    read_config,
-    use_launcher,
-)
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.processes import use_launcher
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.engine.runners.work_dir import default_work_dir

@@ -1,18 +1,12 @@
-"""From the command line to a Runner: configs read and checked, processes joined, weights checked."""
+"""From the command line to a Runner: configs read and checked, work dirs taken, weights checked."""
 
-import atexit
-import gc
-import os
 import sys
-from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from mmengine.config import Config, ConfigDict
-from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
@@ -26,14 +20,14 @@ from mixcl.configuration import (
     schedule_notes,
     set_data_root,
 )
-from mixcl.configuration.paths import walk
 from mixcl.configuration.spelling import nearest
-from mixcl.distributed import silent_stdout, unwrapped
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
+from mixcl.engine.runners.processes import on_main_process
 from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
@@ -110,53 +104,6 @@ def _known_configs() -> dict[str, Path]:
     """The configs below ``configs/``, of the present folder or of the repository, by name."""
     folder = Path('configs') if Path('configs').is_dir() else Path(__file__).parents[3] / 'configs'
     return {config_name(path): path for path in folder.rglob('*.py') if '_base_' not in path.parts}
-
-
-def process_count(launcher: str) -> int:
-    """How many processes a launcher has started, before they have joined."""
-    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
-    return int(os.environ.get(variable, 1))
-
-
-def use_launcher(cfg: Config, launcher: str) -> None:
-    """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
-
-    Raises:
-        UserError: if the launcher's environment is missing, or cannot work without a GPU.
-    """
-    cfg.launcher = launcher
-    if launcher == 'none':
-        return
-    if launcher == 'pytorch' and 'RANK' not in os.environ:
-        raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
-    atexit.register(_leave)
-    if torch.cuda.is_available():
-        return
-    if launcher != 'pytorch':
-        raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
-    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
-    if not torch.distributed.is_initialized():  # one command may run several configs
-        seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
-        timeout = None if seconds is None else timedelta(seconds=seconds)
-        with silent_stdout():  # gloo tells who is connected to whom
-            torch.distributed.init_process_group('gloo', timeout=timeout)
-    cfg.env_cfg.dist_cfg = dict(backend='gloo')
-    if cfg.get('model_wrapper_cfg') is None:
-        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
-    for _, part in walk(cfg.get('model')):
-        if isinstance(part, dict) and part.get('type') == 'SyncBN':
-            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
-
-
-def _leave() -> None:
-    """Take leave of the other processes.
-
-    Threads of gloo that still hold a tensor when Python ends would abort a process that has finished. They end with
-    the process groups, and these once nothing refers to them: not the run, which is full of cycles.
-    """
-    gc.collect()
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
 
 
 def without_training(cfg: Config) -> Config:
@@ -307,30 +254,6 @@ def _add_scale_switches(runner: Runner) -> None:
         runner.logger.info(
             f'{number} blocks are compiled; the first steps of each resolution take minutes', extra=FOR_PEOPLE
         )
-
-
-def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
-    """Let the first process act, and all of them raise the error that it met.
-
-    Args:
-        act: what to do.
-        shared: whether every process gets the result; by default the others get None.
-
-    Raises:
-        UserError: that of the first process.
-    """
-    result: Any = None
-    told: list[Any] = [None]
-    if is_main_process():
-        try:
-            result = act()
-            told = [result if shared else None]
-        except UserError as error:
-            told = [error]
-    broadcast_object_list(told)
-    if isinstance(told[0], UserError):
-        raise told[0]
-    return told[0] if shared else result
 
 
 def _loaders(cfg: Config) -> list[ConfigDict]:

@@ -13,8 +13,8 @@ from mixcl.engine.runners.launch import (
     build_runner,
     config_name,
     read_config,
-    use_launcher,
 )
+from mixcl.engine.runners.processes import use_launcher
 from mixcl.errors import UserError
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'

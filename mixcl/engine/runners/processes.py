@@ -1,0 +1,87 @@
+"""The processes of a run: how many, how they join and part, and what one of them does for all."""
+
+import atexit
+import gc
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.dist import broadcast_object_list, is_main_process
+
+from mixcl.configuration.paths import walk
+from mixcl.distributed import silent_stdout
+from mixcl.errors import UserError
+
+
+def process_count(launcher: str) -> int:
+    """How many processes a launcher has started, before they have joined."""
+    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
+    return int(os.environ.get(variable, 1))
+
+
+def use_launcher(cfg: Config, launcher: str) -> None:
+    """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
+
+    Raises:
+        UserError: if the launcher's environment is missing, or cannot work without a GPU.
+    """
+    cfg.launcher = launcher
+    if launcher == 'none':
+        return
+    if launcher == 'pytorch' and 'RANK' not in os.environ:
+        raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+    atexit.register(_leave)
+    if torch.cuda.is_available():
+        return
+    if launcher != 'pytorch':
+        raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
+    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
+    if not torch.distributed.is_initialized():  # one command may run several configs
+        seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
+        timeout = None if seconds is None else timedelta(seconds=seconds)
+        with silent_stdout():  # gloo tells who is connected to whom
+            torch.distributed.init_process_group('gloo', timeout=timeout)
+    cfg.env_cfg.dist_cfg = dict(backend='gloo')
+    if cfg.get('model_wrapper_cfg') is None:
+        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    for _, part in walk(cfg.get('model')):
+        if isinstance(part, dict) and part.get('type') == 'SyncBN':
+            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
+
+
+def _leave() -> None:
+    """Take leave of the other processes.
+
+    Threads of gloo that still hold a tensor when Python ends would abort a process that has finished. They end with
+    the process groups, and these once nothing refers to them: not the run, which is full of cycles.
+    """
+    gc.collect()
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
+    """Let the first process act, and all of them raise the error that it met.
+
+    Args:
+        act: what to do.
+        shared: whether every process gets the result; by default the others get None.
+
+    Raises:
+        UserError: that of the first process.
+    """
+    result: Any = None
+    told: list[Any] = [None]
+    if is_main_process():
+        try:
+            result = act()
+            told = [result if shared else None]
+        except UserError as error:
+            told = [error]
+    broadcast_object_list(told)
+    if isinstance(told[0], UserError):
+        raise told[0]
+    return told[0] if shared else result
