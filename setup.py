@@ -64,6 +64,7 @@ setup(
     ],
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
+        'datasets': ['datasets>=3'],  # --data hf:PATH
         'test': ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel'],
     },
 )

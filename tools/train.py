@@ -58,7 +58,15 @@ def parse_arguments() -> argparse.Namespace:
         help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
         'papers did; by default as the config says (device)',
     )
-    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument(
+        '--data',
+        metavar='KIND:PATH',
+        help='your own images in the place of those of the config: folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN '
+        '(docs/your_images.md)',
+    )
+    parser.add_argument(
+        '--data-root', metavar='DIR', help='root folder of every data set of the config; with --data that of a list'
+    )
     parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
     )
@@ -88,6 +96,7 @@ from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
+from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.image_size import set_image_size
 from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.engine.runners.processes import use_launcher
@@ -105,12 +114,13 @@ CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
 def main(args: argparse.Namespace) -> None:
     stop_outside_of_training()
     os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
-    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    cfg = read_config(args.config, args.cfg_options, None if args.data else args.data_root)
     if cfg.get('train_cfg') is None:
         raise UserError(
             f'{args.config} trains nothing (it has no train_cfg): use tools/test.py {args.config} --pretrained '
             'CHECKPOINT'
         )
+    found = use_data(cfg, args.data, args.data_root) if args.data else None
     chosen = args.work_dir or cfg.get('work_dir')
     cfg.work_dir = chosen or default_work_dir(args.config, '_smoke' if args.smoke else '')
     if args.image_size is not None:
@@ -152,6 +162,8 @@ def main(args: argparse.Namespace) -> None:
     use_launcher(cfg, args.launcher)
     overwrite = args.overwrite or (args.smoke and not chosen and not args.resume)
     runner = build_runner(cfg, overwrite, args.allow_changes)
+    if found and runner.rank == 0:
+        runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
     if args.smoke and runner.rank == 0 and mixed_streams(cfg):
         preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
         runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)
@@ -167,8 +179,8 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     if args.smoke:
         lines.append(f'next, the run itself: python tools/train.py {args.config}')
     elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
-        data = data_of_name(runner.cfg.config_name)
-        known = (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
+        data = args.data or data_of_name(runner.cfg.config_name)
+        known = args.data or (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
         lines.append(
             f'next: python tools/evaluate.py {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
         )

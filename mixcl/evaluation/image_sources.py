@@ -12,6 +12,7 @@ from mmengine.dataset import default_collate
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import read_from_files, source_config
 from mixcl.errors import UserError
 
 
@@ -41,20 +42,27 @@ def folder_images(folder: str | Path, config: Config, image_size: int | None = N
     Raises:
         UserError: if the config does not test, and no size is given.
     """
+    root = str(Path(folder).resolve())
+    return dict(type='ImageFolder', data_root=root, pipeline=_pipeline(config, image_size), test_mode=True)
+
+
+def source_images(
+    spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
+) -> dict[str, Any]:
+    """The same for any source of :func:`~mixcl.engine.runners.data_option.source_config`; images keep their labels."""
+    return dict(**source_config(spec, data_root), pipeline=_pipeline(config, image_size), test_mode=True)
+
+
+def _pipeline(config: Config, image_size: int | None) -> list[dict[str, Any]]:
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     if image_size is not None:
         edge = image_size * 256 // 224
         resize = dict(type='mmpretrain.ResizeEdge', scale=edge, edge='short', backend='pillow', interpolation='bicubic')
         crop = dict(type='mmpretrain.CenterCrop', crop_size=image_size)
-        pipeline = [resize, crop, dict(type='mmpretrain.PackInputs')]
-    elif loader:
-        # Images in memory are RGB and need no reading.
-        transforms = _innermost(loader['dataset'])['pipeline']
-        pipeline = [transform for transform in transforms if transform['type'] not in ('LoadImage', 'RGBToBGR')]
-    else:
-        raise UserError('the config that the backbone was trained with tests no images; give --image-size PIXELS')
-    root = str(Path(folder).resolve())
-    return dict(type='ImageFolder', data_root=root, pipeline=[dict(type='LoadImage'), *pipeline], test_mode=True)
+        return [dict(type='LoadImage'), resize, crop, dict(type='mmpretrain.PackInputs')]
+    if loader:
+        return read_from_files(_innermost(loader['dataset'])['pipeline'])
+    raise UserError('the config that the backbone was trained with tests no images; give --image-size PIXELS')
 
 
 def _innermost(dataset: dict[str, Any]) -> dict[str, Any]:
