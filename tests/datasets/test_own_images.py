@@ -131,7 +131,7 @@ def test_a_flat_folder_is_pretrained_on_as_before_and_has_no_labels(tmp_path: Pa
     [
         ('l.csv', 'photos/b.jpg,dog\nphotos/a.jpg,cat\nphotos/c d.jpg,dog\nphotos/e.png,\n'),
         ('l.csv', '\ufeffLabel;Path\r\ndog;photos/b.jpg\r\n\ncat;photos/a.jpg\ndog;"photos/c d.jpg"\n;photos/e.png'),
-        ('l.csv', 'id\tclass\tfile\n1\tdog\tphotos/b.jpg\n2\tcat\tphotos/a.jpg\n3\tdog\tphotos/c d.jpg\n4\t\tphotos/e.png'),
+        ('l.csv', 'class\tid\tfile\ndog\t\tphotos/b.jpg\ncat\t\tphotos/a.jpg\ndog\t\tphotos/c d.jpg\n\t\tphotos/e.png'),
         ('l.txt', 'photos/b.jpg dog\nphotos/a.jpg\tcat\n\nphotos/c d.jpg dog\nphotos/b.jpg dog\nphotos/e.png\n'),
     ],
 )  # fmt: skip

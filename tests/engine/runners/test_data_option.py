@@ -79,8 +79,8 @@ def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_fo
     assert (knn.cfg.protocol.crop, linear.cfg.model.backbone.backbone.img_size) == (16, 16)
     assert (linear.cfg.train_dataloader.batch_size, semi.cfg.train_dataloader.batch_size) == (2, 2)
     assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)
-    with pytest.raises(UserError, match=r'the protocol svm is not for hf:.*; choose voc07'):
-        planned(CONFIGS, ['svm'], sources['hf'], subject)
+    with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
+        planned(CONFIGS, ['robustness'], sources['hf'], subject)
 
 
 def test_a_list_below_another_folder_is_evaluated_or_refused_before_anything_starts(tmp_path: Path) -> None:
