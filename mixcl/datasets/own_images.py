@@ -3,12 +3,12 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from mmpretrain.datasets import BaseDataset
 
 from mixcl.errors import UserError
-from mixcl.randomness import seed_of
 
 SPLITS = ('all', 'pretrain', 'train', 'test')
 HELD_OUT = ('val', 'valid', 'validation', 'test')
@@ -108,10 +108,9 @@ class OwnImages(BaseDataset):
     def load_data_list(self) -> list[dict]:
         """The images of the split; ``gt_label`` is the place of the class among the sorted names."""
         images = self.images()
-        classes = self._classes(images)
-        self._metainfo['classes'] = classes
         if self.split == 'pretrain':
             return [image.info for image in images if image.part in ('', 'train')]
+        classes = self._metainfo['classes'] = self._classes(images)
         if self.split == 'all':
             labelled = bool(classes) and all(image.label in classes for image in images)
         elif not classes:
@@ -125,8 +124,10 @@ class OwnImages(BaseDataset):
         return [{**image.info, 'gt_label': place[str(image.label)]} if labelled else image.info for image in images]
 
     def _classes(self, images: list[OwnImage]) -> tuple[str, ...]:
-        labels = {image.label for image in images if image.label is not None and image.part is not None}
-        if len(labels) < 2 or not in_part(images, 'test') or not in_part(images, 'train'):
+        used = [image for image in images if image.label is not None and image.part is not None]
+        labels, parts = {str(image.label) for image in used}, {image.part for image in used}
+        both = {'train', 'test'} <= parts if is_given(images) else len(used) > len(labels)
+        if len(labels) < 2 or not both:
             return ()
         return self.class_names or tuple(sorted(labels, key=_in_order))
 
@@ -161,7 +162,8 @@ def _drawn(images: list[OwnImage]) -> set[str]:
     """The names of the images that are held out: at least one of every class, and never all."""
     classes = defaultdict(list)
     for image in images:
-        classes[image.label].append((seed_of('held out', ascii(image.name)) / 2**63, image.name))
+        digest = blake2b(image.name.encode(errors='surrogateescape'), digest_size=8).digest()
+        classes[image.label].append((int.from_bytes(digest, 'little') / 2**64, image.name))
     held_out = set()
     for draws in classes.values():
         draws.sort()

@@ -76,9 +76,9 @@ def index_shard(path: str, size: int, modified: int) -> tuple[Member, ...]:
             raise tarfile.ReadError('it ends within a block')  # which tarfile may take for the end
         with tarfile.open(path, 'r:') as shard:
             for member in shard:
-                key, ending = _key_and_ending(member.name)
+                key, ending = _key_and_ending(member.name.removeprefix('./'))
                 if member.isfile() and key and is_image(ending):
-                    found.append((member.name, member.offset_data, member.size))
+                    found.append((member.name.removeprefix('./'), member.offset_data, member.size))
                 elif member.isfile() and ending in ('.cls', '.json'):
                     label = _label(read_member(path, modified, member.offset_data, member.size), ending)
                     labels |= {key: label} if label else {}

@@ -77,6 +77,10 @@ def test_labels_of_every_source_and_a_drawn_split(kind: str, sources: dict) -> N
     assert len(pretrained) == 18 and 'gt_label' not in pretrained.get_data_info(0)
 
 
+def test_a_folder_and_tar_files_of_it_hold_out_the_same_images(sources: dict) -> None:
+    assert labelled(built(sources['folder'], 'test')) == labelled(built(sources['tar'], 'test'))
+
+
 def test_the_drawn_split_is_about_a_fifth_and_stays_when_images_are_added_or_move(tmp_path: Path) -> None:
     def held_out(root: Path) -> set[str]:
         dataset = FolderImages(str(root), split='test')

@@ -96,6 +96,7 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str) -> None:
         inner = inner.dataset
     settings = outer if str(outer.type).rpartition('.')[2] == 'KeyedDataset' else dict(type='mixcl.KeyedDataset')
     new = dict(**images, split=split, pipeline=read_from_files(inner.pipeline))
+    new |= {'indices': inner.indices} if 'indices' in inner else {}  # of --cfg-options
     loader.dataset = ConfigDict({**settings, 'dataset': new})
 
 
