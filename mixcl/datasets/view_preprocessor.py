@@ -13,8 +13,8 @@ from mixcl.registry import MODELS
 class ViewPreprocessor(SelfSupDataPreprocessor):
     """mmpretrain's ``SelfSupDataPreprocessor``, same arguments, that finishes the views of ``KeyedDataset``.
 
-    Images are copied to the device without waiting for it, unless ``non_blocking=False``. Batches may have ``photometry``, float32 (B, views, n, 2) on the CPU: the programs of
-    :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device.
+    Batches may have ``photometry``, float32 (B, views, n, 2) on the CPU: the programs of
+    :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device, unless ``non_blocking=False``.
     """
 
     def __init__(self, *args: Any, non_blocking: bool = True, **kwargs: Any) -> None:

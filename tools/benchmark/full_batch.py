@@ -49,6 +49,7 @@ def largest(fits: Callable[[int], bool], first: int = FIRST) -> int:
 
 def fits(iteration: SyntheticIteration, batch: int) -> bool:
     """Whether two steps with so many images, a multiple of those that the iteration was made with, find memory."""
+    torch.cuda.empty_cache()  # of the attempt before
     own = iteration.batch
     times = batch // len(own['inputs'][0])
     views = [view.repeat(times, 1, 1, 1) for view in own['inputs']]
@@ -63,7 +64,6 @@ def fits(iteration: SyntheticIteration, batch: int) -> bool:
     finally:
         iteration.batch = own
         iteration.model.zero_grad()
-        torch.cuda.empty_cache()
 
 
 def main(args: argparse.Namespace) -> None:

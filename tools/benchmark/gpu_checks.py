@@ -78,8 +78,8 @@ class Row:
     note: str = ''
 
     @property
-    def right(self) -> bool:
-        return self.found is None or self.found <= self.limit  # NaN is not
+    def right(self) -> bool | None:
+        return None if self.found is None else self.found <= self.limit  # NaN is not
 
 
 def small_model(name: str) -> tuple[ContrastiveLearner, list[Tensor]]:
@@ -167,9 +167,11 @@ def views(args: argparse.Namespace) -> Iterator[Row]:
 # ----- runs -----
 
 
-def run(folder: Path, resume: Path | None = None, hook: Hook | None = None, **overrides: Any) -> Runner:
+def run(
+    args: argparse.Namespace, folder: Path, resume: Path | None = None, hook: Hook | None = None, **overrides: Any
+) -> Runner:
     """PatchMix for 20 steps with the views of the device, as tools/train.py would; ``__`` is the dot of a name."""
-    cfg = read_config(CONFIGS / 'patchmix/vit-s16_in1k.py')
+    cfg = read_config(CONFIGS / f'patchmix/{"vit-xs4_digits" if args.smoke else "vit-s16_in1k"}.py')
     shrink_to_smoke(cfg)
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.merge_from_dict({name.replace('__', '.'): value for name, value in overrides.items()})
@@ -195,16 +197,17 @@ def weights(runner: Runner) -> Tensor:
 
 def runs(args: argparse.Namespace) -> Iterator[Row]:
     """The end of runs that continue another one: alone, by a process that could have others beside it, and sharded."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
     with tempfile.TemporaryDirectory() as folder:
-        straight = weights(run(Path(folder, 'straight')))
+        straight = weights(run(args, Path(folder, 'straight')))
         checkpoint = Path(folder, f'straight/iter_{CHECKPOINT}.pth')
-        resumed = run(Path(folder, 'resumed'), checkpoint)
+        resumed = run(args, Path(folder, 'resumed'), checkpoint)
         yield Row('a resumed run, bit by bit', deviation(weights(resumed), straight), 0.0)
         os.environ.update(RANK='0', LOCAL_RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT=free_port())
         backend = 'NCCL' if args.device == 'cuda' else 'gloo'
         for name, wrapper in dict(DDP='MMDistributedDataParallel', FSDP='MMFullyShardedDataParallel').items():
             overrides = {} if name == 'DDP' else dict(model_wrapper_cfg=ConfigDict(type=wrapper))
-            joined = run(Path(folder, name), checkpoint, **overrides)
+            joined = run(args, Path(folder, name), checkpoint, **overrides)
             if type(joined.model).__name__ != wrapper:
                 raise TypeError(f'{name}: the model is a {type(joined.model).__name__}')
             yield Row(f'{name} with one process on {backend}', deviation(weights(joined), straight), 1e-6)
@@ -252,7 +255,7 @@ def nonfinite(args: argparse.Namespace) -> Iterator[Row]:
     hook = FailOnce(args.device)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run(Path(folder), hook=hook, default_hooks__nonfinite__policy='skip')
+            run(args, Path(folder), hook=hook, default_hooks__nonfinite__policy='skip')
         except RuntimeError as error:
             if 'synchroniz' not in str(error):
                 raise
@@ -269,12 +272,11 @@ def nonfinite(args: argparse.Namespace) -> Iterator[Row]:
 
 def main(args: argparse.Namespace) -> None:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    torch.use_deterministic_algorithms(True, warn_only=True)
     rows = []
     for row in globals()[args.check](args):
         rows.append(asdict(row) | dict(right=row.right))
         found = 'not checked' if row.found is None else f'{row.found:.2g} (at most {row.limit:.2g})'
-        print(f'{row.what}: {found}{"" if row.right else ": WRONG"} {row.note}', flush=True)
+        print(f'{row.what}: {found}{": WRONG" if row.right is False else ""} {row.note}', flush=True)
         if args.out:
             args.out.write_text(json.dumps(rows, indent=1))
 

@@ -2,13 +2,14 @@
 
 ``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` takes the items of :func:`plan` in order of worth, each as a
 program of its own, and writes ``DIR/gpu_day.json`` and the page ``DIR/gpu_day.md`` after each. What is done is kept in
-``--state`` (by default DIR) and not done again; what failed comes again after what was not tried yet, and a file that is
-removed from there, at its place. An item for which too little time is left is not begun, so that it ends in time.
+``--state`` (by default DIR) and not done again, unless its file is removed from there; what failed is tried again after
+all others. An item for which too little time is left is not begun, so that the day ends in time.
 
 On a CPU, or with ``--smoke``, the sizes are small: to see that it runs. Needs no installation of mixcl.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -80,6 +81,14 @@ class Item:
     def file(self) -> str:
         return re.sub(r'\W+', '-', self.name.lower())
 
+    @property
+    def script(self) -> str:
+        return self.command.split()[0]
+
+    @property
+    def is_there(self) -> bool:
+        return (ROOT / HERE / self.script).exists()
+
 
 def plan(device: str, smoke: bool) -> list[Item]:
     """The items, in order of worth."""
@@ -90,37 +99,40 @@ def plan(device: str, smoke: bool) -> list[Item]:
         return Item(name, right, f'gpu_checks.py {name} --device {device}{small} --out {{out}}', seconds)
 
     def step(name: str, config: str, options: str, seconds: float = 120) -> Item:
-        command = f'step.py configs/{config}.py --device {device} --steps 5 --out {{out}} {options}'
-        return Item(name, fast, command, seconds)
+        return Item(name, fast, f'step.py configs/{config}.py --device {device} --out {{out}} {options}', seconds)
 
+    bf16, tf32 = '--steps 5 --precisions bf16', '--steps 5 --precisions fp32'
     checks = [check('losses', 100), check('views', 60), check('nonfinite', 60), check('runs', 90)]
     evidence = f'evidence.py --device {device} --minutes {{minutes}} --state {{state}} --out {{out}}'
     tables = [Item('evidence', learns, evidence, 120, all_that_is_left=True)]
     forward = f'evaluation.py forward --device {device} --out {{out}}'
     if smoke:
         small = [
+            step('step', 'patchmix/vit-xs4_digits', '--smoke --batch-size 4 --repeats 1 --precisions fp32', 60),
             Item('evaluation', fast, f'{forward} configs/mocov3/vit-xs4_digits.py --batch-size 4 --image-size 32', 60),
-            Item('patch dropping', fast, 'token_dropping.py configs/mocov3/vit-xs4_digits.py --out {out}', 60),
+            Item(
+                'patch dropping', fast, 'token_dropping.py configs/mocov3/vit-xs4_digits.py --repeats 1 --out {out}', 60
+            ),
             Item('loader', fast, 'loader.py --sizes 500x375 --images 4 --turns 1 --device cpu --out {out}', 60),
         ]
-        return [*checks, step('step', 'patchmix/vit-s16_in1k', '--smoke --batch-size 4', 90), *small, *tables]
+        return [*checks, *small, *tables]
     dropping = 'token_dropping.py configs/mocov3/vit-s16_in1k.py configs/patchmix/vit-s16_in1k.py --batch-size 64 --amp'
     full = 'full_batch.py --config configs/patchmix/{}.py --out {{out}}'
     return [
         *checks,
-        step('step ViT-S/16, bf16', 'patchmix/vit-s16_in1k', '--batch-size 128 --precisions bf16 --compile', 180),
-        step('step ViT-B/16, bf16', 'patchmix/vit-b16_in1k', '--batch-size 128 --precisions bf16 --compile', 210),
+        step('step ViT-S/16, bf16', 'patchmix/vit-s16_in1k', f'--batch-size 128 {bf16} --compile', 180),
+        step('step ViT-B/16, bf16', 'patchmix/vit-b16_in1k', f'--batch-size 128 {bf16} --compile', 210),
         check('compiled', 120),
         Item('evaluation', fast, f'{forward} configs/patchmix/vit-s16_in1k.py --batch-size 256', 60),
         Item('patch dropping', fast, f'{dropping} --out {{out}}', 90),
         Item('loader', fast, 'loader.py --device cpu --out {out}', 120),
-        step('step ResNet-50, bf16', 'mocov2/r50_in1k', '--batch-size 256 --precisions bf16 --compile', 180),
-        step('step ViT-S/16, fp32', 'patchmix/vit-s16_in1k', '--batch-size 128 --precisions fp32 --compile', 180),
+        step('step ResNet-50, bf16', 'mocov2/r50_in1k', f'--batch-size 256 {bf16} --compile', 180),
+        step('step ViT-S/16, fp32', 'patchmix/vit-s16_in1k', f'--batch-size 128 {tf32} --compile', 180),
         Item('full batch ViT-S/16', fast, full.format('vit-s16_in1k'), 60),
         Item('full batch ViT-B/16', fast, full.format('vit-b16_in1k'), 60),
         Item('loader with workers', fast, 'loader.py --workers 1 2 4 8 --sizes 500x375 --images 256 --out {out}', 120),
-        step('step DINO ViT-S/16, bf16', 'dino/vit-s16_in1k', '--batch-size 64 --precisions bf16'),
-        step('step BYOL ResNet-50, bf16', 'byol/r50_in1k', '--batch-size 256 --precisions bf16'),
+        step('step DINO ViT-S/16, bf16', 'dino/vit-s16_in1k', f'--batch-size 64 {bf16}'),
+        step('step BYOL ResNet-50, bf16', 'byol/r50_in1k', f'--batch-size 256 {bf16}'),
         *tables,
     ]
 
@@ -140,7 +152,7 @@ def run_day(items: list[Item], state: Path, out: Path, facts: dict[str, str], en
     write(out, facts, items, records)
     for item in ordered(items, records):
         left = end - time.monotonic()
-        if not (ROOT / HERE / item.command.split()[0]).exists() or item.seconds > left:
+        if not item.is_there or item.seconds > left:
             continue
         print(f'{item.name}: ', end='', flush=True)
         records[item.name] = record = run_item(item, state, left if item.all_that_is_left else item.seconds)
@@ -154,7 +166,8 @@ def run_item(item: Item, state: Path, seconds: float) -> dict[str, Any]:
     """Run it, with all that it starts ended after so many seconds; what came of it."""
     rows, log = state / f'{item.file}.rows.json', state / f'{item.file}.log'
     rows.unlink(missing_ok=True)
-    words = item.command.format(out=rows, state=state, minutes=f'{seconds / 60:.2f}').split()
+    values = dict(out=rows, state=state, minutes=f'{seconds / 60:.2f}')
+    words = [word.format(**values) for word in item.command.split()]
     paths = [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
     begin = time.monotonic()
@@ -185,10 +198,8 @@ def end_status(command: list[str], output: IO[str], environment: dict[str, str],
     except subprocess.TimeoutExpired:
         return None
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # and what it has left behind
-        except ProcessLookupError:
-            pass
         process.wait()
 
 
@@ -227,7 +238,9 @@ def main(args: argparse.Namespace) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends what runs, too
     gpu = None
     if args.device != 'cpu':
-        gpu = json.loads(subprocess.run([sys.executable, '-c', PROBE], check=True, capture_output=True).stdout)
+        gpu = json.loads(
+            subprocess.run([sys.executable, '-c', PROBE], check=True, stdout=subprocess.PIPE, timeout=120).stdout
+        )
     if args.device == 'cuda' and gpu is None:
         sys.exit('error: --device cuda: PyTorch finds no GPU here; use --device cpu')
     if gpu is None:

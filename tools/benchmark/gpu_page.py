@@ -118,4 +118,4 @@ def table(rows: Rows) -> list[str]:
 def cell(value: object) -> str:
     if isinstance(value, bool):
         return 'yes' if value else '**no**'
-    return f'{value:.3g}' if isinstance(value, float) else '' if value is None else str(value)
+    return f'{value:.4g}' if isinstance(value, (int, float)) else str(value or '')
