@@ -260,7 +260,8 @@ def nonfinite(args: argparse.Namespace) -> Iterator[Row]:
             if 'synchroniz' not in str(error):
                 raise
             torch.cuda.set_sync_debug_mode('default')
-            own = [f for f in traceback.extract_tb(error.__traceback__) if f'mixcl{os.sep}' in f.filename]
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if frame.filename.startswith(str(CONFIGS.parent / 'mixcl'))]
             yield Row(what, 1.0, 0.0, f'{Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line}')
             return
     yield Row(what, 0.0 if hook.on_gpu else None, 0.0, '' if hook.on_gpu else 'a CPU has nothing to wait for')
