@@ -5,18 +5,20 @@ import json
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 from tools.command import ENVIRONMENT, ROOT
 
+from mixcl.algorithms.contrastive import feature_std
 from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
+from tools.benchmark import gpu_checks
 from tools.benchmark.full_batch import fits, largest
-from tools.benchmark.gpu_checks import Row
 from tools.benchmark.gpu_page import GOALS, goals
 
 PROGRAM = """
@@ -116,8 +118,18 @@ def test_goals_are_told_as_reached_missed_or_not_measured() -> None:
 
 
 def test_what_is_not_a_number_is_wrong_and_what_was_not_checked_is_neither() -> None:
-    found = [Row('', value, 1.0).right for value in (0.5, 1.0, 1.5, float('nan'), None)]
+    found = [gpu_checks.Row('', value, 1.0).right for value in (0.5, 1.0, 1.5, float('nan'), None)]
     assert found == [True, True, False, False, None]
+
+
+def test_the_place_that_waits_for_the_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waiting() -> None:
+        raise RuntimeError('called a synchronizing CUDA operation')
+
+    monkeypatch.setattr(gpu_checks, 'run', lambda *_, **__: feature_std(SimpleNamespace(detach=waiting)))
+    monkeypatch.setattr(torch.cuda, 'set_sync_debug_mode', lambda mode: None)
+    (row,) = gpu_checks.nonfinite(Namespace(device='cuda', smoke=True))
+    assert row.right is False and row.note.startswith('contrastive.py, line ')
 
 
 @pytest.mark.parametrize('limit', [10, 32, 100, 1000, 5000])

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
@@ -36,6 +36,9 @@ SAID = 12
 
 RESERVE = 5
 """Seconds for the page, and for processes to end."""
+
+BUSY = 150
+"""Seconds that a small item may take, on a CPU with other work."""
 
 PACKAGES = (
     *('torch', 'torchvision', 'triton', 'numpy', 'timm', 'scikit-learn', 'transformers'),
@@ -115,7 +118,7 @@ def plan(device: str, smoke: bool) -> list[Item]:
             ),
             Item('loader', fast, 'loader.py --sizes 500x375 --images 4 --turns 1 --device cpu --out {out}', 60),
         ]
-        return [*checks, *small, *tables]
+        return [replace(item, seconds=BUSY) for item in (*checks, *small, *tables)]
     dropping = 'token_dropping.py configs/mocov3/vit-s16_in1k.py configs/patchmix/vit-s16_in1k.py --batch-size 64 --amp'
     full = 'full_batch.py --config configs/patchmix/{}.py --out {{out}}'
     return [
@@ -157,7 +160,7 @@ def run_day(items: list[Item], state: Path, out: Path, facts: dict[str, str], en
         print(f'{item.name}: ', end='', flush=True)
         records[item.name] = record = run_item(item, state, left if item.all_that_is_left else item.seconds)
         print(f'{record["status"]}, {record["seconds"]:.0f} s', flush=True)
-        replace(files[item.name], json.dumps(record, indent=1))
+        put(files[item.name], json.dumps(record, indent=1))
         write(out, facts, items, records)
     return records
 
@@ -206,14 +209,14 @@ def end_status(command: list[str], output: IO[str], environment: dict[str, str],
 def write(out: Path, facts: dict[str, str], items: list[Item], records: dict[str, dict]) -> None:
     """The two files of the day, as they are now."""
     kept = [records[item.name] for item in items if item.name in records]
-    replace(out / 'gpu_day.json', json.dumps(dict(machine=facts, items=kept), indent=1))
+    put(out / 'gpu_day.json', json.dumps(dict(machine=facts, items=kept), indent=1))
     missing = {
         item.name: item.command.split()[0] for item in items if not (ROOT / HERE / item.command.split()[0]).exists()
     }
-    replace(out / 'gpu_day.md', page(facts, [(item.section, item.name) for item in items], records, missing))
+    put(out / 'gpu_day.md', page(facts, [(item.section, item.name) for item in items], records, missing))
 
 
-def replace(file: Path, text: str) -> None:
+def put(file: Path, text: str) -> None:
     """Write a file so that it is never half there."""
     unfinished = file.with_suffix('.part')
     unfinished.write_text(text)
