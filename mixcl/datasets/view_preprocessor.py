@@ -1,5 +1,7 @@
 """From 8-bit crops to normalised views, on the device."""
 
+from typing import Any
+
 from mmpretrain.models import SelfSupDataPreprocessor
 from torch import Tensor
 
@@ -12,8 +14,11 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
     """mmpretrain's ``SelfSupDataPreprocessor``, same arguments, that finishes the views of ``KeyedDataset``.
 
     Batches may have ``photometry``, float32 (B, views, n, 2) on the CPU: the programs of
-    :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device.
+    :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device, unless ``non_blocking=False``.
     """
+
+    def __init__(self, *args: Any, non_blocking: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, non_blocking=non_blocking, **kwargs)
 
     def forward(self, data: dict, training: bool = False) -> dict:
         """Finish and normalise ``inputs``, uint8 (B, 3, h, w), or a list of such, one per view."""

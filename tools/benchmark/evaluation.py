@@ -13,12 +13,14 @@ where it is installed, by faiss, and their answers are compared.
 
 import argparse
 import importlib.util
+import json
 import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 from mixcl.command_line import OverrideAction
 from mixcl.errors import reported_to_user
@@ -31,6 +33,7 @@ def parse_arguments() -> argparse.Namespace:
     part.add_argument('config')
     part.add_argument('--batch-size', type=int, default=64)
     part.add_argument('--image-size', type=int, default=224)
+    part.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     part.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE')
     part = parts.add_parser('probe', help='linear probes, at once and one by one')
     part.add_argument('--images', type=int, default=50_000, metavar='N')
@@ -170,12 +173,16 @@ def forward(args: argparse.Namespace) -> None:
     batch = dict(inputs=images, data_samples=[])
     normalised = model.data_preprocessor(batch, False)['inputs']
     calls = dict(mixcl=partial(encode, model, batch, ['online']), bare=partial(model.backbone.backbone, normalised))
+    rows = []
     for precision in ('fp32', 'bf16'):
         with evaluating(model), torch.autocast(args.device, torch.bfloat16, enabled=precision == 'bf16'):
             seconds = interleaved(calls, args.repeats)
         share = seconds['bare'] / seconds['mixcl']
         rate = args.batch_size / seconds['mixcl']
         print(f'{precision}: {rate:.3g} images per second, {share:.2f} of the bare backbone, batch {args.batch_size}')
+        rows.append(dict(precision=precision, batch=args.batch_size, rate=rate, share=share))
+    if args.out:
+        args.out.write_text(json.dumps(rows, indent=1))
 
 
 def one_by_one(features: Tensor, labels: Tensor, settings: ProbeSettings) -> None:

@@ -7,6 +7,7 @@ how many cores feed a step of so many images per second.
 """
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sized
@@ -25,6 +26,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
     parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
     parser.add_argument('--device', help='of the photometry; cuda by default, where there is one')
+    parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     return parser.parse_args()
 
 
@@ -148,6 +150,7 @@ def main(args: argparse.Namespace) -> None:
     args.device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     torch.set_num_threads(1)
     cv2.setNumThreads(0)
+    rows = []
     for size in args.sizes:
         number = args.images if size == '500x375' else max(1, args.images // 8)
         with tempfile.TemporaryDirectory() as folder:
@@ -157,6 +160,12 @@ def main(args: argparse.Namespace) -> None:
                 print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
                 rates = measure(kinds, workers, max(1, number // 4), args.turns)
                 report(rates, None if workers else args.step_rate)
+                rows += [
+                    dict(size=size, workers=workers, way=name, rate=rate, ratio=rate / rates[BASELINE])
+                    for name, rate in rates.items()
+                ]
+                if args.out:
+                    args.out.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == '__main__':

@@ -142,7 +142,7 @@ def prepared(path: str, batch_size: int, smoke: bool, options: dict) -> Config:
     loader = cfg.train_dataloader
     loader.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     images = synthetic_images(loader.dataset, batch_size * BATCHES)
-    loader.dataset = ConfigDict(type='KeyedDataset', dataset=images)
+    loader.dataset = ConfigDict(type='KeyedDataset', dataset=images, views=loader.dataset.get('views', 'pillow'))
     return cfg
 
 

@@ -7,8 +7,10 @@ encoder.
 """
 
 import argparse
+import json
 import statistics
 import time
+from pathlib import Path
 
 from mixcl.errors import reported_to_user
 
@@ -20,6 +22,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--batch-size', type=int, default=16)
     parser.add_argument('--repeats', type=int, default=5, help='timed steps, of which the median is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
+    parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     return parser.parse_args()
 
 
@@ -67,8 +70,8 @@ def seconds(iteration: SyntheticIteration) -> float:
     return time.perf_counter() - start
 
 
-def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) -> None:
-    """Print one row for each quantity."""
+def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) -> list[dict]:
+    """Print and return one row for each quantity."""
     iterations = {}
     for share in (keep, 1.0):
         cfg = with_share(read_config(config), share)
@@ -83,18 +86,24 @@ def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) 
     median = [statistics.median(column) for column in zip(*times, strict=True)]
     goals = dict(zip(('seconds', 'activations, MiB'), GOALS.get(keep, ()), strict=False))
     print(f'{config}, keep {keep}, {batch_size} images')
+    rows = []
     for label, (part, whole) in {'seconds': median, 'activations, MiB': memory, 'GFLOPs': flops}.items():
         goal = goals.get(label)
         verdict = '' if goal is None else 'ok' if part / whole <= goal else f'above {goal:.2f}'
         print(f'{label:>20} {part:10.3f} {whole:10.3f} {part / whole:6.3f}  {verdict}', flush=True)
+        rows.append(dict(config=config, keep=keep, quantity=label, part=part, all=whole, share=part / whole))
+    return rows
 
 
 def main(arguments: argparse.Namespace) -> None:
     print(f'{torch.get_num_threads()} thread(s)')
     print(f'{"":>20} {"part":>10} {"all":>10} {"share":>6}')
+    rows = []
     for config in arguments.configs or TABLE:
         keep = arguments.keep or TABLE.get(config, 0.5)
-        measure(config, keep, arguments.batch_size, arguments.repeats, arguments.amp)
+        rows += measure(config, keep, arguments.batch_size, arguments.repeats, arguments.amp)
+        if arguments.out:
+            arguments.out.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == '__main__':
