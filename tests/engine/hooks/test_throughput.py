@@ -15,10 +15,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.engine.hooks import run_time
 from mixcl.engine.hooks.health import throughput
-from mixcl.engine.hooks.health.arithmetic import peak_flops
+from mixcl.engine.hooks.health.arithmetic import FlopCounter, peak_flops
 from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.engine.runners.launch import build_runner
 from mixcl.registry import MODELS
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
 
 
 @MODELS.register_module()
@@ -70,13 +72,25 @@ def test_all_of_a_step_is_counted(tmp_path: Path) -> None:
 def test_attention_of_the_cpu_is_counted() -> None:
     images, heads, tokens, channels = 2, 3, 64, 16
     query, key, value = torch.randn(3, images, heads, tokens, channels, requires_grad=True)
-    with FlopCounterMode(display=False) as counter:
-        attended = functional.scaled_dot_product_attention(query, key, value)
     product = 2 * images * heads * tokens * tokens * channels
-    assert counter.get_total_flops() == 2 * product
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounter() as counter:
+        attended = functional.scaled_dot_product_attention(query, key, value)
+        assert counter.total == 2 * product
         attended.sum().backward()
-    assert counter.get_total_flops() == 5 * product  # one is done again
+    assert counter.total == (2 + 5) * product  # one is done again
+
+
+@pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=needs_gpu)])
+def test_it_counts_what_torch_does(device: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 5, 3), torch.nn.Flatten(), torch.nn.Linear(180, 7)).to(device)
+    images, totals = torch.randn(2, 3, 8, 8, device=device), []
+    for counter in (FlopCounter(), FlopCounterMode(display=False)):
+        with counter:
+            model(images).sum().backward()
+            with torch.no_grad():
+                model(images)
+        totals.append(counter.total if isinstance(counter, FlopCounter) else counter.get_total_flops())
+    assert totals[0] == totals[1] > 0
 
 
 def test_counting_changes_nothing(tmp_path: Path) -> None:

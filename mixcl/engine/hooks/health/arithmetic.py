@@ -2,19 +2,39 @@
 
 import functools
 import time
+from typing import Any
 
 import torch
-from torch.utils.flop_counter import flop_registry, register_flop_formula
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 PRODUCT = dict(cpu=1024, cuda=8192)
 """Side of the matrices whose product gives the peak."""
 
-# FlopCounterMode knows the fused attention of GPUs only; that of CPUs has the same arguments.
-_fused = torch.ops.aten._scaled_dot_product_flash_attention, torch.ops.aten._scaled_dot_product_flash_attention_backward
-for _gpus in _fused:
-    _own = getattr(torch.ops.aten, _gpus.__name__.replace('attention', 'attention_for_cpu'))
-    if _own not in flop_registry:
-        register_flop_formula(_own, get_raw=True)(flop_registry[_gpus])
+_aten = torch.ops.aten
+FORMULAS = {
+    **flop_registry,
+    # which lacks the fused attention of CPUs; its arguments are those of GPUs'
+    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[_aten._scaled_dot_product_flash_attention],
+    _aten._scaled_dot_product_flash_attention_for_cpu_backward: flop_registry[
+        _aten._scaled_dot_product_flash_attention_backward
+    ],
+}
+
+
+class FlopCounter(TorchDispatchMode):
+    """Counts in ``total`` what PyTorch's ``FlopCounterMode`` does, which takes several times as long.
+
+    Not for compiled code, nor under ``torch.inference_mode``.
+    """
+
+    total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func._overloadpacket in FORMULAS:
+            self.total += FORMULAS[func._overloadpacket](*args, **(kwargs or {}), out_val=result)
+        return result
 
 
 @functools.cache

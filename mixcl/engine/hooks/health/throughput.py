@@ -5,9 +5,8 @@ from contextlib import nullcontext
 import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.engine.hooks.health.arithmetic import PRODUCT, peak_flops
+from mixcl.engine.hooks.health.arithmetic import PRODUCT, FlopCounter, peak_flops
 from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
@@ -27,7 +26,7 @@ class ThroughputHook(Hook):
     priority = 'NORMAL'
     flops = 0
     peak = 0.0
-    _counter: FlopCounterMode | None = None
+    _counter: FlopCounter | None = None
 
     def before_train(self, runner: Runner) -> None:
         """Measure the peak in the precision of the run, and ask the loop to count its first step."""
@@ -41,14 +40,14 @@ class ThroughputHook(Hook):
         if device == 'cuda':  # the matrices are no memory of the run
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
-        runner.train_loop.around_step = self._counter = FlopCounterMode(display=False)
+        runner.train_loop.around_step = self._counter = FlopCounter()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
         """Log them, if a line is due."""
         if self._counter is not None:
-            self.flops = self._counter.get_total_flops()
+            self.flops = self._counter.total
             runner.train_loop.around_step, self._counter = nullcontext(), None
             runner.logger.info(
                 f'{self.flops / 1e9:.4g} GFLOPs per step and process: {self.flops / self.peak:.3g} s at the '
