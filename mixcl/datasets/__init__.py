@@ -22,5 +22,5 @@ from mixcl.datasets.transforms import (
     RGBToBGR,
     SampledPatchPair,
 )
-from mixcl.datasets.view_preprocessor import ViewPreprocessor
+from mixcl.datasets.view_preprocessor import ClassifierViewPreprocessor, ViewPreprocessor
 from mixcl.datasets.voc07 import VOC07

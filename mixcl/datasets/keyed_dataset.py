@@ -40,9 +40,10 @@ class KeyedDataset(Dataset):
 
     Args:
         dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of such, or its config.
-        views: who makes the views of a ``KeyedMultiView``: 'pillow', the pipeline as it is written; or 'device',
-            crops by the pipeline, and colours, blurs and flips by :class:`ViewPreprocessor` on the whole batch, for
-            which ``photometry`` is packed with them. A key gives the same views either way, but for roundings.
+        views: who makes the views of a ``KeyedMultiView``, or a classifier's only one: 'pillow', the pipeline as it is
+            written; or 'device', crops by the pipeline, and colours, blurs and flips by :class:`ViewPreprocessor` or
+            :class:`ClassifierViewPreprocessor` on the whole batch, for which ``photometry`` is packed with them. A key
+            gives the same views either way, but for roundings.
 
     Raises:
         UserError: if the data set cannot be loaded or is empty, or for other views.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mmpretrain.models import SelfSupDataPreprocessor
+from mmpretrain.models import ClsDataPreprocessor, SelfSupDataPreprocessor
 from torch import Tensor
 
 from mixcl.datasets.transforms.photometry import run_programs
@@ -46,3 +46,18 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
     def _swapped(self, images: Tensor) -> Tensor:
         """From BGR to RGB order or back. Not by an index, which would be copied to the device each time."""
         return images.flip(1) if self._channel_conversion else images
+
+
+@MODELS.register_module()
+class ClassifierViewPreprocessor(ClsDataPreprocessor):
+    """mmpretrain's ``ClsDataPreprocessor``, same arguments, that finishes the images of ``KeyedDataset`` first.
+
+    Batches may have ``photometry``, as for :class:`ViewPreprocessor`, of one view.
+    """
+
+    def forward(self, data: dict, training: bool = False) -> dict:
+        """Finish, normalise and mix ``inputs``, uint8 (B, 3, h, w) in BGR order."""
+        if 'photometry' in data:
+            images = self.cast_data(data['inputs']).float().flip(1)  # to RGB, as programs are for, and back
+            data = {**data, 'inputs': run_programs(images, data['photometry'][:, 0]).flip(1)}
+        return super().forward(data, training)

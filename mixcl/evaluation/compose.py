@@ -131,16 +131,16 @@ def _set_training(cfg: Config, row: Recipe) -> None:
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:
     """Fill the data set into all loaders."""
-    files = data.get('files', False)
+    files: dict | None = {} if data.get('files') else None  # single images may be unreadable
     for loader, split, pipeline, keyed in (
-        (cfg.get('train_dataloader'), 'train', 'train', True),
+        (cfg.get('train_dataloader'), 'train', 'train', dict(views='device')),
         (cfg.get('val_dataloader'), 'test', 'test', files),
         (cfg.get('test_dataloader'), 'test', 'test', files),
         ((cfg.get('test_cfg') or {}).get('bank_dataloader'), 'train', 'test', files),
     ):
         if loader is not None:
             images = dict(**data.images, **data.splits[split], pipeline=view[pipeline])
-            loader.dataset = dict(type='KeyedDataset', dataset=images) if keyed else images
+            loader.dataset = images if keyed is None else dict(type='KeyedDataset', dataset=images, **keyed)
             loader.num_workers = data.get('num_workers', loader.num_workers)
     if cfg.get('train_dataloader'):
         cfg.train_dataloader.batch_size = cfg.auto_scale_lr.base_batch_size // data.get('processes', 1)

@@ -27,7 +27,7 @@ test_evaluator = val_evaluator
 # ImageNet's mean and standard deviation, in RGB order, where neither checkpoint nor data set has its own. The pipelines
 # give BGR.
 data_preprocessor = dict(
-    type='mmpretrain.ClsDataPreprocessor',
+    type='mixcl.ClassifierViewPreprocessor',
     num_classes=1000,
     mean=[123.675, 116.28, 103.53],
     std=[58.395, 57.12, 57.375],

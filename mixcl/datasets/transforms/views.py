@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 from mmcv.transforms import BaseTransform, Compose, LoadImageFromFile
-from mmpretrain.datasets import MultiView
+from mmpretrain.datasets import MultiView, PackInputs
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
+from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.decoding import decode, decode_reduced, read_file
 from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
 from mixcl.randomness import seed_global_generators
@@ -53,17 +54,8 @@ class KeyedMultiView(MultiView):
 
         The crops of all views of the results' key then still have as many pixels as they are resized to.
         """
-        crops = [view.crop for view in self.device_views if view.crop is not None]
-        key = results.get('sample_key')
-        if key is None or len(crops) < len(self.device_views):
-            return 1
-        if min(shape) < 2 * max(max(crop.size) for crop in crops):
-            return 1
-        ratios = []
-        for view, crop in enumerate(crops):
-            seed_global_generators(*key, 'view', view)
-            ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
-        return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
+        crops = {('view', number): view.crop for number, view in enumerate(self.device_views) if view.crop is not None}
+        return _reduction(crops, results, shape) if len(crops) == len(self.device_views) else 1
 
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by the list of its views."""
@@ -83,6 +75,45 @@ class KeyedMultiView(MultiView):
             length = max(view.length for view in self.device_views)
             results['photometry'].append(pack_programs([view['program'] for view in views], length))
         return views
+
+
+class SingleView(BaseTransform):
+    """The only view of an image, such as a classifier's, of which the device does the photometry.
+
+    The results must have a list ``photometry``, see :meth:`KeyedMultiView.use_device`.
+
+    Args:
+        view: what is done.
+        crop: all that the CPU does of it.
+    """
+
+    def __init__(self, view: DeviceView, crop: FastResizedCrop) -> None:
+        self.view = view
+        self.crop = crop
+
+    def reduction(self, results: dict, shape: tuple[int, int]) -> int:
+        """Same as :meth:`KeyedMultiView.reduction`, for results of which nothing was drawn yet."""
+        factor = _reduction({('sample',): self.crop}, results, shape)
+        seed_global_generators(*results['sample_key'], 'sample')  # as if the crop had not been drawn
+        return factor
+
+    def transform(self, results: dict) -> dict:
+        """Replace ``img`` by the crop."""
+        view = self.view(results)
+        results['photometry'].append(pack_programs([view.pop('program')], self.view.length))
+        return view
+
+
+def _reduction(crops: dict[tuple, FastResizedCrop], results: dict, shape: tuple[int, int]) -> int:
+    """For crops by the names of their draws."""
+    key = results.get('sample_key')
+    if key is None or min(shape) < 2 * max(max(crop.size) for crop in crops.values()):
+        return 1
+    ratios = []
+    for name, crop in crops.items():
+        seed_global_generators(*key, *name)
+        ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
+    return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
 
 
 @TRANSFORMS.register_module()
@@ -185,12 +216,18 @@ class RandomErasing(ClippedErasing):
 def use_device(pipeline: Compose) -> list[str]:
     """Let the views of a pipeline be finished on the device, see :meth:`KeyedMultiView.use_device`.
 
-    Photos that are loaded right before are then decoded no larger than the views need.
+    Pipelines without several views are changed where all steps from a random resized crop to the packing are known to
+    the device. Photos that are loaded right before are decoded no larger than the views need.
     """
-    remaining = []
-    for before, step in pairwise([None, *pipeline.transforms]):
+    steps, remaining = pipeline.transforms, []
+    crop = next((place for place, step in enumerate(steps) if FastResizedCrop.replaces(step)), None)
+    if crop is not None and isinstance(steps[-1], PackInputs):
+        view = DeviceView(steps[crop:-1])
+        if view.crop is not None:
+            steps[crop:-1] = [SingleView(view, view.crop)]
+    for before, step in pairwise([None, *steps]):
         if isinstance(step, KeyedMultiView):
             remaining += step.use_device()
-            if isinstance(before, LoadImage):
-                before.reduction = step.reduction
+        if isinstance(step, KeyedMultiView | SingleView) and isinstance(before, LoadImage):
+            before.reduction = step.reduction
     return remaining

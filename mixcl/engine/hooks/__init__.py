@@ -8,5 +8,6 @@ from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook, ParameterClipHook
 from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.engine.hooks.stored_average import StoredAverageHook
 from mixcl.engine.hooks.unreadable_images import UnreadableImagesHook

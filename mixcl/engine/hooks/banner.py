@@ -17,7 +17,8 @@ from mixcl.registry import HOOKS
 
 @HOOKS.register_module()
 class BannerHook(Hook):
-    """Says global batch, learning rate and the rule behind it, parameters, passes per step, and the disk it needs."""
+    """Says global batch, learning rate and the rule behind it, parameters, passes per step, and what memory and disk it
+    needs."""
 
     def before_train(self, runner: Runner) -> None:
         model = unwrapped(runner.model)
@@ -27,7 +28,7 @@ class BannerHook(Hook):
             _batch_line(runner, batch),
             _learning_rate_line(runner, batch * runner.world_size),
             *_decay_lines(runner.optim_wrapper.optimizer.param_groups),
-            _parameter_line(model),
+            _parameter_line(model, runner.optim_wrapper.optimizer),
         ]
         if hasattr(model, 'passes_per_image'):
             with_gradient, without = model.passes_per_image()
@@ -81,10 +82,15 @@ def _decay_lines(groups: list[dict]) -> list[str]:
     ]
 
 
-def _parameter_line(model: nn.Module) -> str:
+def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     backbone = sum(p.numel() for p in model.get_submodule('backbone').parameters())
-    return f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'
+    gradients = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad)
+    memory = in_bytes(checkpoint_bytes(model, optimizer) + gradients)
+    return (
+        f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M; all weights, '
+        f'gradients and the optimiser take {memory} of memory, activations more'
+    )
 
 
 def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
@@ -93,8 +99,8 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
         return []
     size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
     most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # with the one that is being written
-    number = f'at most {most} at a time, which take {_bytes(most * size)}' if most > 0 else 'all are kept'
-    return [f'checkpoints of {_bytes(size)}, {number}; the disk has {_bytes(free)} left']
+    number = f'at most {most} at a time, which take {in_bytes(most * size)}' if most > 0 else 'all are kept'
+    return [f'checkpoints of {in_bytes(size)}, {number}; the disk has {in_bytes(free)} left']
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
@@ -120,5 +126,6 @@ def _tensor_bytes(state: dict) -> int:
     return sum(value.numel() * value.element_size() for value in state.values() if isinstance(value, Tensor))
 
 
-def _bytes(number: float) -> str:
+def in_bytes(number: float) -> str:
+    """A number of bytes, with a unit."""
     return f'{number / 1e9:.1f} GB' if number >= 1e9 else f'{number / 1e6:.0f} MB'

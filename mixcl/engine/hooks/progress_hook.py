@@ -43,9 +43,7 @@ class ProgressHook(Hook):
     def after_train(self, runner: Runner) -> None:
         """Say in a line what came out."""
         self._train.__exit__()
-        seconds = round(time.monotonic() - self._begun)
-        minutes, seconds = divmod(seconds, 60)
-        duration = f'{minutes // 60} h {minutes % 60} min' if minutes >= 60 else f'{minutes} min {seconds} s'
+        duration = in_hours(time.monotonic() - self._begun)
         if runner.iter > runner.max_iters:  # a finished run, whose length was made shorter
             return
         runner.logger.info(
@@ -92,3 +90,9 @@ class ProgressHook(Hook):
         if 'max_epochs' not in runner.cfg.train_cfg:
             return 'training'
         return f'epoch {min(runner.epoch + 1, runner.max_epochs)}/{runner.max_epochs}'
+
+
+def in_hours(seconds: float) -> str:
+    """A duration in hours and minutes, or in minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f'{minutes // 60} h {minutes % 60} min' if minutes >= 60 else f'{minutes} min {rest} s'

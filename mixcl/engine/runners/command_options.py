@@ -34,11 +34,11 @@ def use_views(cfg: Config, views: str) -> None:
     """Let the device or Pillow make the views (``--views``).
 
     Raises:
-        UserError: if the config does not train on views.
+        UserError: if the config leaves no choice.
     """
     dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
     if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
-        raise UserError(f'--views {views} is for pretraining configs, which have train_dataloader.dataset.views')
+        raise UserError(f'--views {views} is for configs that have train_dataloader.dataset.views')
     dataset.views = views
 
 

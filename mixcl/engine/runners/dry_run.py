@@ -1,6 +1,6 @@
 """Building the parts of a run for trial, so that what is wrong with them is said before data are read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -53,7 +53,7 @@ def try_schedules(cfg: Config) -> None:
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
     """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
 
-    Nothing is done for models of other kinds, and where the images are not those of a ``KeyedDataset``.
+    Of models of other kinds, and where images are not those of a ``KeyedDataset``, only the preprocessor is checked.
 
     Args:
         cfg: of the run.
@@ -64,18 +64,13 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         UserError: if there can be no such views, or the model cannot use them.
     """
     loader = cfg.get('train_dataloader')
+    _check_device_views(cfg, loader or {})
     if not isinstance(model, ContrastiveLearner) or loader is None:
         return
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
-    preprocessor = str((cfg.get('data_preprocessor') or {}).get('type'))
-    if loader.dataset.get('views') == 'device' and not preprocessor.endswith('ViewPreprocessor'):
-        raise UserError(
-            "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
-            f"'ViewPreprocessor', but that is {preprocessor}: change one of them"
-        )
     with undisturbed_generators():
         sample = _attempt(
             'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
@@ -86,6 +81,16 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "the pipeline of train_dataloader gives no images (inputs): end it with dict(type='mmpretrain.PackInputs')"
         )
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
+
+
+def _check_device_views(cfg: Config, loader: Mapping) -> None:
+    preprocessor = str((cfg.get('data_preprocessor') or {}).get('type'))
+    if (loader.get('dataset') or {}).get('views') == 'device' and not preprocessor.endswith('ViewPreprocessor'):
+        raise UserError(
+            "train_dataloader.dataset.views='device' leaves colours, blurs and flips to data_preprocessor.type="
+            f"'ViewPreprocessor' (of classifiers 'ClassifierViewPreprocessor'), but that is {preprocessor}: "
+            'change one of them'
+        )
 
 
 def synthetic_images(dataset: ConfigDict, number: int) -> dict:

@@ -4,6 +4,7 @@ the last.
 
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from mmengine.dist import barrier, get_rank
@@ -34,6 +35,9 @@ class KeyedSteps(BaseLoop):
         runner, dataloader and others: same as mmengine's loop.
         max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
 
+    Attributes:
+        around_step: what hooks want to be entered around the model's part of the next step.
+
     Raises:
         UserError: if the sampler is no ``KeyedSampler``, or the training set is smaller than a batch.
     """
@@ -41,6 +45,7 @@ class KeyedSteps(BaseLoop):
     def __init__(
         self, runner: Runner, dataloader: DataLoader | dict, max_seconds: float | None = None, **kwargs: Any
     ) -> None:
+        self.around_step: AbstractContextManager = nullcontext()
         self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
         super().__init__(runner, dataloader, **kwargs)
         self._signals = StopSignals()
@@ -71,7 +76,8 @@ class KeyedSteps(BaseLoop):
         seed_global_generators(*key)
         self._begin_step(key)
         self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
-        outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
+        with self.around_step:
+            outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
         self._end_step()
         self._log(dict(weight_decay=max(group['weight_decay'] for group in self.runner.optim_wrapper.param_groups)))
         self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)

@@ -7,13 +7,15 @@ from mmengine.runner import Runner
 from torch import nn
 
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.engine.runners.channels_last import put_channels_last
 from mixcl.quiet_log import quieten
 from mixcl.terminal import none_left_open
 
 
 class QuietRunner(Runner):
-    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
+    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`, and
+    :class:`~mixcl.engine.hooks.RunTimeHook` tells how long it takes.
 
     See :mod:`mixcl.quiet_log` for the lines that it still shows.
     """
@@ -31,6 +33,7 @@ class QuietRunner(Runner):
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:
         super().register_hooks(*args, **kwargs)
         self.register_hook(ProgressHook())
+        self.register_hook(RunTimeHook())
 
     def train(self) -> nn.Module:
         with none_left_open():

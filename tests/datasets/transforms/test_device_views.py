@@ -8,11 +8,20 @@ import pytest
 import torch
 from mmengine.dataset import default_collate
 from mmpretrain.datasets import RandomResizedCrop
+from mmpretrain.models import ClsDataPreprocessor
 from PIL import Image, ImageEnhance, ImageFilter
 from torch.utils.data import DataLoader
 from torchvision.transforms import functional
 
-from mixcl.datasets import KeyedDataset, KeyedSampler, RecordedResizedCrop, SyntheticImages, ViewPreprocessor
+from mixcl.datasets import (
+    ClassifierViewPreprocessor,
+    KeyedDataset,
+    KeyedSampler,
+    RecordedResizedCrop,
+    SampleKey,
+    SyntheticImages,
+    ViewPreprocessor,
+)
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.drawing import DeviceView
 from mixcl.datasets.transforms.photometry import CACHED_VALUES, Operation, run_programs
@@ -198,3 +207,61 @@ def test_a_batch_may_be_finished_first() -> None:
     preprocessor = ViewPreprocessor(mean=[1, 2, 3], std=[4, 5, 6], to_rgb=True)
     at_once, later = preprocessor(data)['inputs'], preprocessor(preprocessor.finish(data))['inputs']
     assert all(map(torch.equal, at_once, later)) and data['inputs'][0].dtype == torch.uint8
+
+
+# ----- classifiers -----
+
+STATISTICS = dict(mean=[1, 2, 3], std=[4, 5, 6])
+
+
+def of_classifiers(steps: list, views: str, workers: int = 0) -> torch.Tensor:
+    """Two epochs of normalised images, (2, 12, 3, h, w)."""
+    images = SyntheticImages(12, 48, pipeline=[*steps, dict(type='mmpretrain.PackInputs')])
+    dataset = KeyedDataset(images, views=views)
+    sampler = KeyedSampler(dataset, seed=7)
+    loader = DataLoader(dataset, 4, sampler=sampler, num_workers=workers, collate_fn=default_collate)
+    kind = ClsDataPreprocessor if views == 'pillow' else ClassifierViewPreprocessor
+    epochs = []
+    for epoch in (0, 1):
+        sampler.set_epoch(epoch)
+        epochs.append(torch.cat([kind(**STATISTICS, to_rgb=True)(data, True)['inputs'] for data in loader]))
+    return torch.stack(epochs)
+
+
+@pytest.mark.parametrize(
+    'steps', [[CROP, FLIP], [CROP, FLIP, JITTER], [dict(type='RGBToBGR'), CROP, FLIP]], ids=['flip', 'jitter', 'bgr']
+)
+def test_a_classifier_sees_the_same_image_either_way(steps: list) -> None:
+    device = of_classifiers(steps, 'device')
+    torch.testing.assert_close(of_classifiers(steps, 'device', workers=2), device, rtol=0, atol=0)
+    assert not torch.equal(*device)
+    difference = (device - of_classifiers(steps, 'pillow')).abs() * torch.tensor(STATISTICS['std'])[:, None, None]
+    assert difference.mean() < 0.5 and difference.flatten(2).mean(2).max() < 2  # of 255 levels
+
+
+def test_only_pipelines_that_the_device_knows_are_changed() -> None:
+    pack, erasing = dict(type='mmpretrain.PackInputs'), dict(type='RandomErasing', erase_prob=1.0)
+    kinds = []
+    for steps in ([CROP, FLIP, pack], [CROP, FLIP, erasing, pack], [FLIP, pack], [CROP, FLIP]):
+        dataset = KeyedDataset(SyntheticImages(1, 16, pipeline=steps), 'device')
+        kinds.append([type(step).__name__ for step in dataset.dataset.pipeline.transforms])
+    crop, flip = 'RandomResizedCrop', 'RandomFlip'
+    assert kinds == [
+        ['SingleView', 'PackInputs'], [crop, flip, 'RandomErasing', 'PackInputs'], [flip, 'PackInputs'], [crop, flip]
+    ]  # fmt: skip
+
+
+def test_large_photos_of_classifiers_are_decoded_no_larger_than_needed(tmp_path: Path) -> None:
+    photo(6, 8).resize((643, 482), Image.BICUBIC).save(tmp_path / 'large.jpg', quality=95)
+    crop, pack = dict(CROP, crop_ratio_range=(0.2, 1.0)), dict(type='mmpretrain.PackInputs')
+    pipeline = [dict(type='LoadImage'), crop, FLIP, pack]
+    images = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
+    device, pillow = (KeyedDataset(images, views) for views in ('device', 'pillow'))
+    load, shapes = device.dataset.pipeline.transforms[0], []
+    device.dataset.pipeline.transforms.insert(1, lambda results: shapes.append(results['img'].shape) or results)
+    assert load.reduction is not None
+    for epoch in range(5):
+        small, large = (dataset[SampleKey(0, epoch, 0)] for dataset in (device, pillow))
+        finished = run_programs(small['inputs'][None].float(), small['photometry'])[0]
+        assert (finished - large['inputs']).abs().mean() < 2
+    assert min(shapes) < (482, 643)

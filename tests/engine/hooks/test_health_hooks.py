@@ -177,13 +177,3 @@ def test_a_checkpoint_has_the_whole_history(tmp_path: Path) -> None:
     trained(run_config(tmp_path, train_cfg__max_epochs=1, default_hooks__logger__interval=5, **checkpoints))
     stored = torch.load(tmp_path / 'iter_3.pth', weights_only=True)['message_hub']['log_scalars']['train/loss']
     assert len(stored['values']) == 3
-
-
-def test_speed_is_in_every_line(tmp_path: Path) -> None:
-    runner = trained(run_config(tmp_path, default_hooks__logger__interval=2))
-    lines = [line for line in log_of(tmp_path).splitlines() if 'Epoch(train)' in line]
-    assert all('images_per_second: ' in line and 'data_wait: ' in line for line in lines)
-    times = scalars(runner, 'time')
-    seconds = [sum(times[steps]) / len(times[steps]) for steps in (slice(0, 2), slice(2, 4), slice(4, 5))]
-    assert scalars(runner, 'images_per_second')[:3] == pytest.approx([8 / s for s in seconds], rel=1e-6)
-    assert all(0 <= share <= 1 for share in scalars(runner, 'data_wait'))

@@ -15,7 +15,7 @@ from mixcl.registry import OPTIM_WRAPPERS
 
 STEPS = 2 * STEPS_PER_EPOCH
 EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
-MEASURED = ('time', 'data_time', 'memory', 'images_per_second', 'data_wait')
+MEASURED = ('time', 'data_time', 'memory', 'images_per_second', 'data_wait', 'mfu')
 CROP = dict(type='mmpretrain.RandomResizedCrop', crop_ratio_range=(0.5, 1.0), backend='pillow')
 FLIP = dict(type='RandomFlip', prob=0.5)
 SIDES = dict(view1=8, view2=8, local=4, more_local=4)

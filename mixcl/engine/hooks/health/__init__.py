@@ -2,4 +2,5 @@
 
 from mixcl.engine.hooks.health.health_hook import HealthHook
 from mixcl.engine.hooks.health.nonfinite import NonFiniteHook
-from mixcl.engine.hooks.health.step_log import DeferredInfoHook, ThroughputHook
+from mixcl.engine.hooks.health.step_log import DeferredInfoHook
+from mixcl.engine.hooks.health.throughput import ThroughputHook

@@ -1,7 +1,7 @@
-"""What is logged of every step: its outputs, without waiting for the device at each; how fast the run is."""
+"""What is logged of every step: its outputs, without waiting for the device at each."""
 
 import torch
-from mmengine.hooks import Hook, LoggerHook, RuntimeInfoHook
+from mmengine.hooks import LoggerHook, RuntimeInfoHook
 from mmengine.runner import Runner
 from torch import Tensor
 
@@ -52,28 +52,3 @@ class DeferredInfoHook(RuntimeInfoHook):
         for outputs in waiting:
             for name in outputs:
                 runner.message_hub.update_scalar(f'train/{name}', next(values))
-
-
-@HOOKS.register_module()
-class ThroughputHook(Hook):
-    """Logs ``train/images_per_second`` of all processes and ``train/data_wait``, the share of time waiting for data.
-
-    Both are over the steps since the last line of the log, from the times that ``IterTimerHook`` takes. An image counts
-    once, however many views it gives; with APS once per chunk of its patches.
-    """
-
-    # After the timer, before the logger.
-    priority = 'NORMAL'
-
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
-        """Log them, if a line is due."""
-        if not is_logged(runner, batch_idx):
-            return
-        hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
-        seconds = hub.get_scalar('train/time').mean(steps)
-        waiting = hub.get_scalar('train/data_time').mean(steps)
-        images = runner.train_dataloader.batch_size * runner.world_size
-        hub.update_scalar('train/images_per_second', images / max(seconds, 1e-9))
-        hub.update_scalar('train/data_wait', min(waiting / max(seconds, 1e-9), 1.0))

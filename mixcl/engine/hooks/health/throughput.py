@@ -1,0 +1,66 @@
+"""How fast a run is, in images and in arithmetic."""
+
+from contextlib import nullcontext
+
+import torch
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+
+from mixcl.engine.hooks.health.arithmetic import PRODUCT, FlopCounter, peak_flops
+from mixcl.engine.hooks.health.step_log import is_logged, log_interval
+from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.registry import HOOKS
+
+
+@HOOKS.register_module()
+class ThroughputHook(Hook):
+    """Logs ``train/images_per_second`` of all processes, ``train/data_wait``, the share of time waiting for data, and
+    ``train/mfu``, the FLOPs of a step over those that matrix products reach in its time on this device.
+
+    All are over the steps since the last line of the log, from the times that ``IterTimerHook`` takes. An image counts
+    once, however many views it gives; with APS once per chunk of its patches. FLOPs are counted in the first step: all
+    forward and backward passes, recomputed ones too. Those of compiled blocks cannot be: such runs have no ``mfu``.
+    """
+
+    # After the timer, before the logger.
+    priority = 'NORMAL'
+    flops = 0
+    peak = 0.0
+    _counter: FlopCounter | None = None
+
+    def before_train(self, runner: Runner) -> None:
+        """Measure the peak in the precision of the run, and ask the loop to count its first step."""
+        device = next(runner.model.parameters()).device.type
+        compiled = any(module._compiled_call_impl for module in runner.model.modules())
+        if compiled or device not in PRODUCT or not hasattr(runner.train_loop, 'around_step'):
+            return
+        with runner.optim_wrapper.optim_context(runner.model):
+            autocast = torch.is_autocast_enabled(device)
+        self.peak = peak_flops(device, torch.get_autocast_dtype(device) if autocast else torch.float32)
+        if device == 'cuda':  # the matrices are no memory of the run
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        runner.train_loop.around_step = self._counter = FlopCounter()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
+    ) -> None:
+        """Log them, if a line is due."""
+        if self._counter is not None:
+            self.flops = self._counter.total
+            runner.train_loop.around_step, self._counter = nullcontext(), None
+            runner.logger.info(
+                f'{self.flops / 1e9:.4g} GFLOPs per step and process: {self.flops / self.peak:.3g} s at the '
+                f'{self.peak / 1e9:.4g} GFLOPs per second that matrix products reach here',
+                extra=FOR_PEOPLE,
+            )
+        if not is_logged(runner, batch_idx):
+            return
+        hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
+        seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
+        waiting = hub.get_scalar('train/data_time').mean(steps)
+        images = runner.train_dataloader.batch_size * runner.world_size
+        hub.update_scalar('train/images_per_second', images / seconds)
+        hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
+        if self.flops:
+            hub.update_scalar('train/mfu', self.flops / seconds / self.peak)

@@ -1,0 +1,149 @@
+"""What the log says of speed, arithmetic, time and memory."""
+
+import logging
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
+from mmengine.runner import EpochBasedTrainLoop, Runner
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from mixcl.engine.hooks import run_time
+from mixcl.engine.hooks.health import arithmetic, throughput
+from mixcl.engine.hooks.health.arithmetic import FlopCounter, peak_flops
+from mixcl.engine.hooks.run_time import RunTimeHook
+from mixcl.engine.runners.launch import build_runner
+from mixcl.registry import MODELS
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
+
+
+@MODELS.register_module()
+class Flat(torch.nn.Module):
+    """A backbone without arithmetic."""
+
+    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor]:
+        return (images.flatten(1),)
+
+
+def scalars(runner: Runner, name: str) -> list[float]:
+    return runner.message_hub.get_scalar(f'train/{name}').data[0].tolist()
+
+
+def test_speed_is_in_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, 'peak_flops', lambda device, dtype: {torch.float32: 1e12}[dtype])
+    runner = trained(run_config(tmp_path, default_hooks__logger__interval=2))
+    log = next(tmp_path.glob('*/*.log')).read_text()
+    lines = [line for line in log.splitlines() if 'Epoch(train)' in line]
+    assert len(lines) == 4 and all(
+        'images_per_second: ' in line and 'data_wait: ' in line and 'mfu: ' in line for line in lines
+    )
+    times = scalars(runner, 'time')
+    seconds = [sum(times[steps]) / len(times[steps]) for steps in (slice(0, 2), slice(2, 4), slice(4, 5))]
+    assert scalars(runner, 'images_per_second')[:3] == pytest.approx([8 / s for s in seconds], rel=1e-6)
+    assert all(0 <= share <= 1 for share in scalars(runner, 'data_wait'))
+    gflops = float(re.search(r'([\d.]+) GFLOPs per step and process', log)[1])
+    assert scalars(runner, 'mfu')[:3] == pytest.approx([gflops / 1000 / s for s in seconds], rel=1e-3)
+
+
+def test_all_of_a_step_is_counted(tmp_path: Path) -> None:
+    """A classifier without anything else: one product in the forward pass, one in the backward pass for its weights."""
+    cfg = run_config(tmp_path, train_cfg__max_epochs=1, train_cfg__type='KeyedTrainLoop')
+    crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, backend='pillow')
+    cfg.train_dataloader.dataset.dataset.pipeline = [crop, dict(type='mmpretrain.PackInputs')]
+    cfg.train_dataloader.dataset.views = 'pillow'
+    cfg.data_preprocessor = dict(type='mmpretrain.ClsDataPreprocessor', mean=[127.5] * 3, std=[127.5] * 3)
+    head = dict(
+        type='mmpretrain.LinearClsHead', num_classes=10, in_channels=192, loss=dict(type='mmpretrain.CrossEntropyLoss')
+    )
+    cfg.model = dict(type='mmpretrain.ImageClassifier', backbone=dict(type='Flat'), head=head)
+    cfg.default_hooks.pop('health')
+    runner = build_runner(cfg)
+    (hook,) = [hook for hook in runner.hooks if isinstance(hook, throughput.ThroughputHook)]
+    runner.train()
+    assert hook.flops == 2 * (2 * 8 * 192 * 10)
+
+
+def test_attention_of_the_cpu_is_counted() -> None:
+    images, heads, tokens, channels = 2, 3, 64, 16
+    query, key, value = torch.randn(3, images, heads, tokens, channels, requires_grad=True)
+    product = 2 * images * heads * tokens * tokens * channels
+    with FlopCounter() as counter:
+        attended = functional.scaled_dot_product_attention(query, key, value)
+        assert counter.total == 2 * product
+        attended.sum().backward()
+    assert counter.total == (2 + 5) * product  # one is done again
+
+
+@pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=needs_gpu)])
+def test_it_counts_what_torch_does(device: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 5, 3), torch.nn.Flatten(), torch.nn.Linear(180, 7)).to(device)
+    images, totals = torch.randn(2, 3, 8, 8, device=device), []
+    for counter in (FlopCounter(), FlopCounterMode(display=False)):
+        with counter:
+            model(images).sum().backward()
+            with torch.no_grad():
+                model(images)
+        totals.append(counter.total if isinstance(counter, FlopCounter) else counter.get_total_flops())
+    assert totals[0] == totals[1] > 0
+
+
+def test_counting_changes_nothing(tmp_path: Path) -> None:
+    counted = trained(run_config(tmp_path / 'counted', train_cfg__max_epochs=1))
+    cfg = run_config(tmp_path / 'plain', train_cfg__max_epochs=1)
+    cfg.default_hooks.pop('throughput')
+    plain = trained(cfg)
+    assert len(scalars(plain, 'loss')) == STEPS_PER_EPOCH
+    torch.testing.assert_close(plain.model.state_dict(), counted.model.state_dict(), rtol=0, atol=0)
+
+
+def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0, 9, 10, 10.5, 20, 24])  # when products begin and end
+    monkeypatch.setattr(arithmetic, 'time', SimpleNamespace(perf_counter=lambda: next(ticks)))
+    state = torch.get_rng_state()
+    assert peak_flops.__wrapped__('cpu', torch.float32) == 2 * 1024**3 / 0.5
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+# ----- the time of the whole run -----
+
+
+@pytest.mark.parametrize(
+    ('first', 'evaluated', 'line'),
+    [
+        # 10 steps of a second for warm-up, then 40 of 0.1: 14; 150 more of 0.1.
+        (
+            0,
+            False,
+            '0.1 s per step: the whole run takes about 0 min 29 s on this machine without its eval',
+        ),
+        (100, False, '0.1 s per step: what is left of the run takes about 0 min 5 s on this machine without its'),
+        # Evaluations of 7 s after each 20 steps: two before, and after steps 60, 80, ..., 200 eight more.
+        (0, True, '0.1 s per step: the whole run takes about 1 min 39 s on this machine; peak memory'),
+    ],
+)
+def test_the_time_of_the_whole_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, first: int, evaluated: bool, line: str
+) -> None:
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(run_time, 'time', SimpleNamespace(monotonic=lambda: clock.now))
+    loop = EpochBasedTrainLoop.__new__(EpochBasedTrainLoop)
+    loop.dataloader, loop.val_interval = range(20), 1
+    logger = logging.getLogger('run time')
+    runner = SimpleNamespace(iter=first, max_iters=200, train_loop=loop, val_loop=SimpleNamespace(), logger=logger)
+    caplog.set_level(logging.INFO)
+    hook = RunTimeHook()
+    hook.before_train(runner)
+    for runner.iter in range(first, 200):
+        clock.now += 1.0 if runner.iter - first < 10 else 0.1
+        hook.after_train_iter(runner, 0)
+        if evaluated and (runner.iter + 1) % 20 == 0:
+            hook.before_val(runner)
+            clock.now += 7
+            hook.after_val(runner)
+    (message,) = caplog.messages
+    assert message.startswith(line) and re.search(r'peak memory [\d.]+ [MG]B$', message)
