@@ -2,7 +2,7 @@
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views
+from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
 from mixcl.errors import UserError
 
 BATCH_SIZE = 8
@@ -29,7 +29,7 @@ def shrink_to_smoke(cfg: Config) -> None:
     full_size = max(crop_sizes(cfg.train_dataloader))
     image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
     if patch_size:
-        cfg.model.backbone.img_size = image_size
+        set_model_size(cfg.model.backbone, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
