@@ -16,7 +16,7 @@ from mixcl.files import folder_written_whole
 from mixcl.weights.export import FORMATS, Exported, Loading, model_card
 
 TOLERANCE = 1e-5
-"""By how much features may differ in the other library, of the largest one if that is above 1."""
+"""By how much features may differ in the other library, as a share of the largest one."""
 
 
 def export(
@@ -58,14 +58,13 @@ def export(
         with folder_written_whole(out) as folder:
             ways = FORMATS[to](exported, folder)
             checks = [checked(exported, way, folder, to) for way in ways]
-            results = _results(subject, chosen)
-            lines = [way.lines(out) for way in ways]
-            model_card(exported, folder, subject.encoders[chosen], lines, checks, results)
+            lines = [way.lines(Path(out.name)) for way in ways]
+            model_card(exported, folder, subject.encoders[chosen], lines, checks, _results(subject, chosen))
     except OSError as error:
-        raise UserError(f'{out} cannot be written ({error.strerror}); choose another --out') from error
+        raise UserError(f'{out} cannot be written ({error.strerror or error}); choose another --out') from error
     print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
-    for code, check in zip(lines, checks, strict=True):
-        print(f'\n{code}\n# {check}')
+    for way, check in zip(ways, checks, strict=True):
+        print(f'\n{way.lines(out)}\n# {check}')
     return out
 
 
@@ -112,7 +111,7 @@ def checked(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 def _difference(found: Tensor, expected: Tensor) -> float:
     if found.shape != expected.shape:
         return float('inf')
-    return float((found - expected).abs().max() / expected.abs().max().clamp(min=1))
+    return float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
 
 
 def _results(subject: Subject, encoder: str) -> str:

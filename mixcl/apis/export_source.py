@@ -13,7 +13,7 @@ import mixcl
 from mixcl.configuration.paths import walk
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
-from mixcl.evaluation.adaptation import BATCH_NORMS, OF_THE_RUN, image_size
+from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
 from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
@@ -42,7 +42,7 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
     Raises:
         UserError: if the backbone cannot be built, or the weights do not fit or are not finite.
     """
-    config = {key: value for key, value in (subject.backbone or {}).items() if key not in OF_THE_RUN}
+    config = dict(subject.backbone or {})
     norm = config.get('norm_cfg') or {}
     if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
         config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
@@ -67,9 +67,7 @@ def preprocessing_of(cfg: Config, backbone: nn.Module) -> Preprocessing:
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
     steps = list(_test_steps(cfg))
     crop = _last(steps, 'crop_size', 'scale') or 224
-    size = image_size(cfg) if cfg.get('model') else crop
-    if hasattr(backbone, 'patch_resolution'):  # which the position embedding is for
-        size = backbone.patch_resolution[0] * backbone.patch_size
+    size = _own_size(backbone) or (image_size(cfg) if cfg.get('model') else crop)
     resized = _last([step for step in steps if 'scale' in step and 'crop_size' not in step], 'scale') or crop
     given = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
     mean, std = (_per_channel(given.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
@@ -81,6 +79,13 @@ def preprocessing_of(cfg: Config, backbone: nn.Module) -> Preprocessing:
         mean=mean,
         std=std,
     )
+
+
+def _own_size(backbone: nn.Module) -> int | None:
+    """The side of the images that position embeddings or windows are for."""
+    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
+    size = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
+    return size[0] if size else None
 
 
 def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:

@@ -91,9 +91,15 @@ def resnet_shape(exported: Exported, target: str, others: str = 'mmpretrain or o
     if not isinstance(resnet, ResNet):
         return None
     usual = (resnet.base_channels, resnet.stem_channels, tuple(resnet.strides), tuple(resnet.dilations))
-    if usual != (64, 64, (1, 2, 2, 2), (1, 1, 1, 1)) or resnet.deep_stem or resnet.avg_down or type(resnet) not in (
-        ResNet,
-        ResNet_CIFAR,
+    if (
+        usual != (64, 64, (1, 2, 2, 2), (1, 1, 1, 1))
+        or resnet.deep_stem
+        or resnet.avg_down
+        or type(resnet)
+        not in (
+            ResNet,
+            ResNet_CIFAR,
+        )
     ):
         raise exported.refusal(target, 'its stem, widths or strides are not those of a plain ResNet', others)
     stages: list[nn.Sequential] = [getattr(resnet, name) for name in resnet.res_layers]

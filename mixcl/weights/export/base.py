@@ -63,7 +63,7 @@ class Exported:
         """(B, D) of images (B, C, H, W), normalised: what a loaded file must give, too."""
         return pooled(self.outputs(images))
 
-    def refusal(self, target: str, reason: str, others: str) -> UserError:
+    def refusal(self, target: str, reason: str, others: str = 'onnx') -> UserError:
         """The error that says why it cannot be written to a format, and which others can."""
         name = type(self.backbone).__name__
         return UserError(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mixcl
 from mixcl.files import sha256_of
 from mixcl.weights.export.base import Exported
 from mixcl.weights.pretrained import PretrainedBackbone
@@ -11,7 +12,7 @@ from mixcl.weights.pretrained import PretrainedBackbone
 CARD = """\
 # {name}
 
-{kind}, pretrained by contrastive learning with mixcl{version}. It gives features, without a classifier.
+{kind}, pretrained by contrastive learning with mixcl {version}. It gives features, without a classifier.
 
 | | |
 |---|---|
@@ -73,7 +74,7 @@ def model_card(
     text = CARD.format(
         name=name,
         kind=type(backbone).__name__,
-        version='',
+        version=mixcl.__version__,
         method=method or 'not stored in the checkpoint',
         data=_data(cfg) or 'not stored in the checkpoint',
         epochs=pretrained.epochs or 'not stored in the checkpoint',

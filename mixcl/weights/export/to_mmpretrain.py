@@ -16,6 +16,8 @@ model = get_model('PATH/config.py', pretrained='PATH/backbone.pth')
 features = model.extract_feat(images)[-1]
 """
 
+OF_TRAINING = frozenset({'drop_path_rate', 'frozen_stages', 'init_cfg', '_scope_'})
+
 
 def write_mmpretrain(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``backbone.pth`` with the names of a classifier's backbone, and ``config.py`` of a classifier without head.
@@ -49,9 +51,10 @@ def mmpretrain_config(exported: Exported) -> dict[str, Any]:
     kinds = [kind for kind in type(exported.backbone).__mro__ if kind.__module__.startswith(backbones.__name__)]
     if not kinds or issubclass(kinds[0], backbones.TIMMBackbone):
         raise exported.refusal('mmpretrain', 'it is none of its backbones', 'timm, torchvision or onnx')
-    of_mixcl = set().union(*(inspect.signature(kind).parameters for kind in type(exported.backbone).__mro__
-                             if kind.__module__.startswith('mixcl.')))
-    config = {key: value for key, value in exported.config.items() if key not in of_mixcl and key != '_scope_'}
+    # What mixcl's classes add decides how they are initialised and trained.
+    ours = [kind for kind in type(exported.backbone).__mro__ if kind.__module__.startswith('mixcl.')]
+    left_out = OF_TRAINING.union(*(inspect.signature(kind).parameters for kind in ours))
+    config = {key: value for key, value in exported.config.items() if key not in left_out}
     return config | dict(type=f'mmpretrain.{kinds[0].__name__}')
 
 
