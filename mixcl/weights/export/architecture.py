@@ -58,7 +58,7 @@ def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> A
     if not isinstance(resnet, ResNet):
         return None
     if isinstance(resnet, ResNet_CIFAR) and not small_stem:
-        reason = 'it has no ResNet with the stem for small images (3x3, without stride and pooling)'
+        reason = f'{target} has no ResNet with the stem for small images (3x3, without stride and pooling)'
         raise exported.refusal(target, reason, others)
     usual = resnet.base_channels == resnet.stem_channels == 64 and tuple(resnet.strides) == (1, 2, 2, 2)
     if not usual or resnet.deep_stem or type(resnet) not in (ResNet, ResNet_CIFAR):

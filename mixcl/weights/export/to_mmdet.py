@@ -14,7 +14,7 @@ LOAD = """
 import {package}
 from mmdet.registry import MODELS
 from mmengine.config import Config
-model = MODELS.build(Config.fromfile('PATH/config.py').model.backbone)
+model = MODELS.build(Config.fromfile('PATH/config.py').exported.backbone)
 model.init_weights()
 model.eval()
 features = model(images)[-1].mean((2, 3))
@@ -24,7 +24,7 @@ WEIGHTS = dict(type='Pretrained', checkpoint='{{ fileDirname }}/backbone.pth')
 
 
 def write_mmdet(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``backbone.pth``, without any prefix, and ``config.py`` with the backbone, for detectors to inherit.
+    """Write ``backbone.pth``, without any prefix, and ``config.py`` with the backbone, for configs of detectors.
 
     Raises:
         UserError: if the backbone is neither a plain ResNet nor a vision transformer.
@@ -37,7 +37,8 @@ def write_mmdet(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     else:
         raise exported.refusal('mmdet', 'it is no vision transformer or ResNet of mmpretrain')
     images = dict(statistics(exported), bgr_to_rgb=channels == 3)
-    write_config(folder, backbone=dict(backbone, in_channels=channels, init_cfg=WEIGHTS), data_preprocessor=images)
+    backbone |= dict(in_channels=channels, init_cfg=WEIGHTS)
+    write_config(folder, 'exported', backbone=backbone, data_preprocessor=images)
     torch.save(exported.backbone.state_dict(), folder / 'backbone.pth')
     return (Loading(('mmdet',), LOAD.format(package=package), expected),)
 

@@ -36,6 +36,7 @@ def write_mmpretrain(exported: Exported, folder: Path) -> tuple[Loading, ...]:
         is_map = exported.outputs(torch.zeros(1, given.channels, given.size, given.size)).dim() == 4
     write_config(
         folder,
+        'model',
         type='mmpretrain.ImageClassifier',
         backbone=backbone,
         neck=dict(type='mmpretrain.GlobalAveragePooling') if is_map else None,
@@ -54,6 +55,6 @@ def statistics(exported: Exported) -> dict[str, Any]:
     )
 
 
-def write_config(folder: Path, **model: Any) -> None:
-    """Write ``config.py``."""
-    (folder / 'config.py').write_text(f'model = {pformat(model, sort_dicts=False, width=100)}\n', encoding='utf-8')
+def write_config(folder: Path, name: str, **content: Any) -> None:
+    """Write ``config.py`` with one variable."""
+    (folder / 'config.py').write_text(f'{name} = {pformat(content, sort_dicts=False, width=100)}\n', encoding='utf-8')
