@@ -101,7 +101,7 @@ def other_custom(module: nn.Module, format_name: str, said: Unseen) -> Iterator[
         )
     wanted = said.eps or USUAL_EPS.get(format_name, 1e-6)
     if norm.eps != wanted:
-        yield f'its layer norms had eps={wanted:g}, those of the model have {norm.eps:g}, so its features differ a little'
+        yield f'its layer norms had eps={wanted:g}, those of the model have {norm.eps:g}: features differ a little'
 
 
 def _option(module: nn.Module, heads: int | None) -> str:

@@ -75,13 +75,14 @@ def rest_of_file(weights: Mapping[str, Tensor], kind: Format, encoder: str) -> l
     return listed(found)
 
 
+HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'mlp', 'neck', 'pooler', 'predictor'})
+"""What authors call the parts behind a backbone."""
+
+
 def _part(name: str, encoders: Mapping[str, str | None]) -> str:
     of_encoder = next((encoder for encoder, prefix in encoders.items() if prefix and name.startswith(prefix)), None)
-    return f'{of_encoder} encoder' if of_encoder else name.partition('.')[0]
-
-
-HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
-"""What authors call the parts behind a backbone."""
+    words = name.split('.')
+    return f'{of_encoder} encoder' if of_encoder else next((word for word in words if word in HEADS), words[0])
 
 
 def listed(parts: Mapping[str, int]) -> list[str]:

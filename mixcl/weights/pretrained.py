@@ -15,7 +15,7 @@ from mixcl.errors import UserError
 from mixcl.weights.attention_heads import Unseen, other_custom, other_heads, said_beside, said_by_config
 from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, renamed_for
-from mixcl.weights.formats import Format, format_of, parts_of, rest_of_file
+from mixcl.weights.formats import HEADS, Format, format_of, parts_of, rest_of_file
 from mixcl.weights.layouts import without_wrapper
 from mixcl.weights.stored_config import meta_of, stored_config
 
@@ -174,7 +174,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    print_log(message, level=logging.WARNING)  # a run loads twice: to see whether it fits, and in earnest
+    print_log(message, 'current', logging.WARNING)  # a run loads twice: to see whether it fits, and in earnest
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -188,13 +188,10 @@ def _misfits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequen
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
     _, prefix = without_wrapper(own)
-    parts = {name.removeprefix(prefix).partition('.')[0] for name in own}
+    parts = {name.removeprefix(prefix).partition('.')[0] for name in own} - HEADS
+    surplus = [name for name in state if name not in own and name.removeprefix(prefix).partition('.')[0] in parts]
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
-    stored = {
-        name: state[name]
-        for name in state
-        if name.removeprefix(prefix).partition('.')[0] in parts and name not in optional
-    }
+    stored = {name: state[name] for name in (*own, *surplus) if name in state and name not in optional}
     yield from differences(compared, stored)
 
 
