@@ -4,6 +4,7 @@ from typing import Any
 
 import timm
 import torch
+from timm.layers import resample_abs_pos_embed
 from timm.models import Eva, VisionTransformer
 from torch import Tensor, nn
 
@@ -31,6 +32,7 @@ class TimmBackbone(WrappedBackbone):
         arguments: of the model, for example ``dict(img_size=96, global_pool='token', dynamic_img_size=True)``; the last
             lets it take local crops.
         in_channels: of the images.
+        drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
         freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
@@ -43,18 +45,23 @@ class TimmBackbone(WrappedBackbone):
         name: str,
         arguments: dict[str, Any] | None = None,
         in_channels: int = 3,
+        drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
         freeze: int | None = None,
         lora: dict | None = None,
     ) -> None:
-        model = create_model(name, arguments or {}, in_channels)
+        dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
+        model = create_model(name, dropping | (arguments or {}), in_channels)
         super().__init__(model, freeze, lora)
         embedding: Any = getattr(model, 'patch_embed', None)
         if frozen_patch_embed and embedding is not None:
             embedding.requires_grad_(False)
-        self.patch_size = embedding.patch_size[0] if hasattr(embedding, 'patch_size') else None
+        self.patch_size = embedding.feat_ratio() if hasattr(embedding, 'feat_ratio') else None
         self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None
         self.drops_patches = isinstance(model, (VisionTransformer, Eva))
+
+        if self.drops_patches:
+            model.register_load_state_dict_pre_hook(_resize_positions)
 
     @property
     def patch_resolution(self) -> tuple[int, int]:
@@ -76,6 +83,14 @@ class TimmBackbone(WrappedBackbone):
             return as_tuple(self.model(images))
         finally:
             self.model.patch_drop = place
+
+
+def _resize_positions(model: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    """Let weights of another image size load."""
+    name = f'{prefix}pos_embed'
+    if name in state and model.pos_embed.shape[1] != state[name].shape[1]:
+        others = 0 if model.no_embed_class else model.num_prefix_tokens
+        state[name] = resample_abs_pos_embed(state[name], model.patch_embed.grid_size, num_prefix_tokens=others)
 
 
 class KeptPatches(nn.Module):

@@ -11,7 +11,7 @@ from mixcl.backbones.low_rank import add_low_rank, without_low_rank
 
 
 class WrappedBackbone(BaseModule):
-    """A model of another library as a backbone: its weights lie under ``model.``, and it starts as that library draws it.
+    """A model of another library as a backbone: its weights lie under ``model.``, and start as that library draws them.
 
     Args:
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).

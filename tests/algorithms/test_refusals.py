@@ -71,7 +71,11 @@ STREAMS = [
         {},
         'view1 has keep=0.5, but ResNet_CIFAR cannot drop patches; use ContrastiveViT',
     ),
-    (hosts.dropping(hosts.moco_v3()), dict(backbone=SWIN), 'but TimmBackbone cannot drop patches; .* a plain vision trans'),
+    (
+        hosts.dropping(hosts.moco_v3()),
+        dict(backbone=SWIN),
+        'but TimmBackbone cannot drop patches; .* a plain vision trans',
+    ),
     (hosts.dropping(hosts.aps()), {}, 'PatchSamplingLearner samples the patches of its views itself'),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix1'), ('view2', 'view1')]), "model.joint names 'view1' twice"),

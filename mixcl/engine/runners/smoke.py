@@ -33,11 +33,12 @@ def shrink_to_smoke(cfg: Config) -> None:
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
-    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS)
+    channels = cfg.model.backbone.get('in_channels', 3)
+    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS, channels)
     for part in ('val', 'test'):
         if cfg.get(f'{part}_dataloader') is not None:
-            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40)
-            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80)
+            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40, channels)
+            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80, channels)
     _shrink_schedule(cfg)
 
 
@@ -56,12 +57,14 @@ def _shrink_model(model: ConfigDict) -> None:
                 part[name] = min(WIDTH, part[name])
 
 
-def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int) -> None:
+def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int, channels: int) -> None:
     loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
     holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
     pipeline = holder.dataset.pipeline
     resize_views(pipeline, scale, multiple)
-    holder.dataset = ConfigDict(type='SyntheticImages', num_images=num_images, image_size=64, pipeline=pipeline)
+    holder.dataset = ConfigDict(
+        type='SyntheticImages', num_images=num_images, image_size=64, channels=channels, pipeline=pipeline
+    )
 
 
 def _shrink_schedule(cfg: Config) -> None:

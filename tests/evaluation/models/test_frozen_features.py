@@ -17,9 +17,7 @@ VIT = dict(
     patch_size=2,
     drop_path_rate=0.5,
 )
-TIMM = dict(
-    type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(depth=3, img_size=32, patch_size=8)
-)
+TIMM = dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(depth=3, img_size=32, patch_size=8))
 LOSS = dict(type='mmpretrain.CrossEntropyLoss')
 RESNET = dict(type='mmpretrain.ResNet', depth=50, base_channels=4, stem_channels=4)
 
