@@ -59,7 +59,8 @@ def export(
             lines = [f'{way.lines(Path(out.name))}\n# {result}' for way, result in checked]
             model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen))
     except OSError as error:
-        raise UserError(f'{out} cannot be written ({error.strerror or error}); choose another --out') from error
+        reason = error.strerror or error
+        raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another --out') from error
     print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
     print(*(f'\n{way.lines(out)}\n# {result}' for way, result in checked), sep='\n')
     return out

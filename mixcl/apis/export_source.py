@@ -65,15 +65,15 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
     pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
     steps: Sequence[Mapping] = pipelines[-1] if pipelines else ()
-    sizes = [step.get('crop_size') or step.get('scale') for step in steps]
-    sizes = [size if isinstance(size, int) else size[0] for size in sizes if size] or [224]
-    resize, crop = sizes[0], sizes[-1]
+    sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
+    sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
+    resize, crop = sides[0], sides[-1]
     embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
     fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
-    size = fixed[0] if fixed else image_size(cfg) if cfg.get('model') else crop
+    size = fixed[0] if fixed else (cfg.get('model') and image_size(cfg)) or crop
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
-    given = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
-    mean, std = (_per_channel(given.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
+    normalised = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
     return Preprocessing(
         channels=channels,
         size=size,

@@ -5,6 +5,7 @@ import io
 import logging
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +37,8 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """
     given = exported.preprocessing
     images = torch.zeros(2, given.channels, given.size, given.size)
-    names = dict(input_names=['images'], output_names=['features'], dynamic_shapes=({0: torch.export.Dim('batch')},))
+    batch = ({0: torch.export.Dim('batch')},)
+    names: dict[str, Any] = dict(input_names=['images'], output_names=['features'], dynamic_shapes=batch)
     logging.disable(logging.WARNING)  # it tells everyone of operators that are not used
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):

@@ -53,7 +53,8 @@ def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dic
     """The name of timm's architecture, its arguments, what timm notes of it, and the weights by its names."""
     if isinstance(exported.backbone, TimmBackbone):
         model, config = exported.backbone.plain_model(), exported.config
-        notes = {key: model.pretrained_cfg[key] for key in NOTED if key in model.pretrained_cfg}
+        known: Any = model.pretrained_cfg
+        notes = {key: known[key] for key in NOTED if key in known}
         return config['name'].partition('.')[0], dict(config.get('arguments') or {}), notes, model.state_dict()
     if resnet := plain_resnet(exported, 'timm'):
         return f'resnet{resnet.depth}', {}, dict(first_conv='conv1', classifier='fc'), exported.renamed('timm')
