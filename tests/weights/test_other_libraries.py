@@ -14,7 +14,7 @@ from weights import other_libraries as others
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import load_backbone, local_file, read_pretrained
+from mixcl.weights import PretrainedBackbone, load_backbone, local_file, read_pretrained
 
 
 def saved(folder: Path, content: object, **options: object) -> Path:
@@ -216,6 +216,10 @@ def test_another_number_of_heads_is_refused_where_a_config_says_it(tmp_path: Pat
         (tmp_path / 'config.json').write_text(json.dumps(config))
         with pytest.raises(UserError, match=refused):
             load_backbone(own, read_pretrained(tmp_path / 'model.safetensors'))
+    state = others.contrastive_vit(192, num_heads=3).state_dict()
+    for config in (dict(type='TimmBackbone', name='vit_tiny_patch16_224'), dict(type='X', arch='deit-tiny')):
+        with pytest.raises(UserError, match=refused):
+            load_backbone(own, PretrainedBackbone('some.pth', 'online', state, backbone=config))
     (tmp_path / 'config.json').write_text('{')
     with pytest.raises(UserError, match=r'config\.json is no config of Hugging Face or timm'):
         read_pretrained(tmp_path)
@@ -231,7 +235,7 @@ def test_another_number_of_heads_is_warned_of_where_custom_says_it(
     from_mocov3 = saved(tmp_path, others.released('mocov3', other, other))
     for own, path, usual in ((by_twelve, from_timm, 6), (by_six, from_mocov3, 12), (by_six, from_timm, None)):
         said: list[str] = []
-        monkeypatch.setattr('mixcl.weights.pretrained.print_log', lambda text, *_: said.append(text))
+        monkeypatch.setattr('mixcl.weights.pretrained.print_log', lambda text, *_, said=said: said.append(text))
         load_backbone(own, read_pretrained(path))
         load_backbone(own, read_pretrained(path))
         assert [text.rpartition('num_heads=')[2] for text in said] == ([] if usual is None else [str(usual)])

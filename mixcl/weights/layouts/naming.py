@@ -1,7 +1,8 @@
 """Renames the weights of a network from one library's names to another's."""
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -25,30 +26,30 @@ class Naming:
 
     def to_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The weights under mmpretrain's names, without those that the table does not have (heads)."""
-        found: dict[str, Tensor] = {}
-        parts: dict[str, dict[int, Tensor]] = {}
+        parts: defaultdict[str, dict[int, Tensor]] = defaultdict(dict)
         for name, tensor in state.items():
-            for common, others in self.pairs:
-                if isinstance(others, str):
-                    if renamed := _renamed(name, others, common):
-                        found[renamed] = tensor
-                    continue
-                for number, other in enumerate(others):
-                    if renamed := _renamed(name, other, common):
-                        parts.setdefault(renamed, {})[number] = tensor
-        joined = {name: torch.cat([part[number] for number in sorted(part)]) for name, part in parts.items()}
-        return found | joined
+            for common, other, number, _ in self._rows():
+                if renamed := _renamed(name, other, common):
+                    parts[renamed][number] = tensor
+        return {
+            name: torch.cat([part[number] for number in sorted(part)]) if len(part) > 1 else next(iter(part.values()))
+            for name, part in parts.items()
+        }
 
     def from_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The weights under the library's names, of which :meth:`to_common` is the inverse."""
-        found: dict[str, Tensor] = {}
+        found = {}
         for name, tensor in state.items():
-            for common, others in self.pairs:
-                names = (others,) if isinstance(others, str) else others
-                renamed = [new for other in names if (new := _renamed(name, common, other))]
-                if renamed:
-                    found.update(zip(renamed, tensor.chunk(len(names)) if len(names) > 1 else (tensor,), strict=True))
+            for common, other, number, count in self._rows():
+                if renamed := _renamed(name, common, other):
+                    found[renamed] = tensor.chunk(count)[number] if count > 1 else tensor
         return found
+
+    def _rows(self) -> Iterator[tuple[str, str, int, int]]:
+        """Both names, and which part the other is of how many."""
+        for common, others in self.pairs:
+            names = (others,) if isinstance(others, str) else others
+            yield from ((common, other, number, len(names)) for number, other in enumerate(names))
 
 
 def _renamed(name: str, old: str, new: str) -> str | None:
