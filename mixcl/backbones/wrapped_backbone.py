@@ -1,6 +1,7 @@
 """What backbones of other libraries have in common here: outputs, layers by depth, frozen blocks."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from mmengine.model import BaseModule
@@ -8,6 +9,9 @@ from timm.models import group_parameters
 from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import add_low_rank, without_low_rank
+
+HEAD = 'head.fc.weight'
+"""Name of what would follow the last layer: a classifier, or a projector."""
 
 
 class WrappedBackbone(BaseModule):
@@ -52,8 +56,8 @@ class WrappedBackbone(BaseModule):
 
         Models of timm are grouped as timm does: stem 0, then the blocks, the final norm with the last of them.
         """
-        number = max(self._depths.values()) + 2
-        return self._depths.get(param_name.removeprefix(f'{prefix}model.'), number - 1), number
+        last = self._depths[HEAD]
+        return self._depths.get(param_name.removeprefix(f'{prefix}model.'), last), last + 1
 
     def plain_model(self) -> nn.Module:
         """A copy of the model as its library has it, with low-rank updates merged into the weights."""
@@ -65,18 +69,19 @@ def as_tuple(outputs: Tensor | list | tuple) -> tuple[Tensor, ...]:
 
 
 def depths_of(model: nn.Module) -> dict[str, int]:
-    """The depth of every parameter, from 0: as timm groups them, else by the blocks, in the order of the model.
+    """The depth of every parameter, from 0, and of :data:`HEAD`: as timm groups them, else by the blocks, in order.
 
     Blocks are the members of the outermost lists and sequences. What stands before them has depth 0, what follows a
     block has its depth.
     """
     if hasattr(model, 'group_matcher'):
-        return group_parameters(model, model.group_matcher(coarse=False), reverse=True)
+        with_head: Any = SimpleNamespace(named_parameters=lambda: [*model.named_parameters(), (HEAD, None)])
+        return group_parameters(with_head, model.group_matcher(coarse=False), reverse=True)
     blocks, depths, depth = [f'{name}.' for name in _block_names(model)], {}, 0
     for name, _ in model.named_parameters():
         depth = next((number for number, block in enumerate(blocks, 1) if name.startswith(block)), depth)
         depths[name] = depth
-    return depths
+    return depths | {HEAD: depth + 1}
 
 
 def _block_names(module: nn.Module, prefix: str = '') -> Iterator[str]:
