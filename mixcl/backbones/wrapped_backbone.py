@@ -19,13 +19,13 @@ class WrappedBackbone(BaseModule):
 
     Args:
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).
-        freeze: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what comes
+        frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what comes
             before only, None for nothing.
         lora: train low-rank updates instead of the weights, for example ``dict(r=8)``; arguments of
             ``peft.LoraConfig``. Weights without such updates can be loaded.
     """
 
-    def __init__(self, model: nn.Module, freeze: int | None = None, lora: dict | None = None) -> None:
+    def __init__(self, model: nn.Module, frozen_blocks: int | None = None, lora: dict | None = None) -> None:
         super().__init__()
         self.model = model
         self.new_parameters = ['*.lora_*'] if lora is not None else []  # names that weights to load need not have
@@ -33,7 +33,7 @@ class WrappedBackbone(BaseModule):
             add_low_rank(model, lora)
         self._depths = depths_of(model)
         for name, parameter in model.named_parameters():
-            if freeze is not None and self._depths[name] <= freeze:
+            if frozen_blocks is not None and self._depths[name] <= frozen_blocks:
                 parameter.requires_grad_(False)
         self._at_rest = [name for name, module in model.named_modules() if _is_frozen(module)]
 

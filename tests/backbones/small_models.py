@@ -44,3 +44,10 @@ MODELS_AND_WIDTHS = dict(
 
 def images(size: int = 32, batch: int = 4, channels: int = 3) -> Tensor:
     return torch.randn(batch, channels, size, size, generator=torch.Generator().manual_seed(1))
+
+
+class Tokens(nn.Flatten):
+    """A vector for each pixel, which is not what a backbone gives."""
+
+    def __init__(self) -> None:
+        super().__init__(2)

@@ -55,9 +55,7 @@ def test_any_number_of_channels(name: str, channels: int) -> None:
     assert any(gradients(model, size, channels).values())
 
 
-@pytest.mark.parametrize(
-    'name', ['resnet18', 'convnext_tiny', 'vit_b_32', 'mobilenet_v3_small']
-)
+@pytest.mark.parametrize('name', ['resnet18', 'convnext_tiny', 'vit_b_32', 'mobilenet_v3_small'])
 def test_torchvision_without_its_last_layer(name: str) -> None:
     reference, inputs = torchvision.models.get_model(name, weights=None).eval(), []
     backbone = MODELS.build(dict(type='TorchvisionBackbone', name=name)).eval()
@@ -93,7 +91,7 @@ def test_depths_without_groups_follow_the_blocks() -> None:
 
 @pytest.mark.parametrize(('name', 'depth'), [('vit', 0), ('dinov3', 1), ('convnext', 2), ('resnet', 4)])
 def test_frozen_blocks_get_no_gradient_and_keep_their_statistics(name: str, depth: int) -> None:
-    model, size = learner(name, freeze=depth)
+    model, size = learner(name, frozen_blocks=depth)
     model.train()
     moved = gradients(model, size)
     frozen = {key for key in moved if model.backbone.get_layer_depth(key)[0] <= depth}
