@@ -34,7 +34,7 @@ class TimmBackbone(WrappedBackbone):
         in_channels: of the images.
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
-        freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: for names that timm does not have.
@@ -47,12 +47,12 @@ class TimmBackbone(WrappedBackbone):
         in_channels: int = 3,
         drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
-        freeze: int | None = None,
+        frozen_blocks: int | None = None,
         lora: dict | None = None,
     ) -> None:
         dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
-        model = create_model(name, dropping | (arguments or {}), in_channels)
-        super().__init__(model, freeze, lora)
+        model: Any = create_model(name, dropping | (arguments or {}), in_channels)
+        super().__init__(model, frozen_blocks, lora)
         embedding: Any = getattr(model, 'patch_embed', None)
         if frozen_patch_embed and embedding is not None:
             embedding.requires_grad_(False)
@@ -66,7 +66,8 @@ class TimmBackbone(WrappedBackbone):
     @property
     def patch_resolution(self) -> tuple[int, int]:
         """Rows and columns of patches of an image of the model's size."""
-        return self.model.patch_embed.grid_size
+        model: Any = self.model
+        return model.patch_embed.grid_size
 
     def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
         """Encode images.
@@ -77,15 +78,16 @@ class TimmBackbone(WrappedBackbone):
         """
         if tokens is None:
             return super().forward(images)
-        place = self.model.patch_drop  # where timm drops patches at random, after the positions
-        self.model.patch_drop = KeptPatches(tokens, self.model.num_prefix_tokens, isinstance(self.model, Eva))
+        model: Any = self.model
+        place = model.patch_drop  # where timm drops patches at random, after the positions
+        model.patch_drop = KeptPatches(tokens, model.num_prefix_tokens, isinstance(model, Eva))
         try:
-            return as_tuple(self.model(images))
+            return as_tuple(model(images))
         finally:
-            self.model.patch_drop = place
+            model.patch_drop = place
 
 
-def _resize_positions(model: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
     """Let weights of another image size load."""
     name = f'{prefix}pos_embed'
     if name in state and model.pos_embed.shape[1] != state[name].shape[1]:

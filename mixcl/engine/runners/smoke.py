@@ -27,9 +27,9 @@ def shrink_to_smoke(cfg: Config) -> None:
     _shrink_model(cfg.model)
     patch_size = patch_size_of(cfg.model.backbone)
     full_size = max(crop_sizes(cfg.train_dataloader))
-    image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
-    if patch_size:
-        set_model_size(cfg.model.backbone, image_size)
+    cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # of images that the backbone does not cut
+    image_size = PATCHES_PER_SIDE * cut if cut else full_size // (4 if full_size > 64 else 2)
+    set_model_size(cfg.model.backbone, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
