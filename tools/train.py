@@ -68,6 +68,12 @@ def parse_arguments() -> argparse.Namespace:
         '--data-root', metavar='DIR', help='root folder of every data set of the config; with --data that of a list'
     )
     parser.add_argument(
+        '--backbone',
+        metavar='NAME',
+        help='another backbone, with random weights: timm:vit_small_patch16_224, torchvision:resnet50, or your own '
+        'module, package.module:Class; what depends on it follows',
+    )
+    parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
     )
     parser.add_argument(
@@ -95,6 +101,7 @@ from mixcl.algorithms import ContrastiveLearner
 from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
+from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.image_size import set_image_size
@@ -123,9 +130,11 @@ def main(args: argparse.Namespace) -> None:
     found = use_data(cfg, args.data, args.data_root) if args.data else None
     chosen = args.work_dir or cfg.get('work_dir')
     cfg.work_dir = chosen or default_work_dir(args.config, '_smoke' if args.smoke else '')
-    if args.image_size is not None:
-        if args.smoke:
-            raise UserError(f'--smoke has an image size of its own; leave out --image-size {args.image_size}')
+    if args.image_size is not None and args.smoke:
+        raise UserError(f'--smoke has an image size of its own; leave out --image-size {args.image_size}')
+    if args.backbone:
+        use_backbone(cfg, args.backbone, args.image_size)
+    elif args.image_size is not None:
         set_image_size(cfg, args.image_size)
     if args.smoke:
         shrink_to_smoke(cfg)

@@ -1,7 +1,7 @@
 """A folder of images."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mmpretrain.datasets import CustomDataset
@@ -23,6 +23,7 @@ class ImageFolder(CustomDataset):
 
     Args:
         data_root: the folder.
+        extensions: endings of the names of images; ``('.npy', '.tif')`` for ``LoadChannels``.
         **kwargs: of mmpretrain's CustomDataset, for example ``pipeline``, ``indices``, and ``ann_file`` (a text file
             with one path per line, relative to the folder; by default the folder is searched).
 
@@ -30,11 +31,11 @@ class ImageFolder(CustomDataset):
         UserError: if the folder is missing or holds no images.
     """
 
-    def __init__(self, data_root: str, **kwargs: Any) -> None:
-        super().__init__(os.path.expanduser(data_root), extensions=EXTENSIONS, with_label=False, **kwargs)
+    def __init__(self, data_root: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
+        super().__init__(os.path.expanduser(data_root), extensions=tuple(extensions), with_label=False, **kwargs)
 
     def _find_samples(self) -> list[str]:
-        return images_below(os.path.normpath(self.img_prefix))
+        return images_below(os.path.normpath(self.img_prefix), self.extensions)
 
 
 @DATASETS.register_module()
@@ -68,12 +69,12 @@ class FolderImages(OwnImages):
         return images
 
 
-def is_image(name: str) -> bool:
+def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
     """Whether a file's name ends as that of an image."""
-    return name.lower().endswith(EXTENSIONS)
+    return name.lower().endswith(extensions)
 
 
-def images_below(folder: str) -> list[str]:
+def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[str]:
     """The sorted paths, relative to a folder, of the images below it.
 
     Raises:
@@ -82,10 +83,10 @@ def images_below(folder: str) -> list[str]:
     if not os.path.isdir(folder):
         raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
     files = sorted(files_below(folder))
-    images = [file for file in files if is_image(file)]
+    images = [file for file in files if is_image(file, extensions)]
     if not images:
         raise UserError(
-            f'no images in the folder {folder}: looked in it and below for {" ".join(EXTENSIONS)}, and saw '
+            f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
             f'{len(files)} other file(s); give another folder by data_root or --data-root'
         )
     return images

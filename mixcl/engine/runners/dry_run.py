@@ -71,9 +71,12 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
         return
+    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3))
     with undisturbed_generators():
         sample = _attempt(
-            'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
+            'the pipeline of train_dataloader',
+            lambda: KeyedDataset(images, loader.dataset.get('views', 'pillow'))[0],
+            cfg,
         )
     crops = sample.get('inputs')
     if crops is None:
@@ -93,11 +96,13 @@ def _check_device_views(cfg: Config, loader: Mapping) -> None:
         )
 
 
-def synthetic_images(dataset: ConfigDict, number: int) -> dict:
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> dict:
     """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
     while 'dataset' in dataset:
         dataset = dataset.dataset
-    return dict(type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, pipeline=dataset.pipeline)
+    return dict(
+        type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, channels=channels, pipeline=dataset.pipeline
+    )
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
