@@ -1,9 +1,10 @@
 """From 8-bit crops to normalised views, on the device."""
 
+import torch
 from mmpretrain.models import SelfSupDataPreprocessor
 from torch import Tensor
 
-from mixcl.datasets.transforms.photometry import run_programs
+from mixcl.datasets.transforms import photometry, photometry_cpu
 from mixcl.registry import MODELS
 
 
@@ -19,7 +20,9 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         """Finish and normalise ``inputs``, uint8 (B, 3, h, w), or a list of such, one per view."""
         cast, views = self._finished(data)
         if self._enable_normalize:
-            views = [(view - self.mean).div_(self.std) for view in views]
+            views = [(view - self.mean.float()).div_(self.std) for view in views]
+        else:
+            views = [view.float() for view in views]
         inputs = views if isinstance(cast['inputs'], list) else views[0]
         return {'inputs': inputs, 'data_samples': cast.get('data_samples')}
 
@@ -29,15 +32,20 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         return {**cast, 'inputs': [self._swapped(view) for view in views]} if 'photometry' in data else cast
 
     def _finished(self, data: dict) -> tuple[dict, list[Tensor]]:
-        """The rest of a batch on the device, and its views as float32."""
+        """The rest of a batch on the device, and its views, integers in [0, 255] of any type."""
         cast = self.cast_data({name: value for name, value in data.items() if name != 'photometry'})
         images = cast['inputs'] if isinstance(cast['inputs'], list) else [cast['inputs']]
-        views = [self._swapped(image).float() for image in images]
+        views = [self._swapped(image) for image in images]
         if 'photometry' in data:
-            for view, programs in zip(views, data['photometry'].unbind(1), strict=True):
-                run_programs(view, programs)
+            views = list(map(_with_photometry, views, data['photometry'].unbind(1)))
         return cast, views
 
     def _swapped(self, images: Tensor) -> Tensor:
         """From BGR to RGB order or back. Not by an index, which would be copied to the device each time."""
         return images.flip(1) if self._channel_conversion else images
+
+
+def _with_photometry(view: Tensor, programs: Tensor) -> Tensor:
+    if view.device.type == 'cpu' and view.dtype == torch.uint8:
+        return photometry_cpu.run_programs(view, programs)
+    return photometry.run_programs(view.float(), programs)
