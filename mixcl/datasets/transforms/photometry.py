@@ -1,4 +1,4 @@
-"""What Pillow does to the colours of one image, for batches of views on any device.
+"""What Pillow does to the colours of one image, for batches of views on a GPU (photometry_cpu.py has it for CPUs).
 
 A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
 :mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
