@@ -20,4 +20,4 @@ param_scheduler = [
 ]
 auto_scale_lr = dict(base_batch_size=128)
 train_cfg = dict(max_epochs=70, val_interval=10)
-default_hooks = dict(logger=dict(interval=11))
+default_hooks = dict(logger=dict(interval=11), checkpoint=dict(interval=10))

@@ -74,7 +74,8 @@ class PatchSamplingLearner(ContrastiveLearner):
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
         streams = super().build_streams(crops, data_samples)
-        for view, tokens in zip(self.recipe.views, self._tokens(data_samples), strict=True):
+        sampled = self._tokens(data_samples).to(crops[0].device, non_blocking=True)
+        for view, tokens in zip(self.recipe.views, sampled, strict=True):
             if view in streams:
                 streams[view] = replace(streams[view], tokens=tokens)
         return streams

@@ -1,4 +1,4 @@
-"""What Pillow does to the colours of one image, for batches of views on any device.
+"""What Pillow does to the colours of one image, for batches of views on a GPU (photometry_cpu.py has it for CPUs).
 
 A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
 :mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
@@ -12,6 +12,7 @@ jitter has one order for the whole batch.
 
 import functools
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -19,11 +20,8 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-CACHED_VALUES = 2**18
-"""On a CPU, so many values are worked on at a time: 1 MB, which stays in the cache of a core."""
-
-
 LEVELS = 256
+Number = TypeVar('Number', float, Tensor)
 
 
 class Operation(IntEnum):
@@ -55,11 +53,9 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     Returns:
         ``images``, again integers in [0, 255].
     """
-    size = max(1, CACHED_VALUES // images[0].numel()) if images.device.type == 'cpu' else len(images)
     # The products of a blur would be too coarse in half precision.
     with torch.autocast(images.device.type, enabled=False), torch.no_grad():
-        for part, rows in zip(images.split(size), programs.split(size), strict=True):
-            _run(part, rows)
+        _run(images, programs)
     return images
 
 
@@ -164,7 +160,7 @@ def blur(images: Tensor, radius: Tensor) -> Tensor:
 
 def _blur_matrices(radius: Tensor, length: int) -> Tensor:
     """(B, length, length): what three box blurs make of a line whose ends are continued."""
-    box = _box_radius(radius)[:, None, None]
+    box = box_radius(radius)[:, None, None]
     place = torch.arange(length, device=radius.device)
     # The share of the box around pixel i that lies before the end of pixel j, but for the ends of the line.
     reach = ((place[None, :-1] - place[:, None] + 1 + box) / (2 * box + 1)).clamp(0, 1)
@@ -172,11 +168,11 @@ def _blur_matrices(radius: Tensor, length: int) -> Tensor:
     return single @ single @ single
 
 
-def _box_radius(radius: Tensor, passes: int = 3) -> Tensor:
+def box_radius(radius: Number, passes: int = 3) -> Number:
     """The radius of the box, in pixels, a fraction for parts of pixels (Gwosdek et al., 2011, eq. 7, 11 and 14)."""
-    variance = radius.square() / passes
-    whole = (((12 * variance + 1).sqrt() - 1) / 2).floor()
-    part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1).square()))
+    variance = radius**2 / passes
+    whole = ((12 * variance + 1) ** 0.5 - 1) // 2
+    part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) ** 2))
     return whole + part
 
 

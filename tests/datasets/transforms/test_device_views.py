@@ -1,6 +1,6 @@
 """Views that the device finishes are those of the transforms on the CPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,10 @@ from mixcl.datasets import (
     SyntheticImages,
     ViewPreprocessor,
 )
+from mixcl.datasets.transforms import photometry, photometry_cpu
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.drawing import DeviceView
-from mixcl.datasets.transforms.photometry import CACHED_VALUES, Operation, run_programs
+from mixcl.datasets.transforms.photometry import Operation
 
 CROP = dict(type='mmpretrain.RandomResizedCrop', scale=32, backend='pillow', interpolation='bicubic')
 JITTER = dict(
@@ -52,6 +53,18 @@ PILLOW = {
 }
 
 
+def on_the_device(images: torch.Tensor, programs: torch.Tensor) -> torch.Tensor:
+    return photometry.run_programs(images.float(), programs)
+
+
+def on_a_cpu(images: torch.Tensor, programs: torch.Tensor) -> torch.Tensor:
+    return photometry_cpu.run_programs(images, programs).float()
+
+
+RunPrograms = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+both_ways = pytest.mark.parametrize('run_programs', [on_the_device, on_a_cpu])
+
+
 def photo(height: int, width: int, number: int = 0) -> Image.Image:
     random = np.random.default_rng(number)
     coarse = random.integers(0, 256, (max(1, height // 9), max(1, width // 9), 3), dtype=np.uint8)
@@ -64,11 +77,12 @@ def noise(height: int, width: int) -> Image.Image:
 
 
 def batch(images: Sequence[Image.Image]) -> torch.Tensor:
-    return torch.stack([functional.pil_to_tensor(image).float() for image in images])
+    return torch.stack([functional.pil_to_tensor(image) for image in images])
 
 
+@both_ways
 @pytest.mark.parametrize('operation', PILLOW, ids=lambda operation: operation.name)
-def test_an_operation_is_pillows(operation: Operation) -> None:
+def test_an_operation_is_pillows(operation: Operation, run_programs: RunPrograms) -> None:
     pillow, numbers = PILLOW[operation]
     hardest = photo if operation == Operation.BLUR else noise
     for images in (
@@ -79,46 +93,49 @@ def test_an_operation_is_pillows(operation: Operation) -> None:
         for number in numbers:
             programs = torch.tensor([[(operation, number)]] * len(images), dtype=torch.float32)
             ours = run_programs(batch(images), programs)
-            difference = (ours - batch([pillow(image, number) for image in images])).abs()
+            difference = (ours - batch([pillow(image, number) for image in images]).float()).abs()
             # Pillow's blur rounds six times, which makes a third level in few pixels.
             assert difference.max() <= 2 + (operation == Operation.BLUR), number
             assert (difference > 2).float().mean() < 1e-3, number
             assert torch.equal(ours, ours.round().clamp(0, 255))
 
 
-def test_a_batch_in_which_every_image_has_a_program_of_its_own() -> None:
-    size = 2 * CACHED_VALUES // (3 * 33 * 47)  # more than are worked on at once
-    images = batch([photo(33, 47, number) for number in range(size)])
+@both_ways
+def test_a_batch_in_which_every_image_has_a_program_of_its_own(run_programs: RunPrograms) -> None:
+    images = batch([photo(33, 47, number) for number in range(50)])
     random = np.random.default_rng(0)
-    programs = torch.zeros(size, 4, 2)
+    programs = torch.zeros(len(images), 4, 2)
     for rows in programs:
         for row, operation in zip(rows, random.permutation(4)[: random.integers(5)] + 1, strict=False):
             row[:] = torch.tensor((operation, random.uniform(-0.5, 0.5) + (operation != Operation.HUE)))
-    together = run_programs(images.clone(), programs)
-    single = [run_programs(image[None].clone(), rows[None]) for image, rows in zip(images, programs, strict=True)]
+    together = run_programs(images, programs)
+    single = [run_programs(image[None], rows[None]) for image, rows in zip(images, programs, strict=True)]
     assert torch.equal(together, torch.cat(single))
     enhanced = ImageEnhance.Contrast(photo(33, 47, 0)).enhance(0.5)
     order = torch.tensor([[(Operation.CONTRAST, 0.5), (Operation.NOTHING, 0), (Operation.BRIGHTNESS, 1.5)]])
     expected = batch([ImageEnhance.Brightness(enhanced).enhance(1.5)])
-    assert (run_programs(images[:1].clone(), order) - expected).abs().max() <= 2
+    assert (run_programs(images[:1], order) - expected).abs().max() <= 2
 
 
-def both_kinds(steps: list, number: int, size: int = 48, **options: object) -> list[torch.Tensor]:
+def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8) -> list[torch.Tensor]:
     """(n, 3, h, w) in [0, 255], of the device and of Pillow, two views of each image."""
     view = dict(type='KeyedMultiView', num_views=[2], transforms=[steps])
     pipeline = [view, dict(type='mmpretrain.PackInputs')]
     kinds = []
     for kind in ('device', 'pillow'):
-        dataset = KeyedDataset(SyntheticImages(number, size, pipeline=pipeline), views=kind)
+        dataset = KeyedDataset(SyntheticImages(number, 48, pipeline=pipeline), views=kind)
         samples = [{name: value for name, value in sample.items() if name != 'data_samples'} for sample in dataset]
-        kinds.append(torch.cat(ViewPreprocessor(to_rgb=True)(default_collate(samples))['inputs']))
+        data = default_collate(samples)
+        data['inputs'] = [view.to(dtype) for view in data['inputs']]
+        kinds.append(torch.cat(ViewPreprocessor(to_rgb=True)(data)['inputs']))
     return kinds
 
 
+@pytest.mark.parametrize('dtype', [torch.uint8, torch.float32], ids=['on a CPU', 'on the device'])  # tells which way
 @pytest.mark.parametrize('recipe', RECIPES)
 @pytest.mark.parametrize('number', [300, pytest.param(5000, marks=pytest.mark.long)])
-def test_a_key_gives_the_same_view_either_way(recipe: str, number: int) -> None:
-    device, pillow = both_kinds([CROP, *RECIPES[recipe]], number)
+def test_a_key_gives_the_same_view_either_way(recipe: str, number: int, dtype: torch.dtype) -> None:
+    device, pillow = both_kinds([CROP, *RECIPES[recipe]], number, dtype)
     # Solarising and hues tear roundings apart, in few pixels.
     assert (device - pillow).abs().mean() < 0.5
     assert (device - pillow).abs().flatten(1).mean(1).quantile(0.99) < 2
@@ -203,7 +220,7 @@ def test_views_do_not_depend_on_workers() -> None:
 
 def test_a_batch_may_be_finished_first() -> None:
     programs = torch.tensor([[[(Operation.BRIGHTNESS, 0.5)], [(Operation.FLIP, 0.0)]]]).expand(2, -1, -1, -1)
-    data = dict(inputs=list(batch([noise(9, 8)] * 2)[None].expand(2, -1, -1, -1, -1).byte()), photometry=programs)
+    data = dict(inputs=list(batch([noise(9, 8)] * 2)[None].expand(2, -1, -1, -1, -1)), photometry=programs)
     preprocessor = ViewPreprocessor(mean=[1, 2, 3], std=[4, 5, 6], to_rgb=True)
     at_once, later = preprocessor(data)['inputs'], preprocessor(preprocessor.finish(data))['inputs']
     assert all(map(torch.equal, at_once, later)) and data['inputs'][0].dtype == torch.uint8
