@@ -17,7 +17,7 @@ def shrink_to_smoke(cfg: Config) -> None:
     """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
 
     Batches of 8; images of 4x4 patches of the backbone or the mixer (a half or a quarter of the size where there are
-    none); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored in the run folder like any other.
+    none); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored like any other.
 
     Raises:
         UserError: if the config is not one of a ContrastiveLearner.
