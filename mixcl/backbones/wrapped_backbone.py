@@ -19,8 +19,8 @@ class WrappedBackbone(BaseModule):
 
     Args:
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).
-        frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what comes
-            before only, None for nothing.
+        frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what
+            comes before only, None for nothing.
         lora: train low-rank updates instead of the weights, for example ``dict(r=8)``; arguments of
             ``peft.LoraConfig``. Weights without such updates can be loaded.
     """
@@ -68,7 +68,7 @@ def as_tuple(outputs: Tensor | list | tuple) -> tuple[Tensor, ...]:
     return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)
 
 
-def depths_of(model: nn.Module) -> dict[str, int]:
+def depths_of(model: Any) -> dict[str, int]:
     """The depth of every parameter, from 0, and of :data:`HEAD`: as timm groups them, else by the blocks, in order.
 
     Blocks are the members of the outermost lists and sequences. What stands before them has depth 0, what follows a

@@ -150,7 +150,7 @@ def _set_patch_size(parts: object, patch: int) -> None:
 def _spare_from_decay(cfg: Config, backbone: Any) -> None:
     """Let norms, biases, and what the backbone says (positions, class tokens) not decay under optimisers like Adam."""
     wrapper = cfg.get('optim_wrapper') or {}
-    spared = getattr(backbone.model, 'no_weight_decay', set)()
+    spared: set[str] = getattr(backbone.model, 'no_weight_decay', set)()
     if 'Adam' not in str((wrapper.get('optimizer') or {}).get('type')) or 'constructor' not in wrapper:
         return
     rules = dict(wrapper.get('paramwise_cfg') or {})

@@ -16,8 +16,8 @@ EPOCHS = 2
 def shrink_to_smoke(cfg: Config) -> None:
     """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
 
-    Batches of 8; images of at most 4x4 patches (a half or a quarter of the size where the backbone has none); 2
-    transformer blocks; heads 256 wide; no workers. The changed config is stored in the run folder like any other.
+    Batches of 8; images of 4x4 patches of the backbone or the mixer (a half or a quarter of the size where there are
+    none); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored like any other.
 
     Raises:
         UserError: if the config is not one of a ContrastiveLearner.
@@ -28,7 +28,9 @@ def shrink_to_smoke(cfg: Config) -> None:
     patch_size = patch_size_of(cfg.model.backbone)
     full_size = max(crop_sizes(cfg.train_dataloader))
     cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # of images that the backbone does not cut
-    image_size = PATCHES_PER_SIDE * cut if cut else full_size // (4 if full_size > 64 else 2)
+    image_size = (
+        PATCHES_PER_SIDE * cut if cut else full_size // (4 if min(crop_sizes(cfg.train_dataloader)) > 128 else 2)
+    )
     set_model_size(cfg.model.backbone, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
