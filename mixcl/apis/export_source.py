@@ -1,0 +1,94 @@
+"""The backbone in a checkpoint as it is exported: which encoder, and what its images go through."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+
+import mixcl
+from mixcl.configuration.paths import walk
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
+from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
+from mixcl.evaluation.subject import Subject
+from mixcl.registry import MODELS
+from mixcl.weights import load_backbone
+from mixcl.weights.export import Exported, Preprocessing
+
+PACKAGE = Path(mixcl.__file__).resolve().parent
+CONFIGS = next((path for path in (PACKAGE / '.mim/configs', PACKAGE.parent / 'configs') if path.is_dir()), None)
+IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
+
+
+def default_encoder(subject: Subject) -> str:
+    """The encoder that the method's linear probe takes, which is what its authors publish; 'online' where unknown."""
+    name = subject.config_name
+    recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
+    if recipe is None or CONFIGS is None:
+        return 'online'
+    protocol = read_config(CONFIGS / f'evaluation/recipes/{recipe.config}.py').protocol
+    return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
+
+
+def exported_of(subject: Subject, encoder: str) -> Exported:
+    """Build the backbone and load an encoder of the checkpoint into it.
+
+    Raises:
+        UserError: if the backbone cannot be built, or the weights do not fit or are not finite.
+    """
+    config: dict[str, Any] = dict(subject.backbone or {})
+    norm = config.get('norm_cfg') or {}
+    if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
+        config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
+    with (
+        torch.random.fork_rng(devices=()),
+        DefaultScope.overwrite_default_scope('mixcl'),
+        told_as_user_error(f'the backbone {config["type"]}'),
+    ):
+        backbone = MODELS.build(dict(config))
+    load_backbone(backbone, subject.encoders[encoder])
+    backbone.float().requires_grad_(False).eval()  # the last returns None in mmpretrain
+    source = f'{subject.checkpoint} ({encoder} encoder)'
+    return Exported(backbone, config, preprocessing_of(subject.config or Config(), backbone), source)
+
+
+def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
+    """What the images of a config's test or validation go through; as on ImageNet where it does not say.
+
+    Raises:
+        UserError: if it normalises other channels than the backbone takes.
+    """
+    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
+    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
+    steps: Sequence[Mapping] = pipelines[-1] if pipelines else ()
+    sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
+    sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
+    resize, crop = sides[0], sides[-1]
+    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
+    fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
+    size = fixed[0] if fixed else (cfg.get('model') and image_size(cfg)) or crop
+    channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
+    normalised = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
+    return Preprocessing(
+        channels=channels,
+        size=size,
+        resize=round(max(resize, crop) * size / crop),
+        interpolation=next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic'),
+        mean=mean,
+        std=std,
+    )
+
+
+def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
+    if len(values) not in (1, channels):
+        raise UserError(
+            f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; give one with '
+            'a fitting data_preprocessor by --backbone-config'
+        )
+    # Rounded to the digits in which such numbers are given.
+    return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))

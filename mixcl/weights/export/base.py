@@ -1,0 +1,104 @@
+"""What is exported, and how the files are loaded elsewhere."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.heads.mlp import pooled
+from mixcl.weights.layouts import to_layout
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What images go through: the short side is resized, the middle cut out and normalised.
+
+    Attributes:
+        channels: of an image; three are red, green, blue.
+        size: of the cut-out, in pixels.
+        resize: of the short side before, in pixels.
+        interpolation: 'bicubic' or 'bilinear'.
+        mean, std: per channel, of values from 0 to 1.
+    """
+
+    channels: int
+    size: int
+    resize: int
+    interpolation: str
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A backbone to be written.
+
+    Attributes:
+        backbone: in evaluation mode, float32, on the CPU.
+        config: that it was built from.
+        preprocessing: of its images.
+        source: the file that it comes from, for messages.
+    """
+
+    backbone: Any
+    config: Mapping[str, Any]
+    preprocessing: Preprocessing
+    source: str
+
+    def outputs(self, images: Tensor) -> Tensor:
+        """The last output of images (B, C, H, W): (B, D), or maps (B, D, h, w)."""
+        outputs = self.backbone(images)
+        return outputs if isinstance(outputs, Tensor) else outputs[-1]
+
+    def features(self, images: Tensor) -> Tensor:
+        """(B, D) of images (B, C, H, W), normalised: what the files must give elsewhere, too."""
+        return pooled(self.outputs(images))
+
+    def renamed(self, layout: str) -> dict[str, Tensor]:
+        """The weights of a vision transformer or ResNet by another library's names, or the error that it has none."""
+        try:
+            return to_layout(self.backbone.state_dict(), layout)
+        except ValueError as error:
+            raise self.refusal(layout, str(error), 'mmpretrain or onnx') from error
+
+    def refusal(self, target: str, reason: str, others: str = 'onnx') -> UserError:
+        """The error that says why a format cannot take it, and which others can."""
+        name = type(self.backbone).__name__
+        return UserError(
+            f'the {name} in {self.source} cannot be exported to {target}: {reason}; choose --to {others} instead'
+        )
+
+
+@dataclass(frozen=True)
+class Loading:
+    """One way to load what was written.
+
+    Attributes:
+        libraries: modules that have to be installed.
+        code: Python lines, in which PATH stands for the folder, that make ``features`` (B, D) of ``images``.
+        expected: what those must be, as a function of the images; None for the backbone's own.
+    """
+
+    libraries: tuple[str, ...]
+    code: str
+    expected: Callable[[Tensor], Tensor] | None = None
+
+    def lines(self, folder: Path) -> str:
+        """The lines for a folder."""
+        return self.code.strip().replace('PATH', str(folder).replace('\\', '\\\\').replace("'", "\\'"))
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(f'{json.dumps(content, indent=2)}\n', encoding='utf-8')
+
+
+def write_safetensors(folder: Path, state: Mapping[str, Tensor]) -> None:
+    """Write ``model.safetensors``; parts of one tensor, which the format refuses, are copied."""
+    copies = {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in state.items()}
+    save_file(copies, folder / 'model.safetensors', metadata={'format': 'pt'})

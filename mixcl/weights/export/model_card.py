@@ -1,0 +1,88 @@
+"""The model card: what someone needs who finds the folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mixcl
+from mixcl.files import sha256_of
+from mixcl.weights.export.base import Exported
+from mixcl.weights.pretrained import PretrainedBackbone
+
+CARD = """\
+# {name}
+
+{kind}, pretrained by contrastive learning with mixcl {version}. It gives features, without a classifier.
+
+| | |
+|---|---|
+| method | {method} |
+| data | {data} |
+| epochs | {epochs} |
+| encoder | {encoder} |
+| parameters | {parameters:.2f} M |
+
+## Loading
+
+`images` (B, {given.channels}, {given.size}, {given.size}) give `features` (B, D).
+
+{loading}
+
+## Preprocessing
+
+{order}. The short side becomes {given.resize} pixels ({given.interpolation}), the middle {given.size} x {given.size} is
+cut out. Values from 0 to 1 are normalised by
+
+    mean = {mean}
+    std = {std}
+
+## Results
+
+{results}
+
+## Files and licence
+
+{checksums}
+
+The licence is for the owner of these weights to state, and the images may have terms of their own; mixcl itself is
+under Apache-2.0.
+"""
+UNKNOWN = 'not stored in the checkpoint'
+
+
+def model_card(
+    exported: Exported, folder: Path, pretrained: PretrainedBackbone, loading: Sequence[str], results: str
+) -> None:
+    """Write ``README.md`` to a folder that has everything else.
+
+    Args:
+        exported: the backbone.
+        folder: the folder.
+        pretrained: the backbone as it was read.
+        loading: Python that loads the folder, in one way or several.
+        results: a table; empty for none.
+    """
+    cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
+    name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing
+    data = (cfg.get('train_dataloader') or {}).get('dataset') or {}
+    while isinstance(data.get('dataset'), dict):
+        data = data['dataset']
+    files = sorted(folder.iterdir())
+    text = CARD.format(
+        name=name,
+        kind=type(exported.backbone).__name__,
+        version=mixcl.__version__,
+        method=str(name).rpartition('/')[0] or UNKNOWN,
+        data=', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key)) or UNKNOWN,
+        epochs=pretrained.epochs or UNKNOWN,
+        encoder=pretrained.encoder,
+        parameters=sum(part.numel() for part in exported.backbone.parameters()) / 1e6,
+        loading='\n\n'.join(f'```python\n{lines}\n```' for lines in loading),
+        given=given,
+        order='Channels are red, green, blue' if given.channels == 3 else f'There are {given.channels} channels',
+        mean=list(given.mean),
+        std=list(given.std),
+        results=results or 'None lay beside the checkpoint.',
+        checksums='\n'.join(f'    {sha256_of(file)}  {file.name}' for file in files),
+    )
+    (folder / 'README.md').write_text(text, encoding='utf-8')

@@ -1,0 +1,78 @@
+"""ViTModel and ResNetModel of Hugging Face's transformers."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mixcl.weights.export.architecture import ViTShape, plain_resnet, vit_shape
+from mixcl.weights.export.base import Exported, Loading, Preprocessing, write_json, write_safetensors
+
+LOAD = """
+from transformers import AutoModel
+model = AutoModel.from_pretrained('PATH')
+features = model(images).pooler_output.flatten(1)
+"""
+
+
+def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
+    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``.
+
+    Raises:
+        UserError: if transformers has no such model.
+    """
+    given = exported.preprocessing
+    if vit := vit_shape(exported, 'huggingface'):
+        # Without weights its pooler is random; with these it gives the class token.
+        identity = {'pooler.dense.weight': torch.eye(vit.width), 'pooler.dense.bias': torch.zeros(vit.width)}
+        config, state = _vit_config(vit), exported.renamed('huggingface') | identity
+    elif resnet := plain_resnet(exported, 'huggingface'):
+        config, state = _resnet_config(resnet), exported.renamed('huggingface')
+    else:
+        raise exported.refusal('huggingface', 'it is no vision transformer or ResNet of mmpretrain')
+    write_json(folder / 'config.json', dict(config, num_channels=given.channels, dtype='float32'))
+    write_json(folder / 'preprocessor_config.json', _processor(given))
+    write_safetensors(folder, state)
+    return (Loading(('transformers',), LOAD),)
+
+
+def _vit_config(vit: ViTShape) -> dict[str, Any]:
+    return dict(
+        architectures=['ViTModel'],
+        model_type='vit',
+        hidden_size=vit.width,
+        num_hidden_layers=vit.depth,
+        num_attention_heads=vit.heads,
+        intermediate_size=vit.hidden,
+        layer_norm_eps=vit.eps,
+        qkv_bias=vit.qkv_bias,
+        image_size=vit.size,
+        patch_size=vit.patch,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        pooler_act='linear',
+    )
+
+
+def _resnet_config(resnet: Any) -> dict[str, Any]:
+    stages = [getattr(resnet, name) for name in resnet.res_layers]
+    return dict(
+        architectures=['ResNetModel'],
+        model_type='resnet',
+        embedding_size=64,
+        hidden_sizes=[stage[-1].out_channels for stage in stages],
+        depths=[len(stage) for stage in stages],
+        layer_type='basic' if resnet.depth < 50 else 'bottleneck',
+    )
+
+
+def _processor(given: Preprocessing) -> dict[str, Any]:
+    return dict(
+        image_processor_type='BitImageProcessor',  # which resizes the short side and cuts out the middle
+        do_convert_rgb=given.channels == 3,
+        size=dict(shortest_edge=given.resize),
+        resample=dict(bilinear=2, bicubic=3)[given.interpolation],  # as Pillow numbers them
+        crop_size=dict(height=given.size, width=given.size),
+        image_mean=given.mean,
+        image_std=given.std,
+    )

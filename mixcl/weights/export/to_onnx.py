@@ -1,0 +1,54 @@
+"""ONNX."""
+
+import contextlib
+import io
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mixcl.errors import UserError
+from mixcl.weights.export.base import Exported, Loading
+
+RUN = """
+import numpy, onnxruntime
+session = onnxruntime.InferenceSession('PATH/model.onnx')
+features = session.run(['features'], {'images': numpy.asarray(images)})[0]
+"""
+
+
+class _Features(nn.Module):
+    def __init__(self, exported: Exported) -> None:
+        super().__init__()
+        self.backbone, self.exported = exported.backbone, exported
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.exported.features(images)
+
+
+def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
+    """Write ``model.onnx``: ``images`` (B, C, H, W) float32 of one size, any number, to ``features`` (B, D).
+
+    Raises:
+        UserError: if onnx is missing, or the backbone does what it cannot say.
+    """
+    given = exported.preprocessing
+    images = torch.zeros(2, given.channels, given.size, given.size)
+    batch = ({0: torch.export.Dim('batch')},)
+    names: dict[str, Any] = dict(input_names=['images'], output_names=['features'], dynamic_shapes=batch)
+    logging.disable(logging.WARNING)  # it tells everyone of operators that are not used
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter('ignore')
+            model = _Features(exported).eval()
+            torch.onnx.export(model, (images,), folder / 'model.onnx', dynamo=True, external_data=False, **names)
+    except ImportError as error:
+        raise UserError(f'--to onnx needs what `pip install onnx onnxscript` installs ({error})') from error
+    except Exception as error:  # it raises whatever its passes raise
+        raise exported.refusal('onnx', ' '.join(str(error).split())[:200], 'timm or mmpretrain') from error
+    finally:
+        logging.disable(logging.NOTSET)
+    return (Loading(('onnxruntime',), RUN),)

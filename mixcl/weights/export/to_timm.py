@@ -1,0 +1,80 @@
+"""timm, and transformers' wrapper of it."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from mixcl.backbones import TimmBackbone
+from mixcl.weights.export.architecture import plain_resnet, vit_shape
+from mixcl.weights.export.base import Exported, Loading, write_json, write_safetensors
+
+TIMM = """
+import timm
+model = timm.create_model('local-dir:PATH', pretrained=True)
+features = model.eval()(images)
+"""
+TRANSFORMERS = """
+from transformers import AutoModel
+model = AutoModel.from_pretrained('PATH')
+features = model(images).pooler_output
+"""
+
+WIDTHS = {192: 'tiny', 384: 'small', 1024: 'large'}
+NOTED = ('first_conv', 'classifier', 'fixed_input_size', 'pool_size')
+"""What timm knows of an architecture by its name, and is stored with the weights."""
+
+
+def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
+    """Write ``config.json``, with all arguments of the architecture, and ``model.safetensors``.
+
+    Raises:
+        UserError: if timm has no such architecture.
+    """
+    name, arguments, notes, state = _entry(exported)
+    given = exported.preprocessing
+    if given.channels != 3:
+        arguments['in_chans'] = given.channels
+    transforms = dict(
+        input_size=[given.channels, given.size, given.size],
+        interpolation=given.interpolation,
+        crop_pct=given.size / given.resize,
+        crop_mode='center',
+        mean=given.mean,
+        std=given.std,
+    )
+    content = dict(architecture=name, num_classes=0, model_args=arguments)
+    write_json(folder / 'config.json', content | dict(pretrained_cfg=dict(notes, **transforms, num_classes=0)))
+    write_safetensors(folder, state)
+    return Loading(('timm',), TIMM), Loading(('transformers', 'timm'), TRANSFORMERS)
+
+
+def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Tensor]]:
+    """The name of timm's architecture, its arguments, what timm notes of it, and the weights by its names."""
+    if isinstance(exported.backbone, TimmBackbone):
+        model, config = exported.backbone.plain_model(), exported.config
+        known: Any = model.pretrained_cfg
+        notes = {key: known[key] for key in NOTED if key in known}
+        return config['name'].partition('.')[0], dict(config.get('arguments') or {}), notes, model.state_dict()
+    if resnet := plain_resnet(exported, 'timm'):
+        return f'resnet{resnet.depth}', {}, dict(first_conv='conv1', classifier='fc'), exported.renamed('timm')
+    vit = vit_shape(exported, 'timm')
+    if vit is None:
+        raise exported.refusal('timm', 'it is no vision transformer, ResNet or model of timm')
+    arguments: dict[str, Any] = dict(
+        img_size=vit.size,
+        patch_size=vit.patch,
+        embed_dim=vit.width,
+        depth=vit.depth,
+        num_heads=vit.heads,
+        mlp_ratio=vit.hidden / vit.width,
+        qkv_bias=vit.qkv_bias,
+    )
+    name = f'vit_{WIDTHS.get(vit.width, "base")}_patch16_224'
+    if vit.eps == 1e-5:  # only the entries for CLIP have it; they differ by a norm more
+        name, arguments = 'vit_base_patch16_clip_224', dict(arguments, pre_norm=False)
+    elif vit.eps != 1e-6:
+        reason = f'its layer norms have eps={vit.eps}, where timm has entries with 1e-6 and 1e-5 only'
+        raise exported.refusal('timm', reason, 'huggingface, mmpretrain or onnx')
+    notes = dict(first_conv='patch_embed.proj', classifier='head', fixed_input_size=True)
+    return name, arguments, notes, exported.renamed('timm')
