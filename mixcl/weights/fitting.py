@@ -89,10 +89,11 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
         position = torch.cat([torch.zeros_like(position[:, :1]), position], dim=1)
         notes.append(f'{name} has no row for the class token in the file: zero')
     elif (rows, found) == (0, 1):
-        if of_class in own and of_class in state:
+        is_kept = of_class in own and of_class in state
+        if is_kept:
             state[of_class] = state[of_class] + position[:, :1]
         position = position[:, 1:]
-        notes.append(f'{name} without the row of the class token, which goes into {of_class}')
+        notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
     if position.shape[1] != wanted[1] and rows is not None:
         notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')
         if grid and not isinstance(module, VisionTransformer):  # mmpretrain's resize them while they are loaded

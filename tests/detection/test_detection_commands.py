@@ -63,9 +63,11 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     log = '\n'.join(path.read_text() for path in tmp_path.glob('*/*.log'))
     assert 'BFloat16OptimWrapper' in log
     report = re.search(r'backbone from the online encoder in \S+: (.*)', log).group(1)
-    assert report.partition('; ')[2].startswith('27 tensors loaded; new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
+    assert report.partition('; ')[2].startswith(
+        '27 tensors loaded; new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1'
+    )
     # four tables of relative positions; class token and final norm stay behind
-    assert 'and 1 more, unused: cls_token, ln1.weight, ln1.bias' in report
+    assert 'and 1 more; left out: cls_token (1), ln1 (2), ' in report
     assert 'Iter(train) [2/2]' in log and 'loss_mask' in log and '2 steps, seed' in log
     checkpoint, out = tmp_path / 'iter_2.pth', tmp_path / 'results.json'
     options = (*VIT_S, 'test_dataloader.num_workers=0', 'model.test_cfg.rcnn.score_thr=0.0')
@@ -88,9 +90,9 @@ def test_from_mixco_to_voc_in_two_processes(voc, tmp_path):
     assert train.returncode == 0, train.stderr[-3000:]
     assert 'global batch 4: 2 images on each of 2 process(es)' in train.stdout
     backbone = re.search(r'backbone from the online encoder in \S+: (.*)', train.stdout).group(1)
-    assert 'new: none, unused: layer4.0.conv1.weight' in backbone
+    assert 'new: none; left out: layer4 (' in backbone
     head = re.search(r'shared head from the online encoder in \S+: (.*)', train.stdout).group(1)
-    assert 'new: norm.weight, norm.bias, norm.running_mean and 2 more' in head and 'unused: conv1.weight' in head
+    assert 'new: norm.weight, norm.bias, norm.running_mean and 2 more' in head and 'left out: conv1 (1), ' in head
     assert 'batch norms from 4 images' in max(tmp_path.glob('run/*/*.log')).read_text()
     # one process reads what two have written
     out = tmp_path / 'results.json'

@@ -17,7 +17,7 @@ from torch import Tensor
 from mixcl.datasets.transforms.photometry import Operation, box_radius
 
 Pixels = np.ndarray
-"""(h, w, 3) uint8 in RGB order."""
+"""(h, w, 3) uint8 in RGB order; (h, w, C) or (h, w) where images are not coloured."""
 
 LUMA = np.array([[0.299, 0.587, 0.114]])
 GRAY = np.array([[0.2989, 0.587, 0.114]]) / 0.9999
@@ -58,7 +58,7 @@ def brightness(image: Pixels, factor: float) -> Pixels:
 
 def contrast(image: Pixels, factor: float) -> Pixels:
     """As ``ImageEnhance.Contrast``: away from the mean brightness, which is an integer."""
-    mean = int(LUMA[0] @ cv2.mean(image)[:3] + 0.5)
+    mean = int((LUMA[0] @ cv2.mean(image)[:3] if image.shape[2:] == (3,) else image.mean()) + 0.5)
     return _looked_up(image, mean + (np.arange(256) - mean) * factor)
 
 

@@ -279,6 +279,6 @@ def test_large_photos_of_classifiers_are_decoded_no_larger_than_needed(tmp_path:
     assert load.reduction is not None
     for epoch in range(5):
         small, large = (dataset[SampleKey(0, epoch, 0)] for dataset in (device, pillow))
-        finished = run_programs(small['inputs'][None].float(), small['photometry'])[0]
+        finished = photometry.run_programs(small['inputs'][None].float(), small['photometry'])[0]
         assert (finished - large['inputs']).abs().mean() < 2
     assert min(shapes) < (482, 643)
