@@ -62,9 +62,10 @@ from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.files import check_writable
+from mixcl.shipped import shipped
 from mixcl.weights import allow_pickle
 
-CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
+CONFIGS = shipped('configs')
 
 
 def work_dir_of(args: argparse.Namespace) -> Path:

@@ -1,5 +1,6 @@
 """Streams, terms, and the engine that trains on them."""
 
+import mixcl.quiet_imports
 from mixcl.algorithms.contrastive import ContrastiveLearner
 from mixcl.algorithms.patch_sampling import PatchSamplingLearner
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
