@@ -59,6 +59,12 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument(
+        '--backbone',
+        metavar='NAME',
+        help='another backbone, with random weights: timm:vit_small_patch16_224, torchvision:resnet50, or your own '
+        'module, package.module:Class; what depends on it follows',
+    )
+    parser.add_argument(
         '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
     )
     parser.add_argument(

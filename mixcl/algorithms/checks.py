@@ -50,8 +50,8 @@ def check_can_drop(place: str, backbone: nn.Module) -> None:
     takes = 'tokens' in inspect.signature(backbone.forward).parameters and getattr(backbone, 'drops_patches', True)
     if not takes or getattr(backbone, 'patch_size', None) is None:
         raise UserError(
-            f'{place}{type(backbone).__name__} cannot drop patches; use ContrastiveViT as model.backbone, or TIMMViT '
-            'with a plain vision transformer'
+            f'{place}{type(backbone).__name__} cannot drop patches; use ContrastiveViT as model.backbone, or '
+            'TimmBackbone with a plain vision transformer'
         )
 
 

@@ -10,10 +10,9 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.apis.training import TrainOptions, change_images, run
+from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
 from mixcl.engine.hooks import CheckpointHook
-from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
@@ -76,14 +75,14 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
-    asked = TrainOptions(amp=torch.cuda.is_available() if amp is None else amp, **options)
+    amp = torch.cuda.is_available() if amp is None else amp
+    asked = TrainOptions(amp=amp, backbone=model, **options)
     cfg = read_config(config_of(method))
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     use_data(cfg, spec, asked.data_root)
     if model is not None:
         _use_recipe_of(model, cfg)
-        use_backbone(cfg, model)
-    change_images(cfg, asked)
+    change_backbone_and_images(cfg, asked)
     with DefaultScope.overwrite_default_scope('mixcl'):
         number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
     fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
@@ -136,7 +135,7 @@ def fit_to(
     batch = batch_size or min(BATCH, 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1))))
     if not 2 <= batch <= share:
         raise UserError(
-            f'there are {images} images for {processes} process(es), and a step takes {max(batch, 2)} on each: give more '
+            f'a step takes {max(batch, 2)} images on each of {processes} process(es), and there are {images}: give more '
             'images, or a smaller batch_size of at least 2'
         )
     least, most = EPOCHS

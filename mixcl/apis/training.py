@@ -8,6 +8,7 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.configuration import check_metric_files
+from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.image_size import set_image_size
 from mixcl.engine.runners.launch import build_runner, read_config
@@ -38,6 +39,7 @@ class TrainOptions:
     no_validate: bool = False
     views: str | None = None
     data_root: str | None = None
+    backbone: str | None = None
     image_size: int | None = None
     smoke: bool = False
     cfg_options: dict[str, Any] | None = None
@@ -66,15 +68,17 @@ def train(config: str | Path, **options: Any) -> Runner:
         )
     chosen = asked.work_dir or cfg.get('work_dir')
     cfg.work_dir = str(chosen or default_work_dir(config, '_smoke' if asked.smoke else ''))
-    change_images(cfg, asked)
+    change_backbone_and_images(cfg, asked)
     return run(cfg, asked, overwrite=asked.overwrite or (asked.smoke and not chosen and not asked.resume))
 
 
-def change_images(cfg: Config, asked: TrainOptions) -> None:
-    """Apply the options that change what the model sees, in place."""
-    if asked.image_size is not None:
-        if asked.smoke:
-            raise UserError(f'--smoke has an image size of its own; leave out --image-size {asked.image_size}')
+def change_backbone_and_images(cfg: Config, asked: TrainOptions) -> None:
+    """Apply the options that change the backbone and what it sees, in place."""
+    if asked.image_size is not None and asked.smoke:
+        raise UserError(f'--smoke has an image size of its own; leave out --image-size {asked.image_size}')
+    if asked.backbone:
+        use_backbone(cfg, asked.backbone, asked.image_size)
+    elif asked.image_size is not None:
         set_image_size(cfg, asked.image_size)
     if asked.smoke:
         shrink_to_smoke(cfg)

@@ -1,7 +1,7 @@
 """A folder of images."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mmpretrain.datasets import CustomDataset
@@ -22,6 +22,7 @@ class ImageFolder(CustomDataset):
 
     Args:
         data_root: the folder.
+        extensions: endings of the names of images; ``('.npy', '.tif')`` for ``LoadChannels``.
         **kwargs: of mmpretrain's CustomDataset, for example ``pipeline``, ``indices``, and ``ann_file`` (a text file
             with one path per line, relative to the folder; by default the folder is searched).
 
@@ -29,8 +30,8 @@ class ImageFolder(CustomDataset):
         UserError: if the folder is missing or holds no images.
     """
 
-    def __init__(self, data_root: str, **kwargs: Any) -> None:
-        super().__init__(os.path.expanduser(data_root), extensions=EXTENSIONS, with_label=False, **kwargs)
+    def __init__(self, data_root: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
+        super().__init__(os.path.expanduser(data_root), extensions=tuple(extensions), with_label=False, **kwargs)
 
     def _find_samples(self) -> list[str]:
         folder = os.path.normpath(self.img_prefix)
@@ -40,7 +41,7 @@ class ImageFolder(CustomDataset):
         images = [file for file in files if self.is_valid_file(file)]
         if not images:
             raise UserError(
-                f'no images in the folder {folder}: looked in it and below for {" ".join(EXTENSIONS)}, and saw '
+                f'no images in the folder {folder}: looked in it and below for {" ".join(self.extensions)}, and saw '
                 f'{len(files)} other file(s); give another folder by data_root or --data-root'
             )
         return images

@@ -12,20 +12,24 @@ from mixcl.registry import DATASETS
 class SyntheticImages(BaseDataset):
     """Stripes whose direction and colour tell the class, with noise; an image is a function of its index.
 
-    Each sample has ``img``, uint8 (image_size, image_size, 3) in BGR order, and ``gt_label``, the index modulo
+    Each sample has ``img``, uint8 (image_size, image_size, channels) in BGR order where they are 3, and ``gt_label``, the index modulo
     ``num_classes``. Images are drawn when they are asked for.
 
     Args:
         num_images: how many, at least 1.
         image_size: their side in pixels.
         num_classes: how many patterns.
+        channels: how many values a pixel has.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline``.
     """
 
-    def __init__(self, num_images: int, image_size: int, num_classes: int = 4, **kwargs: Any) -> None:
+    def __init__(
+        self, num_images: int, image_size: int, num_classes: int = 4, channels: int = 3, **kwargs: Any
+    ) -> None:
         self.num_images = num_images
         self.image_size = image_size
         self.num_classes = num_classes
+        self.channels = channels
         classes = tuple(f'pattern {number}' for number in range(num_classes))
         super().__init__(ann_file='', metainfo={'classes': classes}, **kwargs)
 
@@ -41,6 +45,6 @@ class SyntheticImages(BaseDataset):
         rows, columns = np.mgrid[0 : 1 : complex(size), 0 : 1 : complex(size)]
         along = rows * np.cos(np.pi * hue) + columns * np.sin(np.pi * hue)
         wave = np.sin(6 * np.pi * along + random.uniform(0, 2 * np.pi))
-        colour = np.cos(2 * np.pi * (hue + np.arange(3) / 3))
-        image = 128 + 60 * colour + 60 * wave[..., None] + random.normal(scale=20, size=(size, size, 3))
+        colour = np.cos(2 * np.pi * (hue + np.arange(self.channels) / self.channels))
+        image = 128 + 60 * colour + 60 * wave[..., None] + random.normal(scale=20, size=(size, size, self.channels))
         return {**info, 'img': np.clip(image, 0, 255).astype(np.uint8)}

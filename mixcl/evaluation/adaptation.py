@@ -10,6 +10,7 @@ from mmpretrain.models import ResNet
 
 from mixcl.configuration.paths import walk
 from mixcl.configuration.signature import accepted_keywords
+from mixcl.engine.runners.image_size import set_model_size
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.evaluation.subject import Subject
@@ -17,7 +18,9 @@ from mixcl.registry import MODELS
 from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
-OF_THE_RUN = frozenset({'drop_path_rate', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'})
+OF_THE_RUN = frozenset(
+    {'drop_path_rate', 'freeze', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'}
+)
 """Settings of a backbone that belong to how it is trained: those of the recipe count, not those of pretraining."""
 
 OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position'})
@@ -42,10 +45,9 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, FrozenFeatures | FrozenEncoder)
     of_the_run = OF_THE_RUN - OF_THE_START if is_frozen else OF_THE_RUN
-    new = {key: value for key, value in backbone.items() if key not in of_the_run}
+    new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in of_the_run}
     new |= {key: own[key] for key in of_the_run & own.keys() & accepted_keywords(kind).names}
-    if 'img_size' in new:
-        new['img_size'] = image_size(cfg)
+    set_model_size(new, image_size(cfg))
     if isinstance(kind, type) and issubclass(kind, ResNet):
         norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')
         if norm['type'] in BATCH_NORMS and wanted in BATCH_NORMS:

@@ -80,7 +80,7 @@ def _checked_value(key: Any, value: Any, registry: Registry, source: str, place:
         return value
     if (key in REACHING and value) or (key == '_scope_' and value not in ('mixcl', 'mmengine', 'mmpretrain')):
         raise _refusal(source, place, value, 'which may open or import anything')
-    if key == 'model_name' and isinstance(value, str) and WORD.fullmatch(value.replace('.', '')):
+    if key in ('model_name', 'name') and isinstance(value, str) and WORD.fullmatch(value.replace('.', '')):
         return value  # timm's names have dots
     return checked_part(value, registry, source, place)
 

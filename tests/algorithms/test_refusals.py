@@ -13,7 +13,7 @@ NCE = dict(type='InfoNCE')
 HARD = dict(type='HardMix', mixed_with_query=0)
 HEAD = dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=12)
 TEACHER = dict(type='DINODistillation', num_prototypes=12)
-SWIN = dict(type='TIMMViT', model_name='swin_tiny_patch4_window7_224', pool='avg', depths=(1, 1, 1, 1))
+SWIN = dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1)))
 RESNET = dict(type='mmpretrain.ResNet', depth=18)
 
 
@@ -71,7 +71,11 @@ STREAMS = [
         {},
         'view1 has keep=0.5, but ResNet_CIFAR cannot drop patches; use ContrastiveViT',
     ),
-    (hosts.dropping(hosts.moco_v3()), dict(backbone=SWIN), 'but TIMMViT cannot drop patches; .* a plain vision trans'),
+    (
+        hosts.dropping(hosts.moco_v3()),
+        dict(backbone=SWIN),
+        'but TimmBackbone cannot drop patches; .* a plain vision trans',
+    ),
     (hosts.dropping(hosts.aps()), {}, 'PatchSamplingLearner samples the patches of its views itself'),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix1'), ('view2', 'view1')]), "model.joint names 'view1' twice"),

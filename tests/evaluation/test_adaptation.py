@@ -109,11 +109,11 @@ def test_heads_of_patchmix_and_aps_start_as_torch_draws_them() -> None:
 
 
 def test_images_of_a_size_that_a_backbone_cannot_take_are_refused() -> None:
-    backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
-    with pytest.raises(UserError, match=r'a TIMMViT cannot encode images of 32 pixels'):
+    backbone = dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(depth=1))
+    with pytest.raises(UserError, match=r'a TimmBackbone cannot encode images of 32 pixels'):
         composed('knn', 'cifar10', backbone=backbone)
-    cfg = composed('knn', 'cifar10', backbone=dict(backbone, dynamic_img_size=True))
-    assert cfg.model.backbone.type == 'TIMMViT'
+    cfg = composed('knn', 'cifar10', backbone=dict(backbone, arguments=dict(depth=1, dynamic_img_size=True)))
+    assert cfg.model.backbone.type == 'TimmBackbone'
 
 
 def test_without_a_pipeline_images_are_as_large_as_the_backbone_takes_them() -> None:

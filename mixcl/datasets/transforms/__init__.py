@@ -1,5 +1,6 @@
 """Views, and what reads the images that they are made of."""
 
+from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.crops import RecordedResizedCrop
 from mixcl.datasets.transforms.image_header import ImageHeader, read_header
 from mixcl.datasets.transforms.sampled_patches import SampledPatchPair

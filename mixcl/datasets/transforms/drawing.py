@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.photometry import Operation
+from mixcl.errors import UserError
 
 Program = list[tuple[Operation, float]]
 GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
@@ -41,6 +42,7 @@ class DeviceView:
         self.crop = geometry[0] if len(geometry) == 1 and isinstance(geometry[0], FastResizedCrop) else None
         self.length = sum(length or 0 for length in lengths[first:])
         self.remaining = [type(step).__name__ for step in geometry if not isinstance(step, FastResizedCrop)]
+        self._of_colours = sorted({name for transform in transforms[first:] for name in colour_steps(transform)})
         self._geometry = Compose(geometry)
         self._photometry = transforms[first:]
 
@@ -49,6 +51,12 @@ class DeviceView:
         if self.crop is None:  # other transforms may work in place
             results = {**results, 'img': results['img'].copy()}
         results = self._geometry(results)
+        if self._of_colours and results['img'].shape[2] != 3:
+            raise UserError(
+                f'saturation, hue and gray are for images of 3 channels, not {results["img"].shape[2]}: leave '
+                f'{", ".join(self._of_colours)} out of the steps of the views (a ColorJitter of brightness and contrast '
+                'may stay), as configs/patchmix/vit-s16_folder_4channels.py does'
+            )
         program = [row for transform in self._photometry for row in draw_program(transform)]
         mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}
         return {**results, **mirrored, 'program': program}
@@ -66,6 +74,14 @@ def pack_programs(programs: Sequence[Program], length: int) -> Tensor:
 def draw_program(transform: Any) -> Program:
     """What a transform that the device can do would do to the next image."""
     return DRAWS[type(transform)](transform)
+
+
+def colour_steps(transform: Any) -> list[str]:
+    """Names of transforms that the device does on colours only, among the one given and those in it."""
+    if isinstance(transform, RandomApply):
+        return [name for part in transform.transforms for name in colour_steps(part)]
+    jitters = isinstance(transform, ColorJitter) and (transform.saturation, transform.hue) != (None, None)
+    return [type(transform).__name__] if jitters or isinstance(transform, RandomGrayscale) else []
 
 
 def program_length(transform: Any) -> int | None:

@@ -49,7 +49,7 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     """Run every image's program, in place.
 
     Args:
-        images: (B, 3, h, w) float32 in RGB order, contiguous, integers in [0, 255].
+        images: (B, C, h, w) float32, contiguous, integers in [0, 255]; saturation, hue and gray need RGB.
         programs: (B, n, 2) float32 on the CPU: operations and their numbers.
 
     Returns:
@@ -87,7 +87,9 @@ def _run(images: Tensor, programs: Tensor) -> None:
 
 
 def luma(images: Tensor) -> Tensor:
-    """(B, 1, h, w): Pillow's mode L."""
+    """(B, 1, h, w): Pillow's mode L; of images that are not coloured the average of the channels."""
+    if images.shape[1] != 3:
+        return images.mean(1, keepdim=True).add_(0.5).floor_()
     red, green, blue = images.split(1, dim=1)
     return (red * 0.299).add_(green, alpha=0.587).add_(blue, alpha=0.114).add_(0.5).floor_()
 

@@ -1,6 +1,7 @@
 """Learning rates that fall from the head to the stem, in the two conventions of fine-tuning recipes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mmpretrain.engine.optimizers import LearningRateDecayOptimWrapperConstructor
@@ -45,8 +46,11 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
 
     def _checked_depth(self, model: Any) -> LayerDepth:
         try:
+            depth_of = getattr(model, 'get_layer_depth', None)
+            if depth_of is None:  # a learner, not a classifier
+                depth_of = partial(model.backbone.get_layer_depth, prefix='backbone.')
             for name, _ in model.named_parameters():
-                model.get_layer_depth(name)
+                depth_of(name)
         except (AttributeError, NotImplementedError):
             backbone = type(getattr(model, 'backbone', model)).__name__
             raise UserError(
@@ -54,7 +58,7 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
                 f'layers, which this {backbone} does not; take a recipe without layer decay, such as '
                 'configs/evaluation/recipes/finetune/resnet.py for ResNets'
             ) from None
-        return model.get_layer_depth
+        return depth_of
 
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()

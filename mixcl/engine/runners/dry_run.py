@@ -76,9 +76,12 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
             f"'ViewPreprocessor', but that is {preprocessor}: change one of them"
         )
+    channels = cfg.model.backbone.get('in_channels', 3)
     with undisturbed_generators():
         sample = _attempt(
-            'the pipeline of train_dataloader', lambda: KeyedDataset(synthetic_images(loader.dataset, 2))[0], cfg
+            'the pipeline of train_dataloader',
+            lambda: KeyedDataset(synthetic_images(loader.dataset, 2, channels))[0],
+            cfg,
         )
     crops = sample.get('inputs')
     if crops is None:
@@ -88,11 +91,13 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
 
 
-def synthetic_images(dataset: ConfigDict, number: int) -> dict:
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> dict:
     """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
     while 'dataset' in dataset:
         dataset = dataset.dataset
-    return dict(type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, pipeline=dataset.pipeline)
+    return dict(
+        type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, channels=channels, pipeline=dataset.pipeline
+    )
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:

@@ -33,15 +33,22 @@ def set_image_size(cfg: Config, size: int) -> None:
     if size < 1 or size % patch:
         near = max(round(size / patch), 1) * patch
         raise UserError(f'--image-size {size} is no multiple of the patches of {patch} pixels; {near} is')
-    if 'img_size' in backbone or backbone.get('type') == 'TIMMViT':
-        backbone.img_size = size
+    set_model_size(backbone, size)
     resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
 
 
+def set_model_size(backbone: dict, size: int) -> None:
+    """Set the size of images in the config of a backbone, in place, if it has one."""
+    for holder in (backbone, backbone.get('arguments') or {}):
+        if 'img_size' in holder:
+            holder['img_size'] = size
+
+
 def patch_size_of(backbone: ConfigDict) -> int | None:
-    """Of a transformer of timm the name tells, as of vit_small_patch16_224."""
-    named = re.search(r'patch(\d+)', backbone.get('model_name', '')) if backbone.type == 'TIMMViT' else None
-    return backbone.get('patch_size') or (int(named[1]) if named else None)
+    """Of a transformer of timm the name tells, as of vit_small_patch16_224, unless the arguments do."""
+    arguments = backbone.get('arguments') or {}
+    named = re.search(r'patch(\d+)', backbone.get('name', '')) if backbone.type == 'TimmBackbone' else None
+    return backbone.get('patch_size') or arguments.get('patch_size') or (int(named[1]) if named else None)
 
 
 def resize_views(node: object, scale: float, multiple: int) -> None:

@@ -2,7 +2,7 @@
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views
+from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
 from mixcl.errors import UserError
 
 BATCH_SIZE = 8
@@ -29,15 +29,16 @@ def shrink_to_smoke(cfg: Config) -> None:
     full_size = max(crop_sizes(cfg.train_dataloader))
     image_size = PATCHES_PER_SIDE * patch_size if patch_size else full_size // (4 if full_size > 64 else 2)
     if patch_size:
-        cfg.model.backbone.img_size = image_size
+        set_model_size(cfg.model.backbone, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
-    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS)
+    channels = cfg.model.backbone.get('in_channels', 3)
+    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS, channels)
     for part in ('val', 'test'):
         if cfg.get(f'{part}_dataloader') is not None:
-            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40)
-            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80)
+            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40, channels)
+            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80, channels)
     _shrink_schedule(cfg)
 
 
@@ -56,12 +57,14 @@ def _shrink_model(model: ConfigDict) -> None:
                 part[name] = min(WIDTH, part[name])
 
 
-def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int) -> None:
+def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int, channels: int) -> None:
     loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
     holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
     pipeline = holder.dataset.pipeline
     resize_views(pipeline, scale, multiple)
-    holder.dataset = ConfigDict(type='SyntheticImages', num_images=num_images, image_size=64, pipeline=pipeline)
+    holder.dataset = ConfigDict(
+        type='SyntheticImages', num_images=num_images, image_size=64, channels=channels, pipeline=pipeline
+    )
 
 
 def _shrink_schedule(cfg: Config) -> None:

@@ -39,7 +39,7 @@ class Output(Feature):
         if last.dim() == 3:
             raise UserError(
                 f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but an '
-                "evaluation needs one for every image; choose out_type='cls_token', or TIMMViT for a model of timm"
+                "evaluation needs one for every image; choose out_type='cls_token', or TimmBackbone for a model of timm"
             )
         return (pooled(last),)
 

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from mmpretrain.models import TIMMBackbone, VisionTransformer
+from mmpretrain.models import VisionTransformer
+from timm.models import Eva
+from timm.models import VisionTransformer as TimmTransformer
 from torch import Tensor, nn
 
+from mixcl.backbones import TimmBackbone
 from mixcl.errors import UserError
 from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
@@ -77,7 +80,7 @@ def _transformer(backbone: nn.Module) -> _Transformer | None:
     if isinstance(backbone, VisionTransformer) and backbone.cls_token is not None:
         norm = backbone.ln1 if backbone.final_norm else nn.Identity()
         return _Transformer(backbone.layers, norm, backbone.num_extra_tokens)
-    model = backbone.timm_model if isinstance(backbone, TIMMBackbone) else None
-    if getattr(model, 'has_class_token', False):
+    model = backbone.model if isinstance(backbone, TimmBackbone) else None
+    if isinstance(model, (TimmTransformer, Eva)) and model.cls_token is not None:
         return _Transformer(model.blocks, model.norm, model.num_prefix_tokens)
     return None

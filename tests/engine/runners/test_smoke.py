@@ -95,7 +95,7 @@ def test_only_pretraining_configs_have_a_smoke_size() -> None:
 
 def test_whole_patches_for_transformers_of_timm() -> None:
     cfg = copy.deepcopy(read('patchmix/vit-s16_in1k'))
-    cfg.model.backbone = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=1)
+    cfg.model.backbone = dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=224, depth=1))
     cfg.model.neck.in_channels = 192
     shrink_to_smoke(cfg)
     _, views, outputs = one_step(cfg)

@@ -17,7 +17,7 @@ VIT = dict(
     patch_size=2,
     drop_path_rate=0.5,
 )
-TIMM = dict(type='TIMMViT', model_name='vit_tiny_patch16_224', depth=3, img_size=32, patch_size=8)
+TIMM = dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(depth=3, img_size=32, patch_size=8))
 LOSS = dict(type='mmpretrain.CrossEntropyLoss')
 RESNET = dict(type='mmpretrain.ResNet', depth=50, base_channels=4, stem_channels=4)
 
@@ -58,7 +58,7 @@ def test_tokens_of_the_last_blocks(blocks: int) -> None:
 
 def test_tokens_of_timm() -> None:
     model = frozen(TIMM, 'LastClassTokens', blocks=2)
-    layers = model.backbone.timm_model.get_intermediate_layers(images(32), 2, norm=True, return_prefix_tokens=True)
+    layers = model.backbone.model.get_intermediate_layers(images(32), 2, norm=True, return_prefix_tokens=True)
     torch.testing.assert_close(model(images(32))[0], torch.cat([prefix[:, 0] for _, prefix in layers], dim=1))
     averaged = frozen(TIMM, 'ClassTokenAndAverage')
     patches, prefix = layers[-1]
@@ -69,7 +69,7 @@ def test_output_is_the_class_token_or_the_averaged_map() -> None:
     vit, resnet, timm = frozen(VIT), frozen(RESNET), frozen(TIMM)
     torch.testing.assert_close(vit(images(8))[0], vit.backbone.ln1(tokens_of_blocks(vit.backbone, images(8))[-1])[:, 0])
     torch.testing.assert_close(resnet(images(32))[0], resnet.backbone(images(32))[-1].mean(dim=(2, 3)))
-    torch.testing.assert_close(timm(images(32))[0], timm.backbone.timm_model(images(32)))
+    torch.testing.assert_close(timm(images(32))[0], timm.backbone.model(images(32)))
     assert (vit.channels(8), resnet.channels((32, 64)), timm.channels(32)) == ((16,), (128,), (192,))
 
 

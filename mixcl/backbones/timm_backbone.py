@@ -1,0 +1,125 @@
+"""Every model of timm by its name, with one vector per image."""
+
+from typing import Any
+
+import timm
+import torch
+from timm.layers import resample_abs_pos_embed
+from timm.models import Eva, VisionTransformer
+from torch import Tensor, nn
+
+from mixcl.backbones.names import unknown_name
+from mixcl.backbones.wrapped_backbone import WrappedBackbone, as_tuple
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+
+FIXED = frozenset({'pretrained', 'checkpoint_path', 'num_classes', 'in_chans', 'features_only'})
+"""Arguments of timm that are not the user's: weights come by ``--pretrained``."""
+
+
+@MODELS.register_module()
+class TimmBackbone(WrappedBackbone):
+    """A model of timm as ``timm.create_model(name, num_classes=0)`` gives it, pooled as its name has it.
+
+    (mmpretrain's ``TIMMBackbone`` takes the pooling away, and with it the last norm of a ConvNeXt: vision transformers
+    give all tokens and Swin transformers maps with the channels last. It also lets timm draw the weights twice.)
+
+    ``patch_size``, and ``img_size`` where it is fixed, are those of the model. ``forward`` can keep some patches only
+    of timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as of DINOv3).
+
+    Args:
+        name: for example 'vit_small_patch16_224', 'convnext_tiny', 'swin_tiny_patch4_window7_224'.
+        arguments: of the model, for example ``dict(img_size=96, global_pool='token', dynamic_img_size=True)``; the last
+            lets it take local crops.
+        in_channels: of the images.
+        drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
+        frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
+        freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+
+    Raises:
+        UserError: for names that timm does not have.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        in_channels: int = 3,
+        drop_path_rate: float = 0.0,
+        frozen_patch_embed: bool = False,
+        freeze: int | None = None,
+        lora: dict | None = None,
+    ) -> None:
+        dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
+        model = create_model(name, dropping | (arguments or {}), in_channels)
+        super().__init__(model, freeze, lora)
+        embedding: Any = getattr(model, 'patch_embed', None)
+        if frozen_patch_embed and embedding is not None:
+            embedding.requires_grad_(False)
+        self.patch_size = embedding.feat_ratio() if hasattr(embedding, 'feat_ratio') else None
+        self.img_size = embedding.img_size if getattr(embedding, 'strict_img_size', False) else None
+        self.drops_patches = isinstance(model, (VisionTransformer, Eva))
+
+        if self.drops_patches:
+            model.register_load_state_dict_pre_hook(_resize_positions)
+
+    @property
+    def patch_resolution(self) -> tuple[int, int]:
+        """Rows and columns of patches of an image of the model's size."""
+        return self.model.patch_embed.grid_size
+
+    def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Encode images.
+
+        Args:
+            images: (B, C, H, W), normalised.
+            tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
+        """
+        if tokens is None:
+            return super().forward(images)
+        place = self.model.patch_drop  # where timm drops patches at random, after the positions
+        self.model.patch_drop = KeptPatches(tokens, self.model.num_prefix_tokens, isinstance(self.model, Eva))
+        try:
+            return as_tuple(self.model(images))
+        finally:
+            self.model.patch_drop = place
+
+
+def _resize_positions(model: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    """Let weights of another image size load."""
+    name = f'{prefix}pos_embed'
+    if name in state and model.pos_embed.shape[1] != state[name].shape[1]:
+        others = 0 if model.no_embed_class else model.num_prefix_tokens
+        state[name] = resample_abs_pos_embed(state[name], model.patch_embed.grid_size, num_prefix_tokens=others)
+
+
+class KeptPatches(nn.Module):
+    """Takes the place of timm's random dropping of patches.
+
+    Args:
+        tokens: (B, n) indices of the patches to keep.
+        others: number of tokens before the patches, which stay: class token, registers.
+        tells: whether to return the indices too, to which rotary positions are then reduced.
+    """
+
+    def __init__(self, tokens: Tensor, others: int, tells: bool) -> None:
+        super().__init__()
+        self.tokens, self.others, self.tells = tokens, others, tells
+
+    def forward(self, embedded: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        kept = torch.take_along_dim(embedded[:, self.others :], self.tokens[..., None], dim=1)
+        kept = torch.cat([embedded[:, : self.others], kept], dim=1)
+        return (kept, self.tokens) if self.tells else kept
+
+
+def create_model(name: str, arguments: dict[str, Any], in_channels: int = 3) -> nn.Module:
+    """A model of timm without a classifier and with random weights.
+
+    Raises:
+        UserError: if timm has no such model, or takes no such arguments.
+    """
+    if not timm.is_model(name.partition('.')[0]):
+        raise UserError(unknown_name('timm', name, timm.list_models()))
+    if taken := sorted(FIXED & arguments.keys()):
+        raise UserError(f'TimmBackbone sets {taken[0]} itself; leave it out of arguments={arguments!r}')
+    return timm.create_model(name, pretrained=False, num_classes=0, in_chans=in_channels, **arguments)

@@ -1,0 +1,161 @@
+"""Another backbone in a config, by its name; all that depends on it follows."""
+
+import copy
+import re
+from typing import Any
+
+import timm
+import torch
+import torchvision
+from mmengine.config import Config, ConfigDict
+from mmengine.registry import DefaultScope
+from torch import nn
+
+from mixcl.configuration.data_roots import DATA_SECTIONS
+from mixcl.configuration.paths import walk
+from mixcl.engine.runners.image_size import crop_sizes, resize_views, set_image_size
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.heads.mlp import pooled
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MODELS
+
+OPTIONAL = ('img_size', 'dynamic_img_size', 'drop_path_rate')
+"""Arguments that many models of timm take, and others do not."""
+
+KEPT = ('in_channels', 'freeze', 'lora')
+"""Settings of the backbone before that hold for the new one."""
+
+
+def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
+    """Put a backbone into a config, in place (``--backbone``).
+
+    With it change the width that the projector (or the linear head of a classifier) expects, the size of the model's
+    images, crops that its patches do not divide, the patches of mixers and of sampled patches, and which parameters
+    decay. Optimiser and schedule stay.
+
+    Args:
+        cfg: of a model with a backbone that trains on crops.
+        name: 'timm:NAME', 'torchvision:NAME', or 'package.module:Class'.
+        image_size: of the views; None for the config's own.
+
+    Raises:
+        UserError: if there is no such backbone, or it cannot encode the crops of the config.
+    """
+    model = cfg.get('model') or {}
+    head = next((model[part] for part in ('neck', 'head') if 'in_channels' in (model.get(part) or {})), None)
+    if 'backbone' not in model or head is None or not crop_sizes(cfg.get('train_dataloader')):
+        raise UserError(f'--backbone {name}: the config has no backbone and projector that train on crops')
+    old = model.backbone
+    model.backbone = ConfigDict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
+    if image_size is not None:
+        set_image_size(cfg, image_size)
+    # An own module may do anything while it is built, also look at its weights.
+    device = torch.device('cpu' if model.backbone.type == 'ImportedBackbone' else 'meta')
+    with device, undisturbed_generators(), told_as_user_error(f'--backbone {name}'):
+        built = _fitted(model.backbone, old, max(crop_sizes(cfg.train_dataloader)))
+    if patch := plain_patch_size(built):
+        resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, 1.0, patch)
+        _set_patch_size((model.get('mixer'), cfg.train_dataloader), patch)
+    channels = model.backbone.get('in_channels', 3)
+    head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
+    _spare_from_decay(cfg, built)
+
+
+def backbone_config(name: str) -> dict[str, Any]:
+    """The config of a backbone of the name 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
+
+    Raises:
+        UserError: if the name is of no such form; it tells which libraries have a model of that name.
+    """
+    library, _, rest = name.partition(':')
+    if rest and library == 'timm':
+        return dict(type='TimmBackbone', name=rest)
+    if rest and library == 'torchvision':
+        return dict(type='TorchvisionBackbone', name=rest)
+    if rest:
+        return dict(type='ImportedBackbone', path=name)
+    known = dict(timm=timm.is_model(name), torchvision=name in torchvision.models.list_models())
+    found = ' or '.join(f'{library}:{name}' for library, has_it in known.items() if has_it)
+    raise UserError(
+        f'--backbone {name} names no library; write '
+        + (found or 'timm:NAME, torchvision:NAME or the path of a class of yours, package.module:Class')
+    )
+
+
+def plain_patch_size(backbone: nn.Module) -> int | None:
+    """Of a vision transformer that has the same patches in all its blocks."""
+    patch, info = getattr(backbone, 'patch_size', None), getattr(backbone.model, 'feature_info', None)
+    return patch if patch and isinstance(info, list) and info[-1]['reduction'] == patch else None
+
+
+def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
+    """Build a backbone with those of the optional settings that it takes, which are added to its config."""
+    if backbone.type != 'TimmBackbone':
+        return _built(backbone)
+    optional = dict(img_size=size, dynamic_img_size=True)
+    optional |= {key: old[key] for key in ('drop_path_rate', 'frozen_patch_embed') if old.get(key)}
+    while True:
+        own = {key: value for key, value in optional.items() if 'img_size' not in key}
+        arguments = {key: value for key, value in optional.items() if 'img_size' in key}
+        wanted = ConfigDict(backbone, **own, **({'arguments': arguments} if arguments else {}))
+        try:
+            built = _built(wanted)
+        except TypeError as error:
+            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if unknown is None or optional.pop(unknown[1], None) is None:
+                raise
+        else:
+            backbone.update(wanted)
+            return built
+
+
+def _built(backbone: ConfigDict) -> Any:
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        return MODELS.build(copy.deepcopy(backbone))
+
+
+def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: torch.device) -> int:
+    """Channels of the features of crops of all sizes."""
+    backbone.eval()
+    for size in sorted(set(sizes), reverse=True):
+        try:
+            with torch.no_grad(), device:
+                last = backbone(torch.zeros(2, channels, size, size))[-1]
+        except (AssertionError, IndexError, RuntimeError, ValueError) as error:
+            own = (getattr(backbone.model, 'default_cfg', None) or {}).get('input_size')
+            advice = 'choose a config without local crops' if size < max(sizes) else 'choose another --image-size'
+            raise UserError(
+                f'--backbone {name} cannot encode the crops of {size} pixels that the config has'
+                f'{f", it is made for {own[-1]}" if own else ""} ({" ".join(str(error).split())[:100]}): {advice}, or '
+                'another backbone'
+            ) from error
+        if not isinstance(last, torch.Tensor) or last.dim() not in (2, 4):
+            shape = tuple(last.shape) if isinstance(last, torch.Tensor) else type(last).__name__
+            raise UserError(
+                f'--backbone {name} gives {shape} for two images, but a backbone gives (2, C) or (2, C, h, w)'
+            )
+    return pooled(last).shape[1]
+
+
+def _set_patch_size(parts: object, patch: int) -> None:
+    """Let everything that cuts images into patches cut where the backbone does."""
+    for _, node in walk(parts):
+        kind = str(node.get('type')).rpartition('.')[2] if isinstance(node, dict) else None
+        if kind in ('PatchMix', 'SampledPatchPair'):
+            node['patch_size'] = patch
+        elif kind == 'RegionSwap':
+            node['cell'] = max(round(node.get('cell', 32) / patch), 1) * patch
+
+
+def _spare_from_decay(cfg: Config, backbone: Any) -> None:
+    """No weight decay, where the optimiser is one of Adam's kind, for what the backbone wants spared: its norms, biases,
+    position embeddings and class tokens."""
+    wrapper = cfg.get('optim_wrapper') or {}
+    spared = getattr(backbone.model, 'no_weight_decay', set)()
+    if 'Adam' not in str((wrapper.get('optimizer') or {}).get('type')) or 'constructor' not in wrapper:
+        return
+    rules = dict(wrapper.get('paramwise_cfg') or {})
+    own = {name for name, _ in backbone.model.named_parameters()}
+    names = {f'.{name.rpartition(".")[2]}': dict(decay_mult=0.0) for name in sorted(own & set(spared))}
+    rules['custom_keys'] = {**(rules.get('custom_keys') or {}), **names}
+    wrapper.paramwise_cfg = dict(flat_decay_mult=0.0) | rules
