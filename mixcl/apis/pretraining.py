@@ -135,8 +135,8 @@ def fit_to(
     batch = batch_size or min(BATCH, 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1))))
     if not 2 <= batch <= share:
         raise UserError(
-            f'a step takes {max(batch, 2)} images on each of {processes} process(es), and there are {images}: give more '
-            'images, or a smaller batch_size of at least 2'
+            f'a step takes {max(batch, 2)} images on each of {processes} process(es), and there are {images}: more '
+            'images are needed, or a smaller batch_size of at least 2'
         )
     least, most = EPOCHS
     epochs = epochs or min(max(STEPS * batch // share, least), most)
