@@ -71,7 +71,7 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         'export': ['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
-        'datasets': ['datasets'],  # of Hugging Face
+        'datasets': ['datasets>=3'],  # --data hf:PATH
         'lora': ['peft'],
         'test': ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel'],
     },

@@ -21,7 +21,11 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Evaluate a backbone by the papers' protocols.")
     parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
     parser.add_argument(
-        '--data', required=True, metavar='NAME', help='a file of configs/evaluation/datasets/: in1k, cifar10'
+        '--data',
+        required=True,
+        metavar='NAME',
+        help='a file of configs/evaluation/datasets/ (in1k, cifar10), or your own images: folder:PATH, '
+        'list:PATH.csv, hf:PATH, tar:PATTERN (docs/your_images.md)',
     )
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
                         help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip

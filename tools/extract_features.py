@@ -1,6 +1,7 @@
 """Features of a folder of images, or of a config's data set, from the backbone in a checkpoint.
 
 ``python tools/extract_features.py CHECKPOINT --images FOLDER --out features``
+``python tools/extract_features.py CHECKPOINT --data list:PATH.csv --out features``
 ``python tools/extract_features.py CHECKPOINT --config CONFIG --split test --out features``
 
 The folder gets a ``features_00000.npz`` for each 10,000 images, with features, file names and labels, and a
@@ -32,16 +33,21 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('checkpoint', help='a pretraining checkpoint, a classifier, or the weights of a backbone')
     images = parser.add_mutually_exclusive_group(required=True)
     images.add_argument('--images', metavar='FOLDER', help='a folder of images, however deep')
+    images.add_argument(
+        '--data',
+        metavar='KIND:PATH',
+        help='images with labels where they have any: folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN',
+    )
     images.add_argument('--config', help='a config whose data set is taken, prepared as the config tests')
     parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --config')
-    parser.add_argument('--data-root', metavar='DIR', help='root folder of the data set of --config')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
     parser.add_argument(
         '--encoder', choices=['online', 'target'], default='online', help='which encoder of the checkpoint'
     )
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
     parser.add_argument(
-        '--image-size', type=positive, metavar='PIXELS', help='for --images: resize and crop to this size'
+        '--image-size', type=positive, metavar='PIXELS', help='for --images and --data: resize and crop to this size'
     )
     parser.add_argument(
         '--backbone-config', metavar='CONFIG', help='the config of the backbone, for a checkpoint that carries none'
@@ -58,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
     args = parser.parse_args()
     if args.config and args.image_size:
-        parser.error('--image-size is for --images; the images of --config are prepared as the config says')
+        parser.error('--image-size is for --images and --data; the images of --config are prepared as the config says')
     return args
 
 
@@ -73,7 +79,7 @@ from mixcl.algorithms.checks import check_whole_patches
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, folder_images
+from mixcl.evaluation.image_sources import config_images, content_digest, folder_images, source_images
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     allow_pickle,
@@ -119,7 +125,10 @@ def extract(args: argparse.Namespace) -> None:
         images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:
         with told_as_user_error(f'the pipeline of {place}'):
-            images = folder_images(args.images, config, args.image_size)
+            if args.data:
+                images = source_images(args.data, config, args.image_size, args.data_root)
+            else:
+                images = folder_images(args.images, config, args.image_size)
         if not args.backbone_config:
             images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
     dataset = KeyedDataset(images)

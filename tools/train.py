@@ -57,7 +57,15 @@ def parse_arguments() -> argparse.Namespace:
         help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
         'papers did; by default as the config says (device)',
     )
-    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument(
+        '--data',
+        metavar='KIND:PATH',
+        help='your own images in the place of those of the config: folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN '
+        '(docs/your_images.md)',
+    )
+    parser.add_argument(
+        '--data-root', metavar='DIR', help='root folder of every data set of the config; with --data that of a list'
+    )
     parser.add_argument(
         '--backbone',
         metavar='NAME',
@@ -113,8 +121,8 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     if args.smoke:
         lines.append(f'next, the run itself: {command("train")} {args.config}')
     elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
-        data = data_of_name(runner.cfg.config_name)
-        known = (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
+        data = args.data or data_of_name(runner.cfg.config_name)
+        known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
         lines.append(
             f'next: {command("evaluate")} {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
         )

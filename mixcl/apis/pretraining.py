@@ -13,7 +13,6 @@ from mmengine.registry import DefaultScope
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
 from mixcl.engine.hooks import CheckpointHook
-from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
@@ -76,13 +75,12 @@ def pretrain(
         RunStopped: if a signal or ``max_time`` ended the run.
     """
     amp = torch.cuda.is_available() if amp is None else amp
-    asked = TrainOptions(amp=amp, backbone=model, **options)
-    cfg = read_config(config_of(method))
     spec = str(data) if ':' in str(data) else f'folder:{data}'
-    use_data(cfg, spec, asked.data_root)
+    asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
+    cfg = read_config(config_of(method))
     if model is not None:
         _use_recipe_of(model, cfg)
-    change_backbone_and_images(cfg, asked)
+    found = change_backbone_and_images(cfg, asked)
     with DefaultScope.overwrite_default_scope('mixcl'):
         number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
     fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
@@ -92,7 +90,7 @@ def pretrain(
     cfg.work_dir = str(out)
     if not asked.overwrite and checkpoints_in(out):
         cfg.resume = True
-    runner = run(cfg, asked, asked.overwrite)
+    runner = run(cfg, asked, found, asked.overwrite)
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     return Path(written[-1] if written else checkpoints_in(out)[-1])
 

@@ -10,6 +10,7 @@ from mmengine.runner import Runner
 from mixcl.configuration import check_metric_files
 from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
+from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.image_size import set_image_size
 from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.engine.runners.processes import use_launcher
@@ -38,6 +39,7 @@ class TrainOptions:
     auto_scale_lr: bool = False
     no_validate: bool = False
     views: str | None = None
+    data: str | None = None
     data_root: str | None = None
     backbone: str | None = None
     image_size: int | None = None
@@ -61,19 +63,20 @@ def train(config: str | Path, **options: Any) -> Runner:
         RunStopped: if a signal or ``max_time`` ended the run; ``resume='auto'`` continues it.
     """
     asked = TrainOptions(**options)
-    cfg = read_config(config, asked.cfg_options, asked.data_root)
+    cfg = read_config(config, asked.cfg_options, None if asked.data else asked.data_root)
     if cfg.get('train_cfg') is None:
         raise UserError(
             f'{config} trains nothing (it has no train_cfg): use tools/test.py {config} --pretrained CHECKPOINT'
         )
     chosen = asked.work_dir or cfg.get('work_dir')
     cfg.work_dir = str(chosen or default_work_dir(config, '_smoke' if asked.smoke else ''))
-    change_backbone_and_images(cfg, asked)
-    return run(cfg, asked, overwrite=asked.overwrite or (asked.smoke and not chosen and not asked.resume))
+    found = change_backbone_and_images(cfg, asked)
+    return run(cfg, asked, found, overwrite=asked.overwrite or (asked.smoke and not chosen and not asked.resume))
 
 
-def change_backbone_and_images(cfg: Config, asked: TrainOptions) -> None:
-    """Apply the options that change the backbone and what it sees, in place."""
+def change_backbone_and_images(cfg: Config, asked: TrainOptions) -> str:
+    """Apply the options that change the backbone and what it sees, in place; what the images are, in a sentence."""
+    found = use_data(cfg, asked.data, asked.data_root) if asked.data else ''
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'--smoke has an image size of its own; leave out --image-size {asked.image_size}')
     if asked.backbone:
@@ -84,9 +87,10 @@ def change_backbone_and_images(cfg: Config, asked: TrainOptions) -> None:
         shrink_to_smoke(cfg)
     if asked.views:
         use_views(cfg, asked.views)
+    return found
 
 
-def run(cfg: Config, asked: TrainOptions, overwrite: bool = False) -> Runner:
+def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = False) -> Runner:
     """Apply the options that decide how a config is trained, in place, and train."""
     if asked.amp:
         use_mixed_precision(cfg)
@@ -106,6 +110,8 @@ def run(cfg: Config, asked: TrainOptions, overwrite: bool = False) -> Runner:
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, asked.launcher)
     runner = build_runner(cfg, overwrite, asked.allow_changes)
+    if found:
+        runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
     if asked.smoke and runner.rank == 0 and mixed_streams(cfg):
         preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
         runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)

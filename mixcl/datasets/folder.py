@@ -6,6 +6,7 @@ from typing import Any
 
 from mmpretrain.datasets import CustomDataset
 
+from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -34,17 +35,61 @@ class ImageFolder(CustomDataset):
         super().__init__(os.path.expanduser(data_root), extensions=tuple(extensions), with_label=False, **kwargs)
 
     def _find_samples(self) -> list[str]:
-        folder = os.path.normpath(self.img_prefix)
-        if not os.path.isdir(folder):
-            raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
-        files = sorted(files_below(folder))
-        images = [file for file in files if self.is_valid_file(file)]
-        if not images:
-            raise UserError(
-                f'no images in the folder {folder}: looked in it and below for {" ".join(self.extensions)}, and saw '
-                f'{len(files)} other file(s); give another folder by data_root or --data-root'
-            )
+        return images_below(os.path.normpath(self.img_prefix), self.extensions)
+
+
+@DATASETS.register_module()
+class FolderImages(OwnImages):
+    """The images that :class:`ImageFolder` finds, labelled by the folders that they lie in.
+
+    A label is the first folder of an image's path. With folders ``train`` and ``val`` (or ``valid``, ``validation``,
+    ``test``) the split is given, and the label is the next folder. Images beside the folders have no label.
+
+    Args:
+        source: the folder.
+        **kwargs: of OwnImages.
+    """
+
+    @property
+    def folder(self) -> str:
+        """The source itself."""
+        return self.source
+
+    def images(self) -> list[OwnImage]:
+        """One per file, in the order of the sorted paths."""
+        root = os.path.normpath(self.source)
+        paths = images_below(root)
+        parts = given_parts(path.split(os.sep)[0] for path in paths)
+        images = []
+        for path in paths:
+            folders = path.split(os.sep)[:-1]
+            labels = folders[1:] if any(parts.values()) else folders
+            info = dict(img_path=os.path.join(root, path))
+            images.append(OwnImage(path, labels[0] if labels else None, parts[path.split(os.sep)[0]], info))
         return images
+
+
+def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
+    """Whether a file's name ends as that of an image."""
+    return name.lower().endswith(extensions)
+
+
+def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[str]:
+    """The sorted paths, relative to a folder, of the images below it.
+
+    Raises:
+        UserError: if the folder is missing or holds none.
+    """
+    if not os.path.isdir(folder):
+        raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
+    files = sorted(files_below(folder))
+    images = [file for file in files if is_image(file, extensions)]
+    if not images:
+        raise UserError(
+            f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
+            f'{len(files)} other file(s); give another folder by data_root or --data-root'
+        )
+    return images
 
 
 def files_below(folder: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from mmengine.dataset import default_collate
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import read_from_files, source_config
 from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
 
@@ -47,14 +48,18 @@ def folder_images(folder: str | Path, config: Config, image_size: int | None = N
     return dict(type='ImageFolder', data_root=root, pipeline=image_pipeline(config, image_size), test_mode=True)
 
 
+def source_images(
+    spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
+) -> dict[str, Any]:
+    """The same for any source of :func:`~mixcl.engine.runners.data_option.source_config`; images keep their labels."""
+    return dict(**source_config(spec, data_root), pipeline=image_pipeline(config, image_size), test_mode=True)
+
+
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
     """How images in files are prepared for the backbone of a config; arguments as of :func:`folder_images`."""
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     if image_size is None and loader:
-        # Images in memory are RGB and need no reading.
-        transforms = _innermost(loader['dataset'])['pipeline']
-        kept = [transform for transform in transforms if transform['type'] not in ('LoadImage', 'RGBToBGR')]
-        return [dict(type='LoadImage'), *kept]
+        return read_from_files(_innermost(loader['dataset'])['pipeline'])
     trained = crop_sizes(config.get('train_dataloader'))
     size = image_size or max(trained, default=None)
     if size is None:

@@ -19,6 +19,7 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
 from mixcl.evaluation.compose import compose, keep_batch, read_data_set
+from mixcl.evaluation.own_data import is_own, read_own_data, short_name, suit
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import DATASETS
@@ -33,7 +34,7 @@ class Evaluation:
 
     Attributes:
         protocol: name of the protocol.
-        data: name of the data set.
+        data: name of the data set, or a source of images such as 'folder:photos'.
         encoder: 'online' or 'target'.
         path: of the recipe, or of the user's own config.
         cfg: the config, without weights and folders to write to, with the batch of one process.
@@ -57,7 +58,7 @@ class Evaluation:
     @property
     def name(self) -> str:
         """A name for folders and logs; another one for another config."""
-        return f'{self.protocol}_{self.data}_{self.encoder}-{self.digest[:8]}'
+        return f'{self.protocol}_{short_name(self.data)}_{self.encoder}-{self.digest[:8]}'
 
     @property
     def trains(self) -> bool:
@@ -157,7 +158,10 @@ def _composed(
     if own and 'views' not in own[1]:  # no recipe: it brings its own data
         path, cfg = own[0], copy.deepcopy(own[1])
     else:
-        images = read_data_set(configs, data, protocol)
+        if is_own(data):
+            images = read_own_data(configs, data, protocol, subject.config)
+        else:
+            images = read_data_set(configs, data, protocol)
         backbone = backbone or images.backbone.to_dict()
         family = family_of(backbone)
         place = (protocol, {data, images.get('like')}, subject.config_name, family)
@@ -166,7 +170,10 @@ def _composed(
         assert row is not None  # the last row of every protocol is for anything
         path = own[0] if own else configs / f'evaluation/recipes/{row.config}.py'
         cfg = compose(own[1] if own else read_config(path), row, images, protocol, family)
-        cfg.config_name = f'evaluation/{protocol}/{parts_of_name(subject.config_name)[0] or "any"}_{data}_{path.stem}'
+        if is_own(data):
+            suit(cfg, images)
+        backbone_name = parts_of_name(subject.config_name)[0] or 'any'
+        cfg.config_name = f'evaluation/{protocol}/{backbone_name}_{short_name(data)}_{path.stem}'
     if backbone is not None and protocol != 'robustness':
         put_backbone(cfg, backbone, subject.config)
     return path, cfg, found is not None

@@ -23,8 +23,8 @@ MAX_BYTES = 8 * MAX_PIXELS
 """Of a file: as many pixels, four channels of 16 bits each."""
 
 
-def read_file(path: str, backend_args: dict | None = None) -> bytes:
-    """The content of an image file.
+def read_file(path: str, backend_args: dict | None = None, read: Callable[[], bytes] | None = None) -> bytes:
+    """The content of an image file, or what ``read`` gives where the image is no file of its own.
 
     Raises:
         UnreadableImage: if it is missing, may not be read, is empty, or larger than any image that is unpacked.
@@ -35,7 +35,7 @@ def read_file(path: str, backend_args: dict | None = None) -> bytes:
     if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
         raise UnreadableImage(path, f'a file of {os.path.getsize(path)} bytes', 'too large')
     try:
-        content = fileio.get(path, backend_args=backend_args)
+        content = fileio.get(path, backend_args=backend_args) if read is None else read()
     except OSError as error:
         raise UnreadableImage(path, error.strerror or type(error).__name__, 'missing') from error
     if not content:

@@ -90,7 +90,8 @@ class LoadImage(LoadImageFromFile):
     """Read a file of any common format, depth and colour model as an 8-bit BGR image, turned upright by its EXIF tag.
 
     Animations give their first frame, transparency is dropped. Results that hold an ``img`` already (data sets in
-    memory) pass unchanged.
+    memory) pass unchanged. Where images lie within other files, results have a function ``read_bytes`` that returns the
+    content, and ``img_path`` is a name for messages.
 
     Args:
         backend_args: mmengine's file backend; by default the local file system.
@@ -116,7 +117,7 @@ class LoadImage(LoadImageFromFile):
         if 'img' in results:
             return results
         path = results['img_path']
-        content = read_file(path, self.backend_args)
+        content = read_file(path, self.backend_args, results.get('read_bytes'))
         reduced = None
         if self.reduction is not None:
             reduced = decode_reduced(content, path, partial(self.reduction, results))

@@ -1,0 +1,65 @@
+"""People's own images (``--data folder:PATH``) in the place of a data set of ``configs/evaluation/datasets/``."""
+
+import re
+from pathlib import Path
+
+from mmengine.config import Config
+
+from mixcl.configuration.paths import walk
+from mixcl.engine.runners.data_option import source_config, survey
+from mixcl.engine.runners.image_size import crop_sizes, resize_views
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
+from mixcl.evaluation.recipes import OWN_DATA
+
+STEPS = 8
+"""Of an epoch at least; of fewer images, batches are smaller."""
+
+
+def is_own(data: str) -> bool:
+    """Whether this is a source of images, and not the name of a data set."""
+    return ':' in data
+
+
+def short_name(data: str) -> str:
+    """For names of files: 'folder-photos' of 'folder:/home/me/photos', and the name of a data set as it is."""
+    if not is_own(data):
+        return data
+    kind, _, place = data.partition(':')
+    return f'{kind}-{re.sub(r"[^A-Za-z0-9.]+", "-", Path(place).name)[:40]}'
+
+
+def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config | None) -> Config:
+    """The variables of a data set, as :mod:`mixcl.evaluation.compose` lists them, and ``survey``, what was found.
+
+    Images have the size of those of the pretraining, where it is known.
+
+    Raises:
+        UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
+    """
+    if protocol in OWN_DATA:
+        raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
+    data = read_config(configs / 'evaluation/_base_/own_images.py')
+    data.images = source_config(spec)
+    found = data.survey = survey(data.images)
+    if not found.classes:
+        raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')
+    data.num_classes = len(found.classes)
+    size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=data.size)
+    resize_views(data.views, size / data.size, 1)
+    data.resize, data.size = round(data.resize * size / data.size), size
+    return data
+
+
+def suit(cfg: Config, data: Config) -> None:
+    """Make batches smaller, and the learning rate with them, where images are few, and count no more guesses than there
+    are classes; in place."""
+    for _, node in walk({name: cfg[name] for name in ('val_evaluator', 'test_evaluator') if name in cfg}):
+        if isinstance(node, dict) and 'topk' in node:
+            node['topk'] = tuple(k for k in node['topk'] if k <= data.num_classes)
+    recipe = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
+    images = data.survey.train * (cfg.protocol.get('share') or 1)
+    if recipe and images < STEPS * recipe:
+        batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
+        cfg.auto_scale_lr.base_batch_size = cfg.train_dataloader.batch_size = batch
+        cfg.optim_wrapper.optimizer.lr *= batch / recipe

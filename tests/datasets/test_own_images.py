@@ -1,0 +1,254 @@
+"""Your own images: every source gives the same pretraining, labels and splits; what is wrong is one sentence."""
+
+import gzip
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from own_sources import CLASSES, photo, photos, write_all, write_folder, write_shards, write_tar
+from torch.utils.data import DataLoader
+
+from mixcl.datasets import FolderImages, HuggingFaceImages, ImageFolder, KeyedDataset, KeyedSampler, ListedImages
+from mixcl.datasets.own_images import OwnImages
+from mixcl.datasets.tar_images import TarImages
+from mixcl.engine.runners.data_option import source_config
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS
+
+VIEW = [dict(type='mmpretrain.RandomResizedCrop', scale=16, backend='pillow'), dict(type='RandomFlip', prob=0.5)]
+PIPELINE = [
+    dict(type='LoadImage'),
+    dict(type='KeyedMultiView', num_views=[2], transforms=[VIEW]),
+    dict(type='mmpretrain.PackInputs'),
+]
+KINDS = ('folder', 'list', 'tar', 'hf', 'parquet')
+
+
+@pytest.fixture(scope='module')
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    os.environ.setdefault('HF_DATASETS_CACHE', str(tmp_path_factory.mktemp('cache')))
+    return write_all(tmp_path_factory.mktemp('sources'), photos(18))
+
+
+def built(spec: str, split: str = 'all', **settings: object) -> OwnImages:
+    return DATASETS.build(dict(**source_config(spec), split=split, **settings))
+
+
+def labelled(dataset: OwnImages) -> list[tuple[bytes, str]]:
+    """Content of every image, and its class."""
+    classes = dataset.metainfo['classes']
+    infos = [dataset.get_data_info(index) for index in range(len(dataset))]
+    read = [info['read_bytes']() if 'read_bytes' in info else Path(info['img_path']).read_bytes() for info in infos]
+    return [(content, classes[info['gt_label']]) for content, info in zip(read, infos, strict=True)]
+
+
+def epoch(spec: str, workers: int, number: int = 1) -> list[torch.Tensor]:
+    """The views of an epoch of pretraining, in its order."""
+    dataset = KeyedDataset(dict(**source_config(spec), split='pretrain', pipeline=PIPELINE))
+    sampler = KeyedSampler(dataset, seed=3)
+    sampler.set_epoch(number)
+    collate = lambda samples: [torch.stack(sample['inputs']) for sample in samples]  # noqa: E731
+    loader = DataLoader(dataset, batch_size=6, sampler=sampler, num_workers=workers, collate_fn=collate)
+    return [views for batch in loader for views in batch]
+
+
+def test_an_epoch_of_pretraining_is_the_same_from_every_source_with_any_number_of_workers(sources: dict) -> None:
+    expected = torch.stack(epoch(sources['folder'], 0))
+    assert len(expected) == 18 and not torch.equal(expected, torch.stack(epoch(sources['folder'], 0, 2)))
+    for kind in KINDS:
+        for workers in (0, 2):
+            assert torch.equal(torch.stack(epoch(sources[kind], workers)), expected), (kind, workers)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_labels_of_every_source_and_a_drawn_split(kind: str, sources: dict) -> None:
+    files = photos(18)
+    everything = built(sources[kind])
+    assert everything.metainfo['classes'] == tuple(sorted(CLASSES))
+    assert labelled(everything) == [(content, name.partition('/')[0]) for name, content in files.items()]
+    train, test = (labelled(built(sources[kind], split)) for split in ('train', 'test'))
+    assert sorted(train + test) == sorted(labelled(everything)) and not set(train) & set(test)
+    assert set(Counter(name for _, name in test)) == set(CLASSES) == set(Counter(name for _, name in train))
+    pretrained = built(sources[kind], 'pretrain')
+    assert len(pretrained) == 18 and 'gt_label' not in pretrained.get_data_info(0)
+
+
+def test_the_drawn_split_is_about_a_fifth_and_stays_when_images_are_added_or_move(tmp_path: Path) -> None:
+    def held_out(root: Path) -> set[str]:
+        dataset = FolderImages(str(root), split='test')
+        return {os.path.relpath(dataset.get_data_info(i)['img_path'], root) for i in range(len(dataset))}
+
+    names = {f'{name}/{number:04d}.jpg': b'' for name in CLASSES for number in range(400)}
+    before = held_out(write_folder(tmp_path / 'photos', names))
+    assert all(55 <= number <= 105 for number in Counter(name.partition('/')[0] for name in before).values())
+    (tmp_path / 'photos').rename(tmp_path / 'moved')
+    write_folder(tmp_path / 'moved', {f'{name}/new_{number}.jpg': b'' for name in CLASSES for number in range(99)})
+    assert {name for name in held_out(tmp_path / 'moved') if 'new' not in name} == before
+
+
+def test_a_class_of_two_has_one_image_in_each_part_and_a_class_of_one_is_learnt_from(tmp_path: Path) -> None:
+    write_folder(
+        tmp_path, {f'{name}/{number}.jpg': b'' for name in 'abcdefgh' for number in range(2)} | {'z/0.jpg': b''}
+    )
+    train, test = (FolderImages(str(tmp_path), split=split).get_gt_labels().tolist() for split in ('train', 'test'))
+    assert train == list(range(9)) and test == list(range(8))
+
+
+def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
+    names = ['train/a/1.jpg', 'train/b/deep/2.png', 'train/3.jpg', 'val/a/4.jpg', 'val/b/5.jpg', 'test/a/6.jpg']
+    write_folder(tmp_path, dict.fromkeys(names, b''))
+    for split, expected in (
+        ('pretrain', ['train/3.jpg', 'train/a/1.jpg', 'train/b/deep/2.png']),
+        ('train', ['train/a/1.jpg', 'train/b/deep/2.png']),
+        ('test', ['val/a/4.jpg', 'val/b/5.jpg']),
+        ('all', sorted(names)),
+    ):
+        dataset = FolderImages(str(tmp_path), split=split)
+        found = [dataset.get_data_info(index) for index in range(len(dataset))]
+        assert [os.path.relpath(info['img_path'], tmp_path) for info in found] == expected
+        assert [info.get('gt_label') for info in found] == (
+            [0, 1] if split in ('train', 'test') else [None] * len(found)
+        )
+    survey = dataset.survey()
+    assert (survey.images, survey.classes, survey.train, survey.test, survey.given) == (3, ('a', 'b'), 2, 2, True)
+
+
+def test_a_flat_folder_is_pretrained_on_as_before_and_has_no_labels(tmp_path: Path) -> None:
+    write_folder(tmp_path, {'b.png': b'', 'a.jpg': b'', 'notes.txt': b'', '.hidden.jpg': b''})
+    dataset, before = FolderImages(str(tmp_path), split='pretrain'), ImageFolder(str(tmp_path))
+    assert [dataset.get_data_info(i) for i in range(2)] == [before.get_data_info(i) for i in range(2)]
+    assert str(dataset.survey()) == '2 images to pretrain on without labels, so no kNN'
+    with pytest.raises(UserError, match=r'has no labels of two classes or more, .*docs/your_images\.md'):
+        FolderImages(str(tmp_path), split='train')
+
+
+@pytest.mark.parametrize(
+    ('name', 'text'),
+    [
+        ('l.csv', 'photos/b.jpg,dog\nphotos/a.jpg,cat\nphotos/c d.jpg,dog\nphotos/e.png,\n'),
+        ('l.csv', '\ufeffLabel;Path\r\ndog;photos/b.jpg\r\n\r\ncat;photos/a.jpg\r\ndog;"photos/c d.jpg"\r\n;photos/e.png'),
+        ('l.csv', 'id\tsplit\tclass\tfile\n1\t\tdog\tphotos/b.jpg\n2\t\tcat\tphotos/a.jpg\n3\t\tdog\tphotos/c d.jpg\n4\t\t\tphotos/e.png'),
+        ('l.txt', 'photos/b.jpg dog\nphotos/a.jpg\tcat\n\nphotos/c d.jpg dog\nphotos/b.jpg dog\nphotos/e.png\n'),
+    ],
+)  # fmt: skip
+def test_how_a_list_may_look(name: str, text: str, tmp_path: Path) -> None:
+    paths = ['photos/b.jpg', 'photos/a.jpg', 'photos/c d.jpg', 'photos/e.png']
+    write_folder(tmp_path, dict.fromkeys(paths, b'') | {name: text.encode()})
+    images = ListedImages(str(tmp_path / name), lazy_init=True).images()
+    assert [(image.name, image.label) for image in images] == list(zip(paths, ['dog', 'cat', 'dog', None], strict=True))
+    dataset = ListedImages(str(tmp_path / name), split='pretrain')
+    assert [dataset.get_data_info(i)['img_path'] for i in range(4)] == [str(tmp_path / path) for path in paths]
+
+
+def test_numbers_as_labels_paths_below_another_folder_and_a_split_in_a_list(tmp_path: Path) -> None:
+    write_folder(tmp_path / 'far', dict.fromkeys('abcd', b''))
+    lines = ['path,label,split', 'a.jpg,10,train', 'b.jpg,9,train', 'c.jpg,10,val', 'd.jpg,9,test']
+    (tmp_path / 'list.csv').write_text('\n'.join(lines))
+    write_folder(tmp_path / 'far', dict.fromkeys(['a.jpg', 'b.jpg', 'c.jpg', 'd.jpg'], b''))
+    train, test = (ListedImages(f'{tmp_path}/list.csv', f'{tmp_path}/far', split=split) for split in ('train', 'test'))
+    assert train.metainfo['classes'] == ('9', '10') and train.get_gt_labels().tolist() == [1, 0]
+    assert test.get_gt_labels().tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (b'', r'l\.csv names no images'),
+        (b'path,label\n', r'l\.csv names no images'),
+        (b'a.jpg,1\nx.jpg,2\ny.jpg,2', r'2 of the 3 files that .*l\.csv lists do not exist, the first: x\.jpg, looked for in'),
+        (b'a.jpg,1\na.jpg,2', r'names a\.jpg twice, as 1 .*and as 2'),
+        ('a\u00e9.jpg,1'.encode('latin-1'), r'cannot be read .*UTF-8'),
+        (b'photo,label\n1,2', r'names no column of paths'),
+        (b'a.jpg,"1\n' + b'x' * 200_000, r'cannot be read'),
+    ],
+)  # fmt: skip
+def test_lists_that_are_wrong(text: bytes, message: str, tmp_path: Path) -> None:
+    write_folder(tmp_path, {'a.jpg': b'', 'l.csv': text})
+    with pytest.raises(UserError, match=message):
+        ListedImages(f'{tmp_path}/l.csv')
+    with pytest.raises(UserError, match=r'none\.csv cannot be read'):
+        ListedImages(f'{tmp_path}/none.csv')
+
+
+def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_path: Path) -> None:
+    for shard in ('train-0', 'train-1', 'val-0'):
+        names = {f'./a/{shard}.{key}.jpg': key.encode() for key in 'xy'}
+        write_tar(
+            tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
+        )
+    write_tar(tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}'})
+    train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))
+    assert labelled(train) == [(b'x', '7'), (b'y', '7'), (b'1', '8')] and len(learnt) == 3
+    assert labelled(test) == [(b'x', '7'), (b'y', '7')]
+
+
+def test_tar_files_that_are_wrong(tmp_path: Path) -> None:
+    pattern = write_shards(tmp_path, photos(6))
+    whole = (tmp_path / 'shard-000.tar').read_bytes()
+    for content, message in (
+        (whole[:3000], 'cannot be read as a tar file'),
+        (gzip.compress(whole), 'without compression'),
+        (b'', 'cannot be read as a tar file'),
+        (write_tar(tmp_path / 'x.tar', {'a.cls': b'1'}).read_bytes(), 'cannot be read|no images'),
+        (write_tar(tmp_path / 'x.tar', {'a.json': b'[1'}).read_bytes(), 'cannot be read as a tar file'),
+        (write_tar(tmp_path / 'x.tar', {'a.json': b'[1]', 'a.jpg': b''}).read_bytes(), None),
+    ):
+        (tmp_path / 'bad.tar').write_bytes(content)
+        if message is None:
+            assert len(TarImages(f'{tmp_path}/bad.tar')) == 1
+            continue
+        with pytest.raises(UserError, match=message):
+            TarImages(f'{tmp_path}/bad.tar')
+    for missing in (pattern.replace('{000', '{000..004}.tar{0'), f'{tmp_path}/none*.tar'):
+        with pytest.raises(UserError, match='there is no tar file'):
+            TarImages(missing)
+
+
+@pytest.mark.parametrize('kind', ['tar', 'parquet'])
+def test_unreadable_images_within_other_files_are_replaced_and_named(kind: str, tmp_path: Path) -> None:
+    files = {'ant/0.jpg': b'', 'ant/1.jpg': b'no image', 'bee/2.jpg': photo(3)[:500], 'bee/3.jpg': photo(5)}
+    dataset = KeyedDataset(dict(**source_config(write_all(tmp_path, files)[kind]), pipeline=PIPELINE))
+    kinds = []
+    for index in range(4):
+        packed = dataset[index]
+        kinds += [note.kind for note in packed['data_samples'].get('unreadable', [])[:1]]
+        assert len(packed['inputs']) == 2
+    assert kinds == ['empty', 'no image', 'truncated']
+
+
+def test_columns_of_tables_are_found_by_type_or_name(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = dict(scan=[photo(i) for i in range(4)], other=[photo(i) for i in range(4)], kind=['b', 'a', 'b', None])
+    for split in ('train', 'test'):
+        pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / f'{split}-00000-of-00001.parquet')
+    with pytest.raises(UserError, match=r'no column.* of the type Image among scan, other, kind: .*image=COLUMN'):
+        built(f'hf:{tmp_path}')
+    with pytest.raises(UserError, match=r'no column.* none among scan, other, kind: .*label=COLUMN'):
+        built(f'hf:{tmp_path},image=scan,label=none')
+    test = built(f'hf:{tmp_path},image=scan,label=kind', 'test')
+    assert labelled(test) == [(photo(i), 'bab'[i]) for i in range(3)]
+    assert len(built(f'hf:{tmp_path},image=scan', 'pretrain')) == 4
+
+
+def test_tables_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'bad.parquet').write_bytes(b'PAR1')
+    (tmp_path / 'empty').mkdir()
+    for path in ('bad.parquet', 'none', 'empty'):
+        with pytest.raises(UserError, match=r'cannot be read as a data set of Hugging Face'):
+            HuggingFaceImages(str(tmp_path / path))
+    monkeypatch.setitem(sys.modules, 'datasets', None)
+    with pytest.raises(UserError, match=r"needs the package datasets: pip install 'mixcl\[datasets\]'"):
+        HuggingFaceImages(str(tmp_path / 'none'))
+
+
+@pytest.mark.parametrize('spec', ['photos', 'zip:photos', 'folder:', 'hf:x,color=y', 'hf:x,image='])
+def test_what_is_no_source(spec: str) -> None:
+    with pytest.raises(UserError, match=r'is none of folder:PATH, list:PATH\.csv'):
+        source_config(spec)
+    with pytest.raises(UserError, match='it is for lists'):
+        source_config('folder:photos', '/data')

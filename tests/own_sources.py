@@ -1,0 +1,92 @@
+"""The same photos as a folder, a list, tar files and a data set of Hugging Face."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+CLASSES = ('bee', 'ant', 'cat')
+
+
+def photo(seed: int, size: tuple[int, int] = (40, 32)) -> bytes:
+    """Of one colour and noise, which classes can be told by."""
+    random = np.random.default_rng(seed)
+    pixels = random.integers(0, 60, (size[1], size[0], 3)) + np.eye(3, dtype=int)[seed % 3] * 180
+    file = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(file, 'JPEG' if seed % 2 else 'PNG')
+    return file.getvalue()
+
+
+def photos(number: int) -> dict[str, bytes]:
+    """By path: 'ant/01.jpg'; in the order of the sorted paths."""
+    found = {f'{CLASSES[i % 3]}/{i:02d}.{"jpg" if i % 2 else "png"}': photo(i) for i in range(number)}
+    return dict(sorted(found.items()))
+
+
+def write_folder(root: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+    return root
+
+
+def write_tar(path: Path, files: dict[str, bytes]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, 'w') as shard:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            shard.addfile(member, io.BytesIO(content))
+    return path
+
+
+def write_shards(folder: Path, files: dict[str, bytes], per_shard: int = 5) -> str:
+    """With labels by turns in .cls and .json; returns the pattern."""
+    names = list(files)
+    shards = [names[start : start + per_shard] for start in range(0, len(names), per_shard)]
+    for number, members in enumerate(shards):
+        content: dict[str, bytes] = {}
+        for place, name in enumerate(members):
+            key, label = name.rpartition('.')[0], name.partition('/')[0]
+            content[name] = files[name]
+            content[f'{key}.{("cls", "json")[place % 2]}'] = (
+                json.dumps(dict(label=label)).encode() if place % 2 else label.encode()
+            )
+        write_tar(folder / f'shard-{number:03d}.tar', content)
+    return str(folder / f'shard-{{000..{len(shards) - 1:03d}}}.tar')
+
+
+def write_hugging_face(path: Path, files: dict[str, bytes]) -> Path:
+    import datasets
+
+    datasets.disable_progress_bars()
+    kind = datasets.Features(image=datasets.Image(), label=datasets.ClassLabel(names=sorted(CLASSES)))
+    rows = dict(
+        image=[dict(bytes=content, path=None) for content in files.values()],
+        label=[name.partition('/')[0] for name in files],
+    )
+    table = datasets.Dataset.from_dict(rows, features=kind)
+    table.to_parquet(str(path)) if path.suffix == '.parquet' else table.save_to_disk(str(path))
+    return path
+
+
+def write_list(path: Path, files: dict[str, bytes]) -> Path:
+    """Of files in the folder 'photos' beside it."""
+    lines = [f'photos/{name},{name.partition("/")[0]}' for name in files]
+    path.write_text('\n'.join(['file,label', *lines]) + '\n')
+    return path
+
+
+def write_all(folder: Path, files: dict[str, bytes]) -> dict[str, str]:
+    """Every source of the same images, by kind, as --data takes it."""
+    write_folder(folder / 'photos', files)
+    return dict(
+        folder=f'folder:{folder / "photos"}',
+        list=f'list:{write_list(folder / "photos.csv", files)}',
+        tar=f'tar:{write_shards(folder / "shards", files)}',
+        hf=f'hf:{write_hugging_face(folder / "table", files)}',
+        parquet=f'hf:{write_hugging_face(folder / "table.parquet", files)}',
+    )
