@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,6 +51,28 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
         os.fsync(folder)  # the name of the file, too
     finally:
         os.close(folder)
+
+
+@contextmanager
+def folder_written_whole(path: str | Path) -> Iterator[Path]:
+    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left.
+
+    Raises:
+        OSError: if there is no room or no permission, or ``path`` is there and no empty folder.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + UNFINISHED)
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a kill
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        for file in unfinished.iterdir():
+            with open(file, 'rb') as written:
+                os.fsync(written.fileno())
+        os.replace(unfinished, path)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def check_writable(folder: str | Path, option: str) -> None:

@@ -96,7 +96,7 @@ class ContrastiveViT(VisionTransformer):
         if tokens is not None:
             x = torch.take_along_dim(x, tokens[..., None], dim=1)
         if self.cls_token is not None:
-            x = torch.cat([(self.cls_token + of_class).expand(len(x), -1, -1), x], dim=1)
+            x = torch.cat([(self.cls_token + of_class).expand(x.shape[0], -1, -1), x], dim=1)
         x = self.pre_norm(self.drop_after_pos(x))
         outputs = []
         for number, layer in enumerate(self.layers):

@@ -1,0 +1,126 @@
+"""A pretrained backbone as a file of another library, checked by loading it there."""
+
+import contextlib
+import importlib.util
+import io
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mixcl.apis.export_source import default_encoder, exported_of
+from mixcl.errors import UserError
+from mixcl.evaluation.results import Results, table
+from mixcl.evaluation.subject import RANDOM, Subject, read_subject
+from mixcl.files import folder_written_whole
+from mixcl.weights.export import FORMATS, Exported, Loading, model_card
+
+TOLERANCE = 1e-5
+"""By how much features may differ in the other library, as a share of the largest one."""
+
+
+def export(
+    checkpoint: str | Path,
+    to: str,
+    out: str | Path,
+    encoder: str | None = None,
+    backbone_config: str | Path | None = None,
+) -> Path:
+    """Write the backbone in a checkpoint to a folder, as another library loads it, with a model card.
+
+    The folder appears when the other library has loaded it, by the lines that are printed, and given the same features
+    of random images. Where that library is not installed, this is said instead.
+
+    Args:
+        checkpoint: a file of a run, of a fine-tuned classifier, or of a backbone alone.
+        to: 'timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet' or 'onnx'.
+        out: the folder, which must not be there, or be empty.
+        encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
+        backbone_config: a config whose ``model.backbone`` the weights belong to, where the file carries none.
+
+    Returns:
+        The folder.
+
+    Raises:
+        UserError: if the checkpoint cannot be read, the format cannot express the backbone, or the check fails.
+    """
+    out = Path(out).expanduser()
+    if to not in FORMATS:
+        raise UserError(f'there is no format {to!r} to export to; choose one of {", ".join(FORMATS)}')
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another --out')
+    if str(checkpoint) == RANDOM:
+        raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
+    subject = read_subject(str(checkpoint), None if backbone_config is None else str(backbone_config))
+    chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
+    exported = exported_of(subject, chosen)
+    try:
+        with folder_written_whole(out) as folder:
+            ways = FORMATS[to](exported, folder)
+            checks = [checked(exported, way, folder, to) for way in ways]
+            lines = [way.lines(Path(out.name)) for way in ways]
+            model_card(exported, folder, subject.encoders[chosen], lines, checks, _results(subject, chosen))
+    except OSError as error:
+        raise UserError(f'{out} cannot be written ({error.strerror or error}); choose another --out') from error
+    print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
+    for way, check in zip(ways, checks, strict=True):
+        print(f'\n{way.lines(out)}\n# {check}')
+    return out
+
+
+def checked(exported: Exported, way: Loading, folder: Path, to: str) -> str:
+    """Load a folder by the very lines that users are given, and compare features of random images.
+
+    Returns:
+        What came out, in words: the largest difference, or that it could not be checked and why.
+
+    Raises:
+        UserError: if the lines fail, or the features differ.
+    """
+    others = 'mmpretrain' if to == 'onnx' else 'onnx'
+    absent = [name for name in way.libraries if importlib.util.find_spec(name) is None]
+    if absent:
+        return f'not checked: {" and ".join(absent)} not installed'
+    given = exported.preprocessing
+    shape = 3, given.channels, given.size, given.size
+    images = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    scope: dict = dict(images=images)
+    said = io.StringIO()
+    try:
+        with (
+            torch.no_grad(),
+            torch.random.fork_rng(devices=()),
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+        ):
+            expected = (way.expected or exported.features)(images)
+            exec(way.lines(folder), scope)
+    except (ImportError, UserError) as error:  # the latter from mixcl.detection
+        return f'not checked: {" ".join(str(error).split())}'
+    except Exception as error:  # the other library's
+        reason = f'{way.libraries[0]} does not load it ({type(error).__name__}: {" ".join(str(error).split())[:300]})'
+        raise exported.refusal(to, reason, others) from error
+    found = torch.as_tensor(scope['features'])
+    difference = _difference(found, expected)
+    if not difference <= TOLERANCE:
+        reason = f'its features there differ by {difference:.2g}'
+        raise exported.refusal(to, reason, others)
+    return f'checked with {way.libraries[0]}: features of {len(images)} random images differ by {difference:.1g}'
+
+
+def _difference(found: Tensor, expected: Tensor) -> float:
+    if found.shape != expected.shape:
+        return float('inf')
+    return float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
+
+
+def _results(subject: Subject, encoder: str) -> str:
+    """The results of this encoder that lie beside the checkpoint, or where tools/evaluate.py puts them, as a table."""
+    checkpoint = Path(subject.checkpoint)
+    folders = checkpoint.parent, Path('work_dirs/evaluation', f'{checkpoint.resolve().parent.name}_{checkpoint.stem}')
+    rows = []
+    for folder in folders:
+        with contextlib.suppress(UserError):  # another file of that name
+            rows += Results(folder).rows
+    own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
+    return table(own) if own else ''

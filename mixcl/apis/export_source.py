@@ -1,0 +1,109 @@
+"""The backbone in a checkpoint as it is exported: which encoder, and what its images go through."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import nn
+
+import mixcl
+from mixcl.configuration.paths import walk
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
+from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
+from mixcl.evaluation.subject import Subject
+from mixcl.registry import MODELS
+from mixcl.weights import load_backbone
+from mixcl.weights.export import Exported, Preprocessing
+
+PACKAGE = Path(mixcl.__file__).resolve().parent
+CONFIGS = next((path for path in (PACKAGE / '.mim/configs', PACKAGE.parent / 'configs') if path.is_dir()), None)
+
+IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
+
+
+def default_encoder(subject: Subject) -> str:
+    """The encoder that the method's linear probe takes: the one that its authors publish; 'online' where unknown."""
+    name = subject.config_name
+    recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
+    if recipe is None or CONFIGS is None:
+        return 'online'
+    protocol = read_config(CONFIGS / f'evaluation/recipes/{recipe.config}.py').protocol
+    return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
+
+
+def exported_of(subject: Subject, encoder: str) -> Exported:
+    """Build the backbone and load an encoder of the checkpoint into it.
+
+    Raises:
+        UserError: if the backbone cannot be built, or the weights do not fit or are not finite.
+    """
+    config = dict(subject.backbone or {})
+    norm = config.get('norm_cfg') or {}
+    if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
+        config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
+    with (
+        torch.random.fork_rng(devices=()),
+        DefaultScope.overwrite_default_scope('mixcl'),
+        told_as_user_error(f'the backbone {config["type"]}'),
+    ):
+        backbone: nn.Module = MODELS.build(dict(config))
+    load_backbone(backbone, subject.encoders[encoder])
+    backbone.float().requires_grad_(False).eval()
+    source = f'{subject.checkpoint} ({encoder} encoder)'
+    return Exported(backbone, config, preprocessing_of(subject.config or Config(), backbone), source)
+
+
+def preprocessing_of(cfg: Config, backbone: nn.Module) -> Preprocessing:
+    """What images of the config's test or validation go through; ImageNet's where it does not say.
+
+    Raises:
+        UserError: if it normalises other channels than the backbone takes.
+    """
+    channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
+    steps = list(_test_steps(cfg))
+    crop = _last(steps, 'crop_size', 'scale') or 224
+    size = _own_size(backbone) or (image_size(cfg) if cfg.get('model') else crop)
+    resized = _last([step for step in steps if 'scale' in step and 'crop_size' not in step], 'scale') or crop
+    given = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    mean, std = (_per_channel(given.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
+    return Preprocessing(
+        channels=channels,
+        size=size,
+        resize=round(max(resized, crop) * size / crop),
+        interpolation=next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic'),
+        mean=mean,
+        std=std,
+    )
+
+
+def _own_size(backbone: nn.Module) -> int | None:
+    """The side of the images that position embeddings or windows are for."""
+    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
+    size = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
+    return size[0] if size else None
+
+
+def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
+    if len(values) not in (1, channels):
+        raise UserError(
+            f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; give one with '
+            'a fitting data_preprocessor by --backbone-config'
+        )
+    # Rounded to the digits in which such numbers are given.
+    return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
+
+
+def _test_steps(cfg: Config) -> Iterator[Mapping[str, Any]]:
+    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
+    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
+    yield from pipelines[-1] if pipelines else ()
+
+
+def _last(steps: Sequence[Mapping[str, Any]], *keys: str) -> int | None:
+    found = [step[key] for step in steps for key in keys if step.get(key)]
+    return None if not found else found[-1] if isinstance(found[-1], int) else found[-1][0]

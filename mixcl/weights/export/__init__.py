@@ -1,0 +1,21 @@
+"""Writing a backbone as other libraries load it: one file per format, each writing a folder and saying how to load it."""
+
+import mixcl.quiet_imports
+from mixcl.weights.export.base import Exported, Loading, Preprocessing
+from mixcl.weights.export.model_card import model_card
+from mixcl.weights.export.to_huggingface import write_huggingface
+from mixcl.weights.export.to_mmdet import write_mmdet
+from mixcl.weights.export.to_mmpretrain import write_mmpretrain
+from mixcl.weights.export.to_onnx import write_onnx
+from mixcl.weights.export.to_timm import write_timm
+from mixcl.weights.export.to_torchvision import write_torchvision
+
+FORMATS = dict(
+    timm=write_timm,
+    torchvision=write_torchvision,
+    huggingface=write_huggingface,
+    mmpretrain=write_mmpretrain,
+    mmdet=write_mmdet,
+    onnx=write_onnx,
+)
+"""By the name that ``--to`` takes: ``write(exported, folder)`` fills the empty folder, and returns the ways to load it."""

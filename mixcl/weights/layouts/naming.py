@@ -1,0 +1,132 @@
+"""Renames the weights of a network from one library's names to another's."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mixcl.weights.layouts import resnet_names, vit_names
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How a library names the weights of a network.
+
+    Attributes:
+        marker: a name that files of this kind have and others do not.
+        pairs: of mmpretrain's names and the library's: of parameters, or of the modules that they are in. Several
+            names on the right hold parts (along the first dimension) of the tensor on the left.
+    """
+
+    marker: str
+    pairs: tuple[tuple[str, str | tuple[str, ...]], ...]
+
+    def to_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights under mmpretrain's names, without those that the table does not have (heads)."""
+        found: dict[str, Tensor] = {}
+        parts: dict[str, dict[int, Tensor]] = {}
+        for name, tensor in state.items():
+            for common, others in self.pairs:
+                if isinstance(others, str):
+                    if renamed := _renamed(name, others, common):
+                        found[renamed] = tensor
+                    continue
+                for number, other in enumerate(others):
+                    if renamed := _renamed(name, other, common):
+                        parts.setdefault(renamed, {})[number] = tensor
+        joined = {name: torch.cat([part[number] for number in sorted(part)]) for name, part in parts.items()}
+        return found | joined
+
+    def from_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights under the library's names, of which :meth:`to_common` is the inverse."""
+        found: dict[str, Tensor] = {}
+        for name, tensor in state.items():
+            for common, others in self.pairs:
+                names = (others,) if isinstance(others, str) else others
+                renamed = [new for other in names if (new := _renamed(name, common, other))]
+                if renamed:
+                    found.update(zip(renamed, tensor.chunk(len(names)) if len(names) > 1 else (tensor,), strict=True))
+        return found
+
+
+def _renamed(name: str, old: str, new: str) -> str | None:
+    """``name`` by the pattern ``new``, if it is a parameter that ``old`` names, or that is in the module of that name.
+
+    >>> _renamed('blocks.3.norm1.weight', 'blocks.*.norm1', 'layers.*.ln1')
+    'layers.3.ln1.weight'
+    """
+    match = re.fullmatch(re.escape(old).replace(r'\*', r'(\d+)') + r'(\..+)?', name)
+    if match is None:
+        return None
+    number, rest = (match.group(1), match.group(2)) if '*' in old else ('', match.group(1))
+    return new.replace('*', number) + (rest or '')
+
+
+LAYOUTS = dict(
+    mmpretrain=(
+        Naming('layers.0.attn.qkv.weight', tuple((own, own) for own, _ in vit_names.TIMM)),
+        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    ),
+    timm=(
+        Naming('blocks.0.attn.qkv.weight', vit_names.TIMM),
+        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    ),
+    torchvision=(
+        Naming('encoder.layers.encoder_layer_0.self_attention.in_proj_weight', vit_names.TORCHVISION),
+        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    ),
+    huggingface=(
+        Naming('encoder.layer.0.attention.attention.query.weight', vit_names.HUGGING_FACE),
+        Naming('encoder.stages.0.layers.0.layer.0.convolution.weight', resnet_names.HUGGING_FACE),
+    ),
+    aps=(Naming('transformer.0.attn.qkv.weight', vit_names.APS),),
+    sequential=(Naming('4.0.conv1.weight', resnet_names.SEQUENTIAL),),
+)
+"""The names of each library, for a vision transformer and a ResNet."""
+
+
+def layout_of(state: Mapping[str, Tensor]) -> str | None:
+    """By whose names the weights of a backbone go; None where they are of no network known here.
+
+    ResNets of torchvision, timm and mmpretrain have the same names, and are 'mmpretrain'.
+    """
+    return next((name for name, namings in LAYOUTS.items() if any(one.marker in state for one in namings)), None)
+
+
+def from_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
+    """Rename the weights of a backbone as mmpretrain has them.
+
+    Args:
+        state: names without any prefix; what is no part of the backbone (heads) is left out.
+        layout: one of :data:`LAYOUTS`.
+
+    Raises:
+        ValueError: if they are not the weights of a network of that library known here.
+    """
+    naming = next((one for one in LAYOUTS[layout] if one.marker in state), None)
+    if naming is None:
+        raise ValueError(f'no weights of a vision transformer or ResNet by the names of {layout}')
+    return naming.to_common(state)
+
+
+def to_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
+    """Rename the weights of a backbone as another library has them; the inverse of :func:`from_layout`.
+
+    Args:
+        state: by mmpretrain's names, without any prefix.
+        layout: one of :data:`LAYOUTS`.
+
+    Raises:
+        ValueError: if they are not the weights of a vision transformer or ResNet of mmpretrain, or the library has no
+            name for one of them.
+    """
+    kind = next((number for number, one in enumerate(LAYOUTS['mmpretrain']) if one.marker in state), None)
+    namings = LAYOUTS[layout]
+    if kind is None or kind >= len(namings):
+        raise ValueError(f'no weights that {layout} has names for')
+    renamed = namings[kind].from_common(state)
+    if absent := state.keys() - namings[kind].to_common(renamed).keys():
+        raise ValueError(f'{layout} has no names for {", ".join(sorted(absent)[:3])}')
+    return renamed
