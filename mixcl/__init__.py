@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mixcl.apis.embedding import embed as embed
     from mixcl.apis.embedding import load_backbone as load_backbone
     from mixcl.apis.evaluating import evaluate as evaluate
+    from mixcl.apis.export import export as export
     from mixcl.apis.pretraining import pretrain as pretrain
     from mixcl.apis.training import train as train
     from mixcl.composition import Composition as Composition
@@ -52,7 +53,12 @@ with contextlib.suppress(ImportError):  # mixcl.doctor says what is wrong with i
 _LAZY = {
     **dict.fromkeys(('ContrastiveLearner', 'StepKey'), 'mixcl.algorithms'),
     **dict.fromkeys(('embed', 'load_backbone'), 'mixcl.apis.embedding'),
-    **dict(evaluate='mixcl.apis.evaluating', pretrain='mixcl.apis.pretraining', train='mixcl.apis.training'),
+    **dict(
+        evaluate='mixcl.apis.evaluating',
+        export='mixcl.apis.export',
+        pretrain='mixcl.apis.pretraining',
+        train='mixcl.apis.training',
+    ),
     **dict.fromkeys(('EMA', 'Shared', 'StopGrad'), 'mixcl.encoders'),
     **dict.fromkeys(('DINODistillation', 'InfoNCE', 'NegativeCosine'), 'mixcl.losses'),
     **dict.fromkeys(('CutMix', 'Mixup', 'PatchMix', 'RegionSwap', 'ResizeMix'), 'mixcl.mixers'),

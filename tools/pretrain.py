@@ -23,7 +23,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--method',
         default='patchmix',
-        help='a method, with a host where it has several: patchmix (default), mocov3, dino, aps, sdmp/dino, mixco/simclr ...',
+        help='a method, with a host where it has several: patchmix (default), mocov3, dino, aps, sdmp/dino, mixco/simclr',
     )
     parser.add_argument(
         '--model',

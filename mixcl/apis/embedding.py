@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from mmengine.config import Config
 from mmengine.dataset import Compose
 from mmengine.registry import DefaultScope
 from PIL import Image, ImageOps
 from torch import Tensor, nn
 
+from mixcl.apis.export_source import default_encoder
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.features import evaluating
 from mixcl.evaluation.image_sources import image_pipeline
+from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.terminal import Progress
-from mixcl.weights import backbone_config, checked_part, newest_checkpoint, read_pretrained
+from mixcl.weights import checked_part, newest_checkpoint
 from mixcl.weights import load_backbone as load_weights
 
 Picture = str | Path | np.ndarray | Image.Image
@@ -94,37 +96,36 @@ class LoadedBackbone(nn.Module):
 
 
 def load_backbone(
-    path: str | Path, encoder: str = 'online', config: str | Path | None = None, image_size: int | None = None
+    path: str | Path, encoder: str | None = None, config: str | Path | None = None, image_size: int | None = None
 ) -> LoadedBackbone:
     """Load the backbone of a checkpoint, in evaluation mode on the CPU.
 
     Args:
         path: a checkpoint, or the folder of a run, for its newest one.
-        encoder: 'online', or 'target' for the momentum encoder.
+        encoder: 'online', or 'target' for the momentum encoder; by default the one that ``mixcl.export`` takes.
         config: file or name of a config that the weights belong to, for files that carry none.
         image_size: of the images that ``preprocess`` makes; by default as the config evaluates, or trains.
 
     Raises:
         UserError: if it cannot be read, or does not say what its weights belong to.
     """
-    pretrained = read_pretrained(checkpoint_in(path), encoder)
-    cfg = read_config(config) if config else pretrained.config
-    settings = backbone_config(cfg)
-    preprocessor = cfg and (cfg.get('data_preprocessor') or cfg.get('model', {}).get('data_preprocessor'))
-    if cfg is None or settings is None or not preprocessor:
+    subject = read_subject(checkpoint_in(path), config and str(config))
+    chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
+    source, cfg = subject.checkpoint, subject.config or Config()
+    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
+    if not preprocessor:
         raise UserError(
-            f'{pretrained.source} does not say which backbone it belongs to: name a config that has it by config='
+            f'{config or source} does not say how images are normalised; name a config that does by config='
         )
-    preprocessor = dict(preprocessor)
-    with told_as_user_error(f'the backbone of {pretrained.source}'), DefaultScope.overwrite_default_scope('mixcl'):
-        pipeline = image_pipeline(cfg, image_size)
-        if not config:  # what came with the file must be data
-            settings = checked_part(settings, MODELS, pretrained.source, 'backbone')
-            preprocessor = checked_part(preprocessor, MODELS, pretrained.source, 'data_preprocessor')
-            pipeline = checked_part(pipeline, TRANSFORMS, pretrained.source, 'pipeline')
-        backbone = MODELS.build(settings)
-        loaded = LoadedBackbone(backbone, Preprocess(pipeline, preprocessor), pretrained.source)
-    load_weights(backbone, pretrained)
+    parts = dict(data_preprocessor=dict(preprocessor), pipeline=image_pipeline(cfg, image_size))
+    if not config:  # what came with the file must be data
+        for (name, part), registry in zip(parts.items(), (MODELS, TRANSFORMS), strict=True):
+            parts[name] = checked_part(part, registry, source, name)
+    with told_as_user_error(f'the backbone of {source}'), DefaultScope.overwrite_default_scope('mixcl'):
+        backbone = MODELS.build(dict(subject.backbone or {}))
+        preprocess = Preprocess(parts['pipeline'], parts['data_preprocessor'])
+    load_weights(backbone, subject.encoders[chosen])
+    loaded = LoadedBackbone(backbone, preprocess, source)
     loaded.eval()
     return loaded
 

@@ -1,7 +1,6 @@
 """The backbone in a checkpoint as it is exported: which encoder, and what its images go through."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -9,19 +8,15 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import nn
 
-import mixcl
-from mixcl.configuration.paths import walk
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
+from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone
 from mixcl.weights.export import Exported, Preprocessing
-
-PACKAGE = Path(mixcl.__file__).resolve().parent
-CONFIGS = next((path for path in (PACKAGE / '.mim/configs', PACKAGE.parent / 'configs') if path.is_dir()), None)
 
 IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 
@@ -30,9 +25,9 @@ def default_encoder(subject: Subject) -> str:
     """The encoder that the method's linear probe takes: the one that its authors publish; 'online' where unknown."""
     name = subject.config_name
     recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
-    if recipe is None or CONFIGS is None:
+    if recipe is None:
         return 'online'
-    protocol = read_config(CONFIGS / f'evaluation/recipes/{recipe.config}.py').protocol
+    protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
     return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
 
 
@@ -65,7 +60,7 @@ def preprocessing_of(cfg: Config, backbone: nn.Module) -> Preprocessing:
         UserError: if it normalises other channels than the backbone takes.
     """
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
-    steps = list(_test_steps(cfg))
+    steps = _test_steps(cfg)
     crop = _last(steps, 'crop_size', 'scale') or 224
     size = _own_size(backbone) or (image_size(cfg) if cfg.get('model') else crop)
     resized = _last([step for step in steps if 'scale' in step and 'crop_size' not in step], 'scale') or crop
@@ -98,10 +93,11 @@ def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
     return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
 
 
-def _test_steps(cfg: Config) -> Iterator[Mapping[str, Any]]:
-    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
-    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
-    yield from pipelines[-1] if pipelines else ()
+def _test_steps(cfg: Config) -> list[dict[str, Any]]:
+    try:
+        return image_pipeline(cfg)
+    except UserError:  # it has no images
+        return []
 
 
 def _last(steps: Sequence[Mapping[str, Any]], *keys: str) -> int | None:

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.apis.embedding import checkpoint_in
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
-from mixcl.engine.hooks import CheckpointHook
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
@@ -88,11 +89,10 @@ def pretrain(
     cfg.merge_from_dict(dict(cfg_options or {}))
     check_config(cfg)
     cfg.work_dir = str(out)
-    if not asked.overwrite and checkpoints_in(out):
-        cfg.resume = True
-    runner = run(cfg, asked, found, asked.overwrite)
-    written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
-    return Path(written[-1] if written else checkpoints_in(out)[-1])
+    if checkpoints_in(out) and not asked.overwrite:
+        asked = replace(asked, resume='auto')
+    run(cfg, asked, found, asked.overwrite)
+    return Path(checkpoint_in(out))
 
 
 def config_of(method: str) -> Path:
