@@ -23,7 +23,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--method',
         default='patchmix',
-        help='a method, with a host where it has several: patchmix (default), mocov3, dino, aps, sdmp/dino, mixco/simclr',
+        help='a method, with a host where it has several: patchmix (default), mocov3, dino, sdmp/dino, mixco/simclr',
     )
     parser.add_argument(
         '--model',
@@ -70,7 +70,7 @@ def main(args: argparse.Namespace) -> None:
     checkpoint = pretrain(**options)
     if is_main_process():
         print(f'the backbone is in {checkpoint}')
-        print(f'next: {command("export")} {checkpoint} --to timm --out backbone')
+        print(f'next: {command("export")} {args.out} --to timm --out backbone')
 
 
 if __name__ == '__main__':

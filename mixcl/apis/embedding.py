@@ -23,7 +23,7 @@ from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.terminal import Progress
-from mixcl.weights import checked_part, newest_checkpoint
+from mixcl.weights import checked_part
 from mixcl.weights import load_backbone as load_weights
 
 Picture = str | Path | np.ndarray | Image.Image
@@ -109,7 +109,7 @@ def load_backbone(
     Raises:
         UserError: if it cannot be read, or does not say what its weights belong to.
     """
-    subject = read_subject(checkpoint_in(path), config and str(config))
+    subject = read_subject(str(path), config and str(config))
     chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
     source, cfg = subject.checkpoint, subject.config or Config()
     preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
@@ -128,15 +128,6 @@ def load_backbone(
     loaded = LoadedBackbone(backbone, preprocess, source)
     loaded.eval()
     return loaded
-
-
-def checkpoint_in(path: str | Path) -> str:
-    """The file itself, or the newest checkpoint of a run's folder; UserError if that has none."""
-    if not Path(path).is_dir() or (Path(path) / 'config.json').is_file():  # the latter is a folder of Hugging Face
-        return str(path)
-    if not any(Path(path).glob('*_*.pth')):
-        raise UserError(f'the folder {path} has no checkpoint of a run: give a file, or the out of mixcl.pretrain')
-    return str(newest_checkpoint(path))
 
 
 def embed(

@@ -11,7 +11,6 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.apis.embedding import checkpoint_in
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
 from mixcl.engine.runners.launch import read_config
@@ -20,6 +19,7 @@ from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 from mixcl.shipped import find_config, known_configs
+from mixcl.weights import checkpoint_in
 
 PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
 """Of a method's configs the one that is taken, with the host behind its name."""
