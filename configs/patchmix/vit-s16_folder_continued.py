@@ -7,7 +7,7 @@ model = dict(
         type='TimmBackbone',
         name='vit_small_patch16_dinov3',
         arguments=dict(img_size=224, dynamic_img_size=True),
-        freeze=None,  # 4 keeps the patch embedding and the first four blocks as they are
+        frozen_blocks=None,  # 4 keeps the patch embedding and the first four blocks as they are
         lora=None,  # dict(r=8) trains low-rank updates alone
     )
 )

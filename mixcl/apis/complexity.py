@@ -141,6 +141,7 @@ def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
 def _batch(cfg: Config, model: ContrastiveLearner, batch_size: int) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
-    loader_cfg.dataset = dict(type='KeyedDataset', dataset=synthetic_images(loader_cfg.dataset, batch_size))
+    images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
+    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
     return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch

@@ -19,7 +19,7 @@ class ImportedBackbone(WrappedBackbone):
         path: 'package.module:Name'.
         arguments: of the class or function.
         in_channels: of the images; other than 3 is handed on as an argument of that name.
-        freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: if there is no such class, or it gives no module.
@@ -30,7 +30,7 @@ class ImportedBackbone(WrappedBackbone):
         path: str,
         arguments: dict[str, Any] | None = None,
         in_channels: int = 3,
-        freeze: int | None = None,
+        frozen_blocks: int | None = None,
         lora: dict | None = None,
     ) -> None:
         given = dict(arguments or {})
@@ -39,7 +39,7 @@ class ImportedBackbone(WrappedBackbone):
         model = imported(path)(**given)
         if not isinstance(model, nn.Module):
             raise UserError(f'{path} gives a {type(model).__name__}, but a backbone is a torch.nn.Module')
-        super().__init__(model, freeze, lora)
+        super().__init__(model, frozen_blocks, lora)
 
 
 def imported(path: str) -> Any:

@@ -34,7 +34,7 @@ class TimmBackbone(WrappedBackbone):
         in_channels: of the images.
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
-        freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: for names that timm does not have.
@@ -47,12 +47,12 @@ class TimmBackbone(WrappedBackbone):
         in_channels: int = 3,
         drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
-        freeze: int | None = None,
+        frozen_blocks: int | None = None,
         lora: dict | None = None,
     ) -> None:
         dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
         model = create_model(name, dropping | (arguments or {}), in_channels)
-        super().__init__(model, freeze, lora)
+        super().__init__(model, frozen_blocks, lora)
         embedding: Any = getattr(model, 'patch_embed', None)
         if frozen_patch_embed and embedding is not None:
             embedding.requires_grad_(False)

@@ -22,7 +22,7 @@ class TorchvisionBackbone(WrappedBackbone):
         name: for example 'resnet50'.
         arguments: of the model, for example ``dict(zero_init_residual=True)``.
         in_channels: of the images; other than 3 replaces the first convolution.
-        freeze, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: if torchvision has no such classifier.
@@ -33,7 +33,7 @@ class TorchvisionBackbone(WrappedBackbone):
         name: str,
         arguments: dict[str, Any] | None = None,
         in_channels: int = 3,
-        freeze: int | None = None,
+        frozen_blocks: int | None = None,
         lora: dict | None = None,
     ) -> None:
         known = torchvision.models.list_models(module=torchvision.models)
@@ -45,7 +45,7 @@ class TorchvisionBackbone(WrappedBackbone):
             _without_linear(model, last)
         if in_channels != 3:
             _replace_first_convolution(model, in_channels)
-        super().__init__(model, freeze, lora)
+        super().__init__(model, frozen_blocks, lora)
 
 
 def _without_linear(model: nn.Module, name: str) -> None:

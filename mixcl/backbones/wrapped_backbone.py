@@ -1,6 +1,7 @@
 """What backbones of other libraries have in common here: outputs, layers by depth, frozen blocks."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from mmengine.model import BaseModule
@@ -9,19 +10,22 @@ from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import add_low_rank, without_low_rank
 
+HEAD = 'head.fc.weight'
+"""Name of what would follow the last layer: a classifier, or a projector."""
+
 
 class WrappedBackbone(BaseModule):
     """A model of another library as a backbone: its weights lie under ``model.``, and start as that library draws them.
 
     Args:
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).
-        freeze: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what comes
+        frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what comes
             before only, None for nothing.
         lora: train low-rank updates instead of the weights, for example ``dict(r=8)``; arguments of
             ``peft.LoraConfig``. Weights without such updates can be loaded.
     """
 
-    def __init__(self, model: nn.Module, freeze: int | None = None, lora: dict | None = None) -> None:
+    def __init__(self, model: nn.Module, frozen_blocks: int | None = None, lora: dict | None = None) -> None:
         super().__init__()
         self.model = model
         self.new_parameters = ['*.lora_*'] if lora is not None else []  # names that weights to load need not have
@@ -29,7 +33,7 @@ class WrappedBackbone(BaseModule):
             add_low_rank(model, lora)
         self._depths = depths_of(model)
         for name, parameter in model.named_parameters():
-            if freeze is not None and self._depths[name] <= freeze:
+            if frozen_blocks is not None and self._depths[name] <= frozen_blocks:
                 parameter.requires_grad_(False)
         self._at_rest = [name for name, module in model.named_modules() if _is_frozen(module)]
 
@@ -52,8 +56,8 @@ class WrappedBackbone(BaseModule):
 
         Models of timm are grouped as timm does: stem 0, then the blocks, the final norm with the last of them.
         """
-        number = max(self._depths.values()) + 2
-        return self._depths.get(param_name.removeprefix(f'{prefix}model.'), number - 1), number
+        last = self._depths[HEAD]
+        return self._depths.get(param_name.removeprefix(f'{prefix}model.'), last), last + 1
 
     def plain_model(self) -> nn.Module:
         """A copy of the model as its library has it, with low-rank updates merged into the weights."""
@@ -65,18 +69,19 @@ def as_tuple(outputs: Tensor | list | tuple) -> tuple[Tensor, ...]:
 
 
 def depths_of(model: nn.Module) -> dict[str, int]:
-    """The depth of every parameter, from 0: as timm groups them, else by the blocks, in the order of the model.
+    """The depth of every parameter, from 0, and of :data:`HEAD`: as timm groups them, else by the blocks, in order.
 
     Blocks are the members of the outermost lists and sequences. What stands before them has depth 0, what follows a
     block has its depth.
     """
     if hasattr(model, 'group_matcher'):
-        return group_parameters(model, model.group_matcher(coarse=False), reverse=True)
+        with_head: Any = SimpleNamespace(named_parameters=lambda: [*model.named_parameters(), (HEAD, None)])
+        return group_parameters(with_head, model.group_matcher(coarse=False), reverse=True)
     blocks, depths, depth = [f'{name}.' for name in _block_names(model)], {}, 0
     for name, _ in model.named_parameters():
         depth = next((number for number, block in enumerate(blocks, 1) if name.startswith(block)), depth)
         depths[name] = depth
-    return depths
+    return depths | {HEAD: depth + 1}
 
 
 def _block_names(module: nn.Module, prefix: str = '') -> Iterator[str]:

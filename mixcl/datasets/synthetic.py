@@ -12,8 +12,8 @@ from mixcl.registry import DATASETS
 class SyntheticImages(BaseDataset):
     """Stripes whose direction and colour tell the class, with noise; an image is a function of its index.
 
-    Each sample has ``img``, uint8 (image_size, image_size, channels) in BGR order where they are 3, and ``gt_label``, the index modulo
-    ``num_classes``. Images are drawn when they are asked for.
+    Each sample has ``img``, uint8 (image_size, image_size, channels), 3 of them in BGR order, and ``gt_label``, the
+    index modulo ``num_classes``. Images are drawn when they are asked for.
 
     Args:
         num_images: how many, at least 1.

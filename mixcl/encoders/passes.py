@@ -83,6 +83,6 @@ def _pooled(outputs: Tensor | tuple[Tensor, ...], backbone: nn.Module) -> Tensor
     if last.dim() == 3:
         raise UserError(
             f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but '
-            "model.backbone must give one for every image; choose out_type='cls_token', or TimmBackbone for a model of timm"
+            "a backbone must give one for every image; choose out_type='cls_token', or TimmBackbone for models of timm"
         )
     return pooled(last)

@@ -19,7 +19,7 @@ from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset(
-    {'drop_path_rate', 'freeze', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'}
+    {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'}
 )
 """Settings of a backbone that belong to how it is trained: those of the recipe count, not those of pretraining."""
 

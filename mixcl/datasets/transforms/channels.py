@@ -17,9 +17,9 @@ from mixcl.registry import TRANSFORMS
 class LoadChannels(BaseTransform):
     """Read a file as an 8-bit image with all its channels, in the place of ``LoadImage``.
 
-    Files are arrays of numpy, ``.npy`` of (h, w) or (h, w, C), or images: one of up to four channels, or a TIFF with one
-    page for each channel. Channels keep their order, but OpenCV gives red, green and blue as BGR. Results that hold an
-    ``img`` already pass unchanged.
+    Files are arrays of numpy, ``.npy`` of (h, w) or (h, w, C), or images: one of up to four channels, or a TIFF with
+    one page for each channel. Channels keep their order, but OpenCV gives red, green and blue as BGR. Results that
+    hold an ``img`` already pass unchanged.
 
     Args:
         channels: C; files with another number are refused.

@@ -54,8 +54,8 @@ class DeviceView:
         if self._of_colours and results['img'].shape[2] != 3:
             raise UserError(
                 f'saturation, hue and gray are for images of 3 channels, not {results["img"].shape[2]}: leave '
-                f'{", ".join(self._of_colours)} out of the steps of the views (a ColorJitter of brightness and contrast '
-                'may stay), as configs/patchmix/vit-s16_folder_4channels.py does'
+                f'{", ".join(self._of_colours)} out of the steps of the views (ColorJitter may keep brightness and '
+                'contrast), as configs/patchmix/vit-s16_folder_4channels.py does'
             )
         program = [row for transform in self._photometry for row in draw_program(transform)]
         mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}

@@ -22,7 +22,7 @@ from mixcl.registry import MODELS
 OPTIONAL = ('img_size', 'dynamic_img_size', 'drop_path_rate')
 """Arguments that many models of timm take, and others do not."""
 
-KEPT = ('in_channels', 'freeze', 'lora')
+KEPT = ('in_channels', 'frozen_blocks', 'lora')
 """Settings of the backbone before that hold for the new one."""
 
 
@@ -148,8 +148,7 @@ def _set_patch_size(parts: object, patch: int) -> None:
 
 
 def _spare_from_decay(cfg: Config, backbone: Any) -> None:
-    """No weight decay, where the optimiser is one of Adam's kind, for what the backbone wants spared: its norms, biases,
-    position embeddings and class tokens."""
+    """Let norms, biases, and what the backbone says (positions, class tokens) not decay under optimisers like Adam."""
     wrapper = cfg.get('optim_wrapper') or {}
     spared = getattr(backbone.model, 'no_weight_decay', set)()
     if 'Adam' not in str((wrapper.get('optimizer') or {}).get('type')) or 'constructor' not in wrapper:

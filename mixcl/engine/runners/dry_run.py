@@ -76,11 +76,11 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "train_dataloader.dataset.views='device' leaves colours and blurs to data_preprocessor.type="
             f"'ViewPreprocessor', but that is {preprocessor}: change one of them"
         )
-    channels = cfg.model.backbone.get('in_channels', 3)
+    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3))
     with undisturbed_generators():
         sample = _attempt(
             'the pipeline of train_dataloader',
-            lambda: KeyedDataset(synthetic_images(loader.dataset, 2, channels))[0],
+            lambda: KeyedDataset(images, loader.dataset.get('views', 'pillow'))[0],
             cfg,
         )
     crops = sample.get('inputs')

@@ -1,6 +1,8 @@
 """Layer-wise learning rates against the table of the recipes, and against timm itself."""
 
+import hosts
 import pytest
+from backbones.small_models import MODELS_AND_WIDTHS
 from mmengine.registry import DefaultScope
 from timm.models import VisionTransformer
 from timm.optim import param_groups_layer_decay
@@ -73,3 +75,23 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
 def test_a_backbone_without_depths() -> None:
     with pytest.raises(UserError, match='this ResNet does not; take a recipe without layer decay'):
         settings(LayerDecayConstructor, dict(type='mmpretrain.ResNet', depth=18))
+
+
+@pytest.mark.parametrize('name', ['vit', 'dinov3'])
+def test_a_learner_on_a_backbone_by_name(name: str) -> None:
+    """Two blocks: stem .75^3, blocks .75^2 and .75, final norm with the last block as in timm, projector 1."""
+    backbone, width = MODELS_AND_WIDTHS[name]
+    neck = hosts.moco_v3()['neck'] | dict(in_channels=width)
+    model = hosts.build(hosts.moco_v3(), backbone=backbone, neck=neck)
+    cfg = dict(type='OptimWrapper', optimizer=dict(type='AdamW', lr=2e-3, weight_decay=0.05))
+    groups = LayerDecayConstructor(cfg, PARAMWISE)(model).optimizer.param_groups
+    scales = {parameter: group['lr'] / 2e-3 for group in groups for parameter in group['params']}
+    for key, parameter in model.named_parameters():
+        if key.startswith('target.'):
+            assert parameter not in scales
+            continue
+        *_, block = key.removeprefix('backbone.model.blocks.').split('.', 1)[:1]
+        scale = {'0': 0.75**2, '1': 0.75}.get(block, 1.0 if key.startswith(('neck.', 'predictor.')) else 0.75**3)
+        if '.norm.' in key or '.fc_norm.' in key:
+            scale = 1.0 if '.fc_norm.' in key else 0.75
+        assert scales[parameter] == pytest.approx(scale), key
