@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> None:
     check_writable(out.parent, '--out')
     paths = image_paths(find_datasets(args))
     if not paths:
-        print('nothing to check: the data sets of this config lie in memory')
+        print('nothing to check: the images of this config are no files of their own')
         return
     unreadable, converted = verify_images(paths, args.workers)
     for kind, number in sorted(Counter(note.kind for note in converted).items()):

@@ -36,6 +36,11 @@ class HuggingFaceImages(OwnImages):
         self.tables: dict[str, Any] = {}
         super().__init__(source, **kwargs)
 
+    @property
+    def folder(self) -> str:
+        """The source itself."""
+        return self.source
+
     def images(self) -> list[OwnImage]:
         """One per row, split by split."""
         found = self._read()
@@ -46,7 +51,9 @@ class HuggingFaceImages(OwnImages):
             for row in range(len(table)):
                 name = f'{split}/{row:08d}'
                 label = labels[row] if labels else None
-                images.append(OwnImage(name, label, parts[split], dict(img_path=name, split=split, row=row)))
+                images.append(
+                    OwnImage(name, label, parts[split], dict(img_path=f'{self.source}/{name}', split=split, row=row))
+                )
         if not images:
             raise UserError(f'{self.source} has no rows; give another data set')
         return images

@@ -2,7 +2,6 @@
 
 import csv
 import os
-from typing import Any
 
 from mixcl.datasets.folder import is_image
 from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
@@ -33,9 +32,6 @@ class ListedImages(OwnImages):
     Raises:
         UserError: if the list cannot be read, names no images, or names one with two labels; for missing files.
     """
-
-    def __init__(self, source: str, data_root: str = '', **kwargs: Any) -> None:
-        super().__init__(source, data_root, **kwargs)
 
     def check_layout(self) -> None:
         """Refuse a list that cannot be read, or that names files which do not exist."""

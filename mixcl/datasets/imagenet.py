@@ -28,7 +28,8 @@ def check_class_folders(name: str, folder: Path, found: list[str], expected: lis
         raise UserError(
             f'{name}: {folder} should hold a folder for each of its {len(expected)} classes, but has {len(found)} '
             f'folders, and {len(odd)} names are missing or of no class, such as {printable(odd[0])}; sort the images '
-            'into folders named by WordNet ids, or give the right folder with --data-root'
+            'into folders named by WordNet ids, or give the right folder with --data-root; for the classes that there '
+            f'are, --data folder:{folder.parent}'
         )
 
 

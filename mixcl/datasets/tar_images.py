@@ -72,6 +72,8 @@ def index_shard(path: str, size: int, modified: int) -> tuple[Member, ...]:
     found: list[tuple[str, int, int]] = []
     labels: dict[str, str] = {}
     try:
+        if size % tarfile.BLOCKSIZE:
+            raise tarfile.ReadError('it ends within a block')  # which tarfile may take for the end
         with tarfile.open(path, 'r:') as shard:
             for member in shard:
                 key, ending = _key_and_ending(member.name)

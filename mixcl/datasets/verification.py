@@ -15,9 +15,9 @@ FILES_PER_TASK = 32
 
 
 def image_paths(datasets: Iterable[BaseDataset]) -> list[str]:
-    """The image files of data sets, each once; empty where all lie in memory."""
+    """The image files of data sets, each once; empty where all lie in memory or within other files."""
     infos = (dataset.get_data_info(index) for dataset in datasets for index in range(len(dataset)))
-    return list(dict.fromkeys(info['img_path'] for info in infos if 'img_path' in info))
+    return list(dict.fromkeys(info['img_path'] for info in infos if 'img_path' in info and 'read_bytes' not in info))
 
 
 def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:

@@ -92,7 +92,8 @@ def content_digest(dataset: KeyedDataset) -> str:
     """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
     digest = hashlib.sha256()
     for path in _paths(dataset):
-        found = os.stat(path) if path is not None and os.path.exists(path) else None
+        files = (place for place in (path, *Path(path or '').parents) if place and os.path.isfile(place))
+        found = next((os.stat(file) for file in files), None)  # of the image, or of the file that it lies in
         digest.update(repr((path, found and (found.st_size, found.st_mtime_ns))).encode(errors='surrogateescape'))
     return digest.hexdigest()
 

@@ -30,7 +30,8 @@ def short_name(data: str) -> str:
 
 
 def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config | None) -> Config:
-    """The variables of a data set, as :mod:`mixcl.evaluation.compose` lists them, and ``survey``, what was found.
+    """The variables of a data set, as :mod:`mixcl.evaluation.compose` lists them, and ``labelled``: how many images
+    there are to learn from.
 
     Images have the size of those of the pretraining, where it is known.
 
@@ -41,10 +42,10 @@ def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config |
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
     data.images = source_config(spec)
-    found = data.survey = survey(data.images)
+    found = survey(data.images)
     if not found.classes:
         raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')
-    data.num_classes = len(found.classes)
+    data.num_classes, data.labelled = len(found.classes), found.train
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=data.size)
     resize_views(data.views, size / data.size, 1)
     data.resize, data.size = round(data.resize * size / data.size), size
@@ -58,7 +59,7 @@ def suit(cfg: Config, data: Config) -> None:
         if isinstance(node, dict) and 'topk' in node:
             node['topk'] = tuple(k for k in node['topk'] if k <= data.num_classes)
     recipe = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
-    images = data.survey.train * (cfg.protocol.get('share') or 1)
+    images = data.labelled * (cfg.protocol.get('share') or 1)
     if recipe and images < STEPS * recipe:
         batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
         cfg.auto_scale_lr.base_batch_size = cfg.train_dataloader.batch_size = batch

@@ -85,6 +85,8 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
             _replace(cfg[f'{part}_dataloader'], images, 'test')
             if cfg[f'{part}_cfg'].get('bank_dataloader'):
                 _replace(cfg[f'{part}_cfg'].bank_dataloader, images, 'train')
+    if found.classes and not cfg.get('val_dataloader'):
+        return f'{spec}: {found}; this config has no kNN, those named _in1k have'
     return f'{spec}: {found}'
 
 

@@ -1,0 +1,117 @@
+"""--data: people's own images in any config that trains, in evaluations and in extraction."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluation.composed import CONFIGS, written
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from own_sources import CLASSES, photos, write_all, write_folder
+from tools.in_process import run_here
+
+from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import use_data
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
+from mixcl.evaluation.image_sources import content_digest, labels_of, names_of, source_images
+from mixcl.evaluation.plan import planned
+from mixcl.evaluation.subject import Subject
+from mixcl.registry import DATASETS
+
+COUNTS = '18 images to pretrain on; 3 classes (ant, bee, cat), {} labelled images to learn from and {} to test on'
+
+
+@pytest.fixture(scope='module')
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return write_all(tmp_path_factory.mktemp('sources'), photos(18))
+
+
+def loaders(cfg: Config) -> dict[str, Config]:
+    return dict(train=cfg.train_dataloader, val=cfg.val_dataloader, bank=cfg.val_cfg.bank_dataloader)
+
+
+@pytest.mark.parametrize('config', ['patchmix/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2', 'aps/vit-s2_cifar10'])
+def test_any_pretraining_on_a_folder_with_kNN(config: str, sources: dict) -> None:
+    cfg = read_config(CONFIGS / f'{config}.py')
+    size = cfg.val_dataloader.dataset.get('dataset', cfg.val_dataloader.dataset).pipeline[-2].crop_size
+    said = use_data(cfg, sources['folder'])
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        train, val, bank = (DATASETS.build(loader.dataset) for loader in loaders(cfg).values())
+    assert COUNTS.format(len(bank), len(val)) in said and len(train) == len(val) + len(bank) == 18
+    assert 'gt_label' not in train[0]['data_samples'] and len(train[0]['inputs']) >= 2
+    assert val[0]['inputs'].shape == (3, size, size) and 0 <= val[0]['data_samples'].gt_label.item() < 3
+
+
+def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
+    write_folder(tmp_path, dict.fromkeys(['a.jpg', 'b.jpg'], b''))
+    cfg = read_config(CONFIGS / 'patchmix/vit-xs4_digits.py')
+    assert 'without labels, so no kNN' in use_data(cfg, f'folder:{tmp_path}')
+    parts = [f'{part}_{name}' for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')]
+    assert [cfg[part] for part in parts] == [None] * 6
+
+
+def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: dict) -> None:
+    cfg = read_config(written(tmp_path, 'finetune'))
+    use_data(cfg, sources['tar'])
+    assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == 3
+    assert (cfg.train_dataloader.dataset.dataset.split, cfg.val_dataloader.dataset.dataset.split) == ('train', 'test')
+    write_folder(tmp_path / 'flat', {'a.jpg': b''})
+    with pytest.raises(UserError, match='the config trains a classifier, but there are 1 images'):
+        use_data(cfg, f'folder:{tmp_path / "flat"}')
+
+
+def test_fewer_classes_of_imagenet_by_naming_the_folder(tmp_path: Path) -> None:
+    wnids = ('n01440764', 'n01443537')
+    write_folder(tmp_path, {f'{part}/{wnid}/0.JPEG': b'' for part in ('train', 'val') for wnid in wnids})
+    cfg = read_config(CONFIGS / 'patchmix/vit-s16_in1k.py')
+    said = use_data(cfg, f'folder:{tmp_path}')
+    assert '2 images to pretrain on; 2 classes (n01440764, n01443537), 2 labelled' in said and 'as the data say' in said
+
+
+def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_for_few_images(sources: dict) -> None:
+    pretraining = read_config(CONFIGS / 'patchmix/vit-xs4_digits.py')
+    subject = Subject(config=pretraining, backbone=pretraining.model.backbone.to_dict())
+    knn, linear, semi = planned(CONFIGS, ['knn', 'linear', 'semi'], sources['hf'], subject)
+    assert knn.name.startswith('knn_hf-table_online-') and knn.data == sources['hf']
+    assert linear.cfg.model.head.num_classes == 3 and linear.cfg.val_evaluator.topk == (1,)
+    assert (knn.cfg.protocol.crop, linear.cfg.model.backbone.backbone.img_size) == (16, 16)
+    assert (linear.cfg.train_dataloader.batch_size, semi.cfg.train_dataloader.batch_size) == (2, 2)
+    assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)
+    with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
+        planned(CONFIGS, ['robustness'], sources['hf'], subject)
+
+
+def test_a_list_below_another_folder_is_evaluated_or_refused_before_anything_starts(tmp_path: Path) -> None:
+    write_folder(tmp_path / 'far', photos(18))
+    (tmp_path / 'l.csv').write_text('\n'.join(f'{name},{name.partition("/")[0]}' for name in photos(18)))
+    spec = f'list:{tmp_path / "l.csv"}'
+    (knn,) = planned(CONFIGS, ['knn'], spec, Subject(), roots={spec: str(tmp_path / 'far')})
+    assert knn.cfg.test_dataloader.dataset.dataset.data_root == str(tmp_path / 'far')
+    with pytest.raises(UserError, match=r'of the 18 files that .*l\.csv lists do not exist, the first: ant/01\.jpg'):
+        planned(CONFIGS, ['knn'], spec, Subject())
+
+
+@pytest.mark.parametrize('kind', ['folder', 'list', 'tar', 'hf'])
+def test_features_have_names_and_labels(kind: str, sources: dict) -> None:
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        dataset = KeyedDataset(source_images(sources[kind], Config(), 16))
+    assert labels_of(dataset).tolist() == np.repeat([0, 1, 2], 6).tolist()
+    assert dataset.metainfo['classes'] == tuple(sorted(CLASSES)) and dataset[0]['inputs'].shape == (3, 16, 16)
+    first = dict(folder='ant/01.jpg', list='photos/ant/01.jpg', tar='shard-000.tar/ant/01.jpg')
+    assert names_of(dataset)[0] == first.get(kind, 'train/00000000')
+    assert len(set(names_of(dataset))) == 18 and content_digest(dataset) == content_digest(dataset)
+
+
+def test_a_run_on_a_folder_says_what_it_found(tmp_path: Path, sources: dict, capfd: pytest.CaptureFixture) -> None:
+    options = [
+        f'{loader}.num_workers=0' for loader in ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
+    ]
+    options += ['train_dataloader.batch_size=6', 'train_cfg.max_epochs=1', 'model.backbone.arch.num_layers=1']
+    arguments = ('configs/patchmix/vit-xs4_digits.py', '--data', sources['folder'], '--work-dir', tmp_path)
+    assert run_here('tools/train.py', *arguments, options=[*options, 'train_cfg.val_interval=1']) == 0
+    shown = capfd.readouterr().out
+    assert f'images: {sources["folder"]}: 18 images to pretrain on; 3 classes' in shown
+    assert '3 of 3 steps' in shown and 'kNN' in shown and f'--data {sources["folder"]} --protocols knn linear' in shown
+    assert os.path.isfile(tmp_path / 'epoch_1.pth')
