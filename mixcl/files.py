@@ -58,12 +58,11 @@ def folder_written_whole(path: str | Path) -> Iterator[Path]:
     """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left.
 
     Raises:
-        OSError: if there is no room or no permission, or ``path`` is there and no empty folder.
+        OSError: if there is no room or no permission, ``path`` is there and no empty folder, or what a kill left is.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + UNFINISHED)
-    shutil.rmtree(unfinished, ignore_errors=True)  # of a kill
     unfinished.mkdir()
     try:
         yield unfinished

@@ -122,7 +122,8 @@ def extract(args: argparse.Namespace) -> None:
         if not args.backbone_config:
             settings = checked_part(settings, MODELS, place, 'model')
         model = MODELS.build(settings)
-    load_backbone(model.backbone, pretrained)
+    report = load_backbone(model.backbone, pretrained)
+    print(f'{pretrained.encoder} encoder in {printable(pretrained.source)}: {report}')
     if args.config:
         images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:

@@ -1,4 +1,4 @@
-"""A pretrained backbone as a file of another library, checked by loading it there."""
+"""A pretrained backbone as files of another library, checked by loading them there."""
 
 import contextlib
 import importlib.util
@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from mixcl.apis.export_source import default_encoder, exported_of
 from mixcl.errors import UserError
@@ -52,40 +51,35 @@ def export(
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
     subject = read_subject(str(checkpoint), None if backbone_config is None else str(backbone_config))
-    chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
+    (chosen,) = subject.encoders_for(encoder, default_encoder(subject))
     exported = exported_of(subject, chosen)
     try:
         with folder_written_whole(out) as folder:
-            ways = FORMATS[to](exported, folder)
-            checks = [checked(exported, way, folder, to) for way in ways]
-            lines = [way.lines(Path(out.name)) for way in ways]
-            model_card(exported, folder, subject.encoders[chosen], lines, checks, _results(subject, chosen))
+            checked = [(way, check(exported, way, folder, to)) for way in FORMATS[to](exported, folder)]
+            lines = [f'{way.lines(Path(out.name))}\n# {result}' for way, result in checked]
+            model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen))
     except OSError as error:
-        raise UserError(f'{out} cannot be written ({error.strerror or error}); choose another --out') from error
+        reason = error.strerror or error
+        raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another --out') from error
     print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
-    for way, check in zip(ways, checks, strict=True):
-        print(f'\n{way.lines(out)}\n# {check}')
+    print(*(f'\n{way.lines(out)}\n# {result}' for way, result in checked), sep='\n')
     return out
 
 
-def checked(exported: Exported, way: Loading, folder: Path, to: str) -> str:
+def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
     """Load a folder by the very lines that users are given, and compare features of random images.
 
     Returns:
-        What came out, in words: the largest difference, or that it could not be checked and why.
+        The largest difference, or that it could not be checked and why, in words.
 
     Raises:
         UserError: if the lines fail, or the features differ.
     """
-    others = 'mmpretrain' if to == 'onnx' else 'onnx'
-    absent = [name for name in way.libraries if importlib.util.find_spec(name) is None]
-    if absent:
+    if absent := [name for name in way.libraries if importlib.util.find_spec(name) is None]:
         return f'not checked: {" and ".join(absent)} not installed'
-    given = exported.preprocessing
-    shape = 3, given.channels, given.size, given.size
-    images = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    scope: dict = dict(images=images)
-    said = io.StringIO()
+    given, said = exported.preprocessing, io.StringIO()
+    shape, generator = (3, given.channels, given.size, given.size), torch.Generator().manual_seed(0)
+    scope: dict = dict(images=torch.randn(shape, generator=generator))
     try:
         with (
             torch.no_grad(),
@@ -93,34 +87,26 @@ def checked(exported: Exported, way: Loading, folder: Path, to: str) -> str:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
         ):
-            expected = (way.expected or exported.features)(images)
+            expected = (way.expected or exported.features)(scope['images'])
             exec(way.lines(folder), scope)
+            found = torch.as_tensor(scope['features'])
+            difference = float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
     except (ImportError, UserError) as error:  # the latter from mixcl.detection
         return f'not checked: {" ".join(str(error).split())}'
     except Exception as error:  # the other library's
-        reason = f'{way.libraries[0]} does not load it ({type(error).__name__}: {" ".join(str(error).split())[:300]})'
-        raise exported.refusal(to, reason, others) from error
-    found = torch.as_tensor(scope['features'])
-    difference = _difference(found, expected)
-    if not difference <= TOLERANCE:
-        reason = f'its features there differ by {difference:.2g}'
-        raise exported.refusal(to, reason, others)
-    return f'checked with {way.libraries[0]}: features of {len(images)} random images differ by {difference:.1g}'
-
-
-def _difference(found: Tensor, expected: Tensor) -> float:
-    if found.shape != expected.shape:
-        return float('inf')
-    return float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
+        problem = f'{way.libraries[0]} does not load it ({type(error).__name__}: {" ".join(str(error).split())[:300]})'
+    else:
+        problem = '' if difference <= TOLERANCE else f'its features there differ by {difference:.2g}'
+    if problem:
+        raise exported.refusal(to, problem, 'mmpretrain' if to == 'onnx' else 'onnx')
+    return f'checked with {way.libraries[0]}: features of random images differ by {difference:.1g} of the largest'
 
 
 def _results(subject: Subject, encoder: str) -> str:
-    """The results of this encoder that lie beside the checkpoint, or where tools/evaluate.py puts them, as a table."""
-    checkpoint = Path(subject.checkpoint)
-    folders = checkpoint.parent, Path('work_dirs/evaluation', f'{checkpoint.resolve().parent.name}_{checkpoint.stem}')
-    rows = []
-    for folder in folders:
+    """A table of the encoder's results that lie beside the checkpoint, or where tools/evaluate.py puts them."""
+    folder, rows = Path(subject.checkpoint).resolve().parent, []
+    for place in (folder, Path('work_dirs/evaluation', f'{folder.name}_{Path(subject.checkpoint).stem}')):
         with contextlib.suppress(UserError):  # another file of that name
-            rows += Results(folder).rows
+            rows += Results(place).rows
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

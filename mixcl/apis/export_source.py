@@ -1,12 +1,12 @@
 """The backbone in a checkpoint as it is exported: which encoder, and what its images go through."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
-from torch import nn
 
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
@@ -22,7 +22,7 @@ IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 
 
 def default_encoder(subject: Subject) -> str:
-    """The encoder that the method's linear probe takes: the one that its authors publish; 'online' where unknown."""
+    """The encoder that the method's linear probe takes, which is what its authors publish; 'online' where unknown."""
     name = subject.config_name
     recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
     if recipe is None:
@@ -37,7 +37,7 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
     Raises:
         UserError: if the backbone cannot be built, or the weights do not fit or are not finite.
     """
-    config = dict(subject.backbone or {})
+    config: dict[str, Any] = dict(subject.backbone or {})
     norm = config.get('norm_cfg') or {}
     if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
         config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
@@ -46,41 +46,39 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
         DefaultScope.overwrite_default_scope('mixcl'),
         told_as_user_error(f'the backbone {config["type"]}'),
     ):
-        backbone: nn.Module = MODELS.build(dict(config))
+        backbone = MODELS.build(dict(config))
     load_backbone(backbone, subject.encoders[encoder])
-    backbone.float().requires_grad_(False).eval()
+    backbone.float().requires_grad_(False).eval()  # the last returns None in mmpretrain
     source = f'{subject.checkpoint} ({encoder} encoder)'
     return Exported(backbone, config, preprocessing_of(subject.config or Config(), backbone), source)
 
 
-def preprocessing_of(cfg: Config, backbone: nn.Module) -> Preprocessing:
-    """What images of the config's test or validation go through; ImageNet's where it does not say.
+def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
+    """What the images of a config's test or validation go through; as on ImageNet where it does not say.
 
     Raises:
         UserError: if it normalises other channels than the backbone takes.
     """
+    steps: Sequence[Mapping] = ()
+    with contextlib.suppress(UserError):  # it has no images
+        steps = image_pipeline(cfg)
+    sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
+    sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
+    resize, crop = sides[0], sides[-1]
+    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
+    fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
+    size = fixed[0] if fixed else (cfg.get('model') and image_size(cfg)) or crop
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
-    steps = _test_steps(cfg)
-    crop = _last(steps, 'crop_size', 'scale') or 224
-    size = _own_size(backbone) or (image_size(cfg) if cfg.get('model') else crop)
-    resized = _last([step for step in steps if 'scale' in step and 'crop_size' not in step], 'scale') or crop
-    given = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
-    mean, std = (_per_channel(given.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
+    normalised = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
     return Preprocessing(
         channels=channels,
         size=size,
-        resize=round(max(resized, crop) * size / crop),
+        resize=round(max(resize, crop) * size / crop),
         interpolation=next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic'),
         mean=mean,
         std=std,
     )
-
-
-def _own_size(backbone: nn.Module) -> int | None:
-    """The side of the images that position embeddings or windows are for."""
-    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
-    size = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
-    return size[0] if size else None
 
 
 def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
@@ -91,15 +89,3 @@ def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
         )
     # Rounded to the digits in which such numbers are given.
     return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
-
-
-def _test_steps(cfg: Config) -> list[dict[str, Any]]:
-    try:
-        return image_pipeline(cfg)
-    except UserError:  # it has no images
-        return []
-
-
-def _last(steps: Sequence[Mapping[str, Any]], *keys: str) -> int | None:
-    found = [step[key] for step in steps for key in keys if step.get(key)]
-    return None if not found else found[-1] if isinstance(found[-1], int) else found[-1][0]

@@ -1,5 +1,6 @@
 """Reading, checking and writing checkpoints."""
 
+import mixcl.quiet_imports
 from mixcl.files import WHOLE_FILES, sha256_of
 from mixcl.weights.checkpoint import (
     allow_pickle,

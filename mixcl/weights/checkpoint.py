@@ -4,6 +4,7 @@ import hashlib
 import logging
 import pickle
 import re
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlparse
@@ -35,9 +36,18 @@ def is_trusted() -> bool:
     return _pickle_allowed
 
 
+LIBRARY_FILES = ('model.safetensors', 'pytorch_model.bin')
+"""Names of the file of weights in a folder of Hugging Face or timm, with a ``config.json`` beside it."""
+
+
 def local_file(path: str | Path) -> Path:
-    """The checkpoint file that a user named by its path or address."""
-    return downloaded(str(path)) if '://' in str(path) else Path(path).expanduser()
+    """The checkpoint file that a user named by its path or address, or by a folder of Hugging Face or timm."""
+    if '://' in str(path):
+        return downloaded(str(path))
+    local = Path(path).expanduser()
+    if local.is_dir():
+        return next((local / name for name in LIBRARY_FILES if (local / name).is_file()), local)
+    return local
 
 
 def downloaded(address: str) -> Path:
@@ -79,6 +89,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
             :func:`allow_pickle` was called.
     """
     path = local_file(filename)
+    if path.is_dir():
+        raise UserError(f'the folder {path} has none of {", ".join(LIBRARY_FILES)}; name the checkpoint file in it')
     if not path.is_file():
         raise UserError(f'there is no checkpoint file {path}')
     if matches_checksum(path) is False:
@@ -91,7 +103,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
     try:
         if path.suffix == '.safetensors':
             return load_file(path)
-        checkpoint = torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
+        with torch.serialization.safe_globals([Namespace]):  # DINO and timm keep their arguments in one: plain values
+            checkpoint = torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
     except Exception as error:  # the readers underneath raise whatever their archive formats raise
         raise UserError(f'{path} cannot be read as a checkpoint: {_reason(error)}') from error
     if not isinstance(checkpoint, dict):
@@ -139,14 +152,22 @@ def load_checkpoints_as_data() -> None:
 def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
     """The weights in a checkpoint that was read from ``path``, without the prefix of a distributed wrapper.
 
+    They lie under 'state_dict' or 'model', or are the file itself; DINO's lie under 'student' and 'teacher', which
+    here become prefixes.
+
     Raises:
         UserError: if it holds none.
     """
-    state = checkpoint.get('state_dict', checkpoint)
-    pairs = state.items() if isinstance(state, Mapping) else ()
-    if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
-        raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
-    return {name.removeprefix('module.'): value for name, value in pairs}
+    both = {name: checkpoint[name] for name in ('student', 'teacher') if isinstance(checkpoint.get(name), Mapping)}
+    nested = (checkpoint[name] for name in ('state_dict', 'model') if isinstance(checkpoint.get(name), Mapping))
+    parts = both or {'': checkpoint.get('state_dict', next(nested, checkpoint))}
+    found: dict[str, Tensor] = {}
+    for part, state in parts.items():
+        pairs = state.items() if isinstance(state, Mapping) else ()
+        if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
+            raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
+        found |= {f'{part}{part and "."}{name.removeprefix("module.")}': value for name, value in pairs}
+    return found
 
 
 def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:

@@ -1,23 +1,25 @@
 """The backbone in a checkpoint, whatever wrote it: read, and loaded into a model's backbone or refused."""
 
+import functools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mmengine.config import Config, ConfigDict
+from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.weights.checkpoint import differences, non_finite, read_checkpoint, weights_of
+from mixcl.weights.attention_heads import Unseen, other_custom, other_heads, said_beside, said_by_config
+from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
+from mixcl.weights.fitting import adapt, renamed_for
+from mixcl.weights.formats import HEADS, Format, format_of, parts_of, rest_of_file
+from mixcl.weights.layouts import without_wrapper
 from mixcl.weights.stored_config import meta_of, stored_config
 
 ENCODERS = ('online', 'target')
-PREFIXES = dict(
-    online=('backbone.backbone.', 'backbone.'),  # of a classifier over FrozenFeatures; of everything else
-    target=('target.backbone.',),
-)
-"""Prefixes of the weights of an encoder's backbone; the first prefix that occurs counts."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,14 @@ class PretrainedBackbone:
 
     Attributes:
         source: the file.
-        encoder: which encoder of it, 'online' or 'target' (the momentum encoder).
-        state: the weights, under the backbone's own names, on the CPU.
+        encoder: which encoder of it, 'online' or 'target' (the momentum encoder or teacher).
+        state: the weights, by the names that the file has within the backbone, on the CPU.
         config: the config that the checkpoint was trained with; None where it carries none.
         backbone: the config of the backbone in it, without :class:`~mixcl.evaluation.models.FrozenFeatures` around it.
         epochs: how many epochs were over when it was saved; None where unknown.
+        format: who writes such files.
+        rest: what else the file holds, part by part.
+        said: what a config beside the file says that weights do not show.
     """
 
     source: str
@@ -39,14 +44,17 @@ class PretrainedBackbone:
     config: Config | None = None
     backbone: dict | None = None
     epochs: int | None = None
+    format: str = 'mixcl or mmpretrain'
+    rest: tuple[str, ...] = ()
+    said: Unseen = field(default_factory=Unseen)
 
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
-    """Read the backbone in a checkpoint file.
+    """Read the backbone in a file of weights, of whichever library (docs/weights.md lists them).
 
     Args:
-        path: a pretraining checkpoint of mixcl, a checkpoint of a classifier or detector (its backbone under
-            ``backbone.``), or the weights of a backbone alone.
+        path: a checkpoint of mixcl or mmpretrain (pretraining, classifier, detector), a file of timm, torchvision or
+            Hugging Face or a folder of the latter, or what authors of contrastive methods released.
         encoder: 'online' or 'target'; the latter exists in pretraining checkpoints of methods with an EMA encoder.
             Of several, the first that the file has.
 
@@ -57,8 +65,10 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     if not set(wanted) <= set(ENCODERS):
         raise UserError(f'there is no {encoder!r} encoder; choose one of {", ".join(ENCODERS)}')
     checkpoint = read_checkpoint(path)
-    chosen, state = _backbone_state(weights_of(checkpoint, path), wanted, path)
-    config, epochs = stored_config(checkpoint, path), meta_of(checkpoint).get('epoch')
+    weights = weights_of(checkpoint, path)
+    kind = format_of(weights)
+    chosen, state = _backbone_state(weights, kind, wanted, path)
+    config, epochs = stored_config(checkpoint, path), meta_of(checkpoint).get('epoch', checkpoint.get('epoch'))
     return PretrainedBackbone(
         source=str(path),
         encoder=chosen,
@@ -66,22 +76,31 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         config=config,
         backbone=backbone_config(config),
         epochs=epochs if isinstance(epochs, int) else None,
+        format=kind.name,
+        rest=tuple(rest_of_file(weights, kind, chosen)),
+        said=said_beside(local_file(path)),
     )
 
 
-def _backbone_state(weights: dict[str, Tensor], wanted: Sequence[str], path: str | Path) -> tuple[str, dict]:
+def _backbone_state(
+    weights: dict[str, Tensor], kind: Format, wanted: Sequence[str], path: str | Path
+) -> tuple[str, dict[str, Tensor]]:
     """The first encoder wanted that there is, and the weights of its backbone."""
     for encoder in wanted:
-        for prefix in PREFIXES[encoder]:
-            found = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
-            if found:
-                return encoder, found
-    if 'online' not in wanted:
-        raise UserError(
-            f"{path} has no target encoder (no weights under 'target.backbone.'): only pretraining checkpoints of "
-            'methods with an EMA encoder have one; use --encoder online'
+        prefix = kind.prefix(encoder)
+        found = (
+            {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
+            if prefix is not None
+            else {}
         )
-    return 'online', weights
+        if found:
+            return encoder, found
+    if 'online' in wanted:
+        raise UserError(f'{path} has no online encoder (it is of the format of {kind.name}); use --encoder target')
+    raise UserError(
+        f'{path} has no target encoder (it is of the format of {kind.name}): only pretraining checkpoints of methods '
+        'with an EMA encoder have one; use --encoder online'
+    )
 
 
 def backbone_config(config: Config | None) -> dict | None:
@@ -95,9 +114,10 @@ def backbone_config(config: Config | None) -> dict | None:
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
     """Load a pretrained backbone; every tensor of the model's must be in it.
 
-    Position embeddings of another image size are resized where the backbone does that by itself on loading
-    (mmpretrain's vision transformers: bicubic). What the file has beyond the model's names is left out if it is a
-    part of its own, such as a final norm; more blocks than the model has are an error.
+    Names of other libraries are translated; position embeddings of another image size are resized (bicubic); the
+    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does.
+    What the file has beyond the model's names is left out if it is a part of its own, such as a head; more blocks
+    than the model has are an error.
 
     Args:
         module: the backbone, or a module whose ``backbone`` it is (:class:`~mixcl.evaluation.models.FrozenFeatures`).
@@ -105,17 +125,22 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
 
     Returns:
-        What became of the weights: how many tensors were loaded, which of the model's are new, which of the file's
-        are unused.
+        What became of the weights: the format of the file, how many tensors were loaded, which of the model's are new,
+        which of the file's are left out, what was changed.
 
     Raises:
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
-            differs, which no shape would tell, or weights are no finite numbers.
+            differs from what a config in or beside the file says, or weights are no finite numbers. Where only custom
+            says how many heads such files have, it is a warning.
     """
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
-    own, state = module.state_dict(), pretrained.state
-    reason = '; '.join([*_misfits(own, state, new), *_other_heads(module, pretrained.backbone)])
+    own = module.state_dict()
+    state, no_name = renamed_for(own, pretrained.state)
+    said = pretrained.said if pretrained.said.num_heads else said_by_config(pretrained.backbone)
+    matched = sum(name in state for name in own)
+    changes = adapt(module, state)
+    reason = '; '.join([*_misfits(own, state, new), *other_heads(module, said)])
     if not reason:
         try:
             module.load_state_dict(state, strict=False)
@@ -124,8 +149,9 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             reason = f'its position embeddings cannot be resized: {" ".join(str(error).split())}'
     if reason:
         raise UserError(
-            f'the {pretrained.encoder} encoder in {pretrained.source} does not fit the backbone of the config, a '
-            f'{type(module).__name__}: {reason}; give a checkpoint and a config of the same architecture'
+            f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
+            f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '
+            'checkpoint and a config of the same architecture'
         )
     broken = non_finite({name: state[name] for name in own if name in state})
     if broken:
@@ -133,8 +159,22 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
-    fresh, unused = [name for name in own if name not in state], [name for name in state if name not in own]
-    return f'{len(own) - len(fresh)} tensors loaded, new: {_listed(fresh)}, unused: {_listed(unused)}'
+    for warning in other_custom(module, pretrained.format, said):
+        _warn_once(f'{pretrained.source}: {warning}')
+    left_out = [*parts_of([*no_name, *(name for name in state if name not in own)]), *pretrained.rest]
+    parts = [
+        f'format: {pretrained.format}',
+        f'{matched} tensors loaded',
+        f'new: {_listed([name for name in own if name not in state])}',
+        f'left out: {", ".join(left_out) or "none"}',
+        *changes,
+    ]
+    return '; '.join(parts)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    print_log(message, 'current', logging.WARNING)  # a run loads twice: to see whether it fits, and in earnest
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -143,13 +183,15 @@ def _listed(names: Sequence[str]) -> str:
 
 def _misfits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> Iterator[str]:
     if own.keys().isdisjoint(state):
-        yield f'not one name is the same ({next(iter(state))} in the file, {next(iter(own))} in the model)'
+        yield f'{next(iter(state))} in the file, {next(iter(own))} in the model'
         return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
-    parts = {name.partition('.')[0] for name in own}
+    _, prefix = without_wrapper(own)
+    parts = {name.removeprefix(prefix).partition('.')[0] for name in own} - HEADS
+    surplus = [name for name in state if name not in own and name.removeprefix(prefix).partition('.')[0] in parts]
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
-    stored = {name: state[name] for name in state if name.partition('.')[0] in parts and name not in optional}
+    stored = {name: state[name] for name in (*own, *surplus) if name in state and name not in optional}
     yield from differences(compared, stored)
 
 
@@ -163,18 +205,10 @@ def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
     """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
-    found += [*_other_heads(model, backbone_config(stored_config(checkpoint, path)))]
+    said = said_by_config(backbone_config(stored_config(checkpoint, path)))
+    found += [*other_heads(model, said)]
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '
             'was trained with (a copy lies in its work_dir)'
         )
-
-
-def _other_heads(module: nn.Module, config: Mapping | None) -> Iterator[str]:
-    """In words, if the number of attention heads differs: the shapes of the weights do not tell it."""
-    architecture = (config or {}).get('arch')
-    trained = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
-    own = next((child.num_heads for child in module.modules() if hasattr(child, 'num_heads')), None)
-    if isinstance(trained, int) and own not in (None, trained):
-        yield f'it was trained with {trained} attention heads, the model has {own}'

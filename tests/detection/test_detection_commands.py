@@ -63,7 +63,7 @@ def test_from_patchmix_to_boxes_and_masks(patchmix, shapes, tmp_path):
     log = '\n'.join(path.read_text() for path in tmp_path.glob('*/*.log'))
     assert 'BFloat16OptimWrapper' in log
     report = re.search(r'backbone from the online encoder in \S+: (.*)', log).group(1)
-    assert report.startswith('27 tensors loaded, new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
+    assert report.partition('; ')[2].startswith('27 tensors loaded; new: layers.0.attn.rel_pos_h, layers.0.attn.rel_pos_w, layers.1')
     # four tables of relative positions; class token and final norm stay behind
     assert 'and 1 more, unused: cls_token, ln1.weight, ln1.bias' in report
     assert 'Iter(train) [2/2]' in log and 'loss_mask' in log and '2 steps, seed' in log

@@ -37,7 +37,7 @@ def test_a_trained_probe_does_not_need_the_file_that_it_started_from(
     arguments = ('--pretrained', checkpoint, '--encoder', 'target', '--work-dir', probe)
     assert run_here('tools/train.py', configs['linear'], *arguments, options=PROBE) == 0
     (log,) = probe.glob('*/*.log')
-    expected = f'backbone from the target encoder in {checkpoint}: 18 tensors loaded, new: none, unused: none'
+    expected = f'backbone from the target encoder in {checkpoint}: format: mixcl; 18 tensors loaded; new: none;'
     assert expected in log.read_text()
     (dumped,) = probe.glob('*.py')
     assert 'PretrainedBackboneHook' in dumped.read_text()

@@ -1,4 +1,4 @@
-"""Writing a backbone as other libraries load it: one file per format, each writing a folder and saying how to load it."""
+"""Writing a backbone as other libraries load it: one file per format, which writes a folder and says how to load it."""
 
 import mixcl.quiet_imports
 from mixcl.weights.export.base import Exported, Loading, Preprocessing
@@ -18,4 +18,4 @@ FORMATS = dict(
     mmdet=write_mmdet,
     onnx=write_onnx,
 )
-"""By the name that ``--to`` takes: ``write(exported, folder)`` fills the empty folder, and returns the ways to load it."""
+"""By the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it."""

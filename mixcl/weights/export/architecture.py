@@ -1,28 +1,16 @@
 """What a backbone is, read from the built module: configs may name it in many ways."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mmpretrain.models import ResNet, ResNet_CIFAR, VisionTransformer
-from torch import nn
 
 from mixcl.weights.export.base import Exported
 
 
 @dataclass(frozen=True)
 class ViTShape:
-    """A plain vision transformer.
-
-    Attributes:
-        width: of a token.
-        depth: blocks.
-        heads: of attention, which no weight tells.
-        hidden: channels within the blocks' MLPs.
-        patch: side of a patch, in pixels.
-        size: side of the images, in pixels.
-        qkv_bias: whether queries, keys and values have a bias.
-        eps: of the layer norms.
-    """
+    """A plain vision transformer: channels of a token and within MLPs, sides of images and patches in pixels."""
 
     width: int
     depth: int
@@ -34,22 +22,20 @@ class ViTShape:
     eps: float
 
 
-def vit_shape(exported: Exported, target: str, others: str = 'onnx') -> ViTShape | None:
-    """The shape of a vision transformer; None of anything else.
+def vit_shape(exported: Exported, target: str) -> ViTShape | None:
+    """The shape of a vision transformer of mmpretrain's names; None of anything else.
 
     Raises:
-        UserError: if it gives no class token, or its patches or images are not square.
+        UserError: if it does not give the class token, or its patches or images are not square.
     """
     vit = exported.backbone
     if not isinstance(vit, VisionTransformer):
         return None
-    if vit.out_type != 'cls_token' or not vit.final_norm:
-        raise exported.refusal(target, 'its output is not the class token after the final norm', others)
-    block, projection = vit.layers[0], vit.patch_embed.projection
-    rows, columns = vit.patch_resolution
-    patch, width = projection.kernel_size
-    if rows != columns or patch != width:
-        raise exported.refusal(target, 'its images or patches are not square', others)
+    (rows, columns), (patch, width) = vit.patch_resolution, vit.patch_embed.projection.kernel_size
+    if vit.out_type != 'cls_token' or not vit.final_norm or rows != columns or patch != width:
+        reason = 'its output is not the class token after the final norm, or its images or patches are not square'
+        raise exported.refusal(target, reason)
+    block: Any = vit.layers[0]
     return ViTShape(
         width=vit.embed_dims,
         depth=len(vit.layers),
@@ -62,51 +48,19 @@ def vit_shape(exported: Exported, target: str, others: str = 'onnx') -> ViTShape
     )
 
 
-@dataclass(frozen=True)
-class ResNetShape:
-    """A ResNet of 18, 34, 50, 101 or 152 layers.
-
-    Attributes:
-        depth: number of layers.
-        blocks: per stage.
-        channels: that come out of each stage.
-        bottleneck: whether blocks have three convolutions.
-        small_stem: a stem for small images: 3x3, without stride and pooling.
-    """
-
-    depth: int
-    blocks: Sequence[int]
-    channels: Sequence[int]
-    bottleneck: bool
-    small_stem: bool
-
-
-def resnet_shape(exported: Exported, target: str, others: str = 'mmpretrain or onnx') -> ResNetShape | None:
-    """The shape of a ResNet; None of anything else.
+def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> Any:
+    """The backbone if it is a ResNet of mmpretrain; None if it is anything else.
 
     Raises:
-        UserError: if its widths, its stem or its strides are not the usual ones.
+        UserError: if its widths or strides are unusual, or its stem is, unless that for small images may be.
     """
-    resnet = exported.backbone
+    resnet, others = exported.backbone, 'mmpretrain or onnx'
     if not isinstance(resnet, ResNet):
         return None
-    usual = (resnet.base_channels, resnet.stem_channels, tuple(resnet.strides), tuple(resnet.dilations))
-    if (
-        usual != (64, 64, (1, 2, 2, 2), (1, 1, 1, 1))
-        or resnet.deep_stem
-        or resnet.avg_down
-        or type(resnet)
-        not in (
-            ResNet,
-            ResNet_CIFAR,
-        )
-    ):
+    if isinstance(resnet, ResNet_CIFAR) and not small_stem:
+        reason = f'{target} has no ResNet with the stem for small images (3x3, without stride and pooling)'
+        raise exported.refusal(target, reason, others)
+    usual = resnet.base_channels == resnet.stem_channels == 64 and tuple(resnet.strides) == (1, 2, 2, 2)
+    if not usual or resnet.deep_stem or type(resnet) not in (ResNet, ResNet_CIFAR):
         raise exported.refusal(target, 'its stem, widths or strides are not those of a plain ResNet', others)
-    stages: list[nn.Sequential] = [getattr(resnet, name) for name in resnet.res_layers]
-    return ResNetShape(
-        depth=resnet.depth,
-        blocks=[len(stage) for stage in stages],
-        channels=[stage[-1].out_channels for stage in stages],
-        bottleneck=stages[0][0].expansion > 1,
-        small_stem=isinstance(resnet, ResNet_CIFAR),
-    )
+    return resnet

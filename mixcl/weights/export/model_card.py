@@ -20,18 +20,18 @@ CARD = """\
 | data | {data} |
 | epochs | {epochs} |
 | encoder | {encoder} |
-| parameters | {parameters:.1f} M |
+| parameters | {parameters:.2f} M |
 
 ## Loading
 
-{loading}
+`images` (B, {given.channels}, {given.size}, {given.size}) give `features` (B, D).
 
-`images` is a tensor (B, {channels}, {size}, {size}); `features` is (B, D).
+{loading}
 
 ## Preprocessing
 
-{order}, resized so that the short side has {resize} pixels ({interpolation}), the middle {size} x {size} cut out, \
-divided by 255, then normalised:
+{order}. The short side becomes {given.resize} pixels ({given.interpolation}), the middle {given.size} x {given.size} is
+cut out. Values from 0 to 1 are normalised by
 
     mean = {mean}
     std = {std}
@@ -44,62 +44,45 @@ divided by 255, then normalised:
 
 {checksums}
 
-The licence of these weights is for whoever trained them to say, and the data may have terms of its own; mixcl itself is
+The licence is for the owner of these weights to state, and the images may have terms of their own; mixcl itself is
 under Apache-2.0.
 """
+UNKNOWN = 'not stored in the checkpoint'
 
 
 def model_card(
-    exported: Exported,
-    folder: Path,
-    pretrained: PretrainedBackbone,
-    lines: Sequence[str],
-    checks: Sequence[str],
-    results: str,
+    exported: Exported, folder: Path, pretrained: PretrainedBackbone, loading: Sequence[str], results: str
 ) -> None:
-    """Write ``README.md``.
+    """Write ``README.md`` to a folder that has everything else.
 
     Args:
         exported: the backbone.
-        folder: with everything else in it.
-        pretrained: the same, as it was read.
-        lines: Python that loads the folder, in one way or several.
-        checks: what came out when each was tried.
+        folder: the folder.
+        pretrained: the backbone as it was read.
+        loading: Python that loads the folder, in one way or several.
         results: a table; empty for none.
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
-    name = cfg.get('config_name') or Path(pretrained.source).stem
-    method, given = str(name).rpartition('/')[0], exported.preprocessing
-    backbone = exported.backbone
-    text = CARD.format(
-        name=name,
-        kind=type(backbone).__name__,
-        version=mixcl.__version__,
-        method=method or 'not stored in the checkpoint',
-        data=_data(cfg) or 'not stored in the checkpoint',
-        epochs=pretrained.epochs or 'not stored in the checkpoint',
-        encoder=pretrained.encoder,
-        parameters=sum(part.numel() for part in backbone.parameters()) / 1e6,
-        loading='\n\n'.join(f'```python\n{code}\n# {check}\n```' for code, check in zip(lines, checks, strict=True)),
-        channels=given.channels,
-        size=given.size,
-        resize=given.resize,
-        interpolation=given.interpolation,
-        order='Channels in the order red, green, blue' if given.channels == 3 else f'{given.channels} channels',
-        mean=list(given.mean),
-        std=list(given.std),
-        results=results or 'None stored beside the checkpoint.',
-        checksums='\n'.join(
-            f'    {sha256_of(file)}  {file.name}' for file in sorted(folder.iterdir()) if file.name != 'README.md'
-        ),
-    )
-    (folder / 'README.md').write_text(text, encoding='utf-8')
-
-
-def _data(cfg: dict[str, Any]) -> str:
-    """The class of the training data, and where they lay below the current folder."""
+    name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing
     data = (cfg.get('train_dataloader') or {}).get('dataset') or {}
     while isinstance(data.get('dataset'), dict):
         data = data['dataset']
-    words = [data.get('type'), data.get('data_root'), data.get('split')]
-    return ', '.join(str(word) for word in words if word)
+    files = sorted(folder.iterdir())
+    text = CARD.format(
+        name=name,
+        kind=type(exported.backbone).__name__,
+        version=mixcl.__version__,
+        method=str(name).rpartition('/')[0] or UNKNOWN,
+        data=', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key)) or UNKNOWN,
+        epochs=pretrained.epochs or UNKNOWN,
+        encoder=pretrained.encoder,
+        parameters=sum(part.numel() for part in exported.backbone.parameters()) / 1e6,
+        loading='\n\n'.join(f'```python\n{lines}\n```' for lines in loading),
+        given=given,
+        order='Channels are red, green, blue' if given.channels == 3 else f'There are {given.channels} channels',
+        mean=list(given.mean),
+        std=list(given.std),
+        results=results or 'None lay beside the checkpoint.',
+        checksums='\n'.join(f'    {sha256_of(file)}  {file.name}' for file in files),
+    )
+    (folder / 'README.md').write_text(text, encoding='utf-8')

@@ -4,8 +4,8 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,23 +23,10 @@ features = session.run(['features'], {'images': numpy.asarray(images)})[0]
 class _Features(nn.Module):
     def __init__(self, exported: Exported) -> None:
         super().__init__()
-        self.backbone = exported.backbone  # so that its weights are seen
-        self.features = exported.features
+        self.backbone, self.exported = exported.backbone, exported
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.features(images)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what the exporter says of operators and rewritings that no user can change."""
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter('ignore')
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
+        return self.exported.features(images)
 
 
 def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
@@ -50,20 +37,18 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """
     given = exported.preprocessing
     images = torch.zeros(2, given.channels, given.size, given.size)
+    batch = ({0: torch.export.Dim('batch')},)
+    names: dict[str, Any] = dict(input_names=['images'], output_names=['features'], dynamic_shapes=batch)
+    logging.disable(logging.WARNING)  # it tells everyone of operators that are not used
     try:
-        with _quiet():
-            torch.onnx.export(
-                _Features(exported).eval(),
-                (images,),
-                folder / 'model.onnx',
-                input_names=['images'],
-                output_names=['features'],
-                dynamic_shapes=({0: torch.export.Dim('batch')},),
-                external_data=False,
-                dynamo=True,
-            )
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter('ignore')
+            model = _Features(exported).eval()
+            torch.onnx.export(model, (images,), folder / 'model.onnx', dynamo=True, external_data=False, **names)
     except ImportError as error:
         raise UserError(f'--to onnx needs what `pip install onnx onnxscript` installs ({error})') from error
     except Exception as error:  # it raises whatever its passes raise
-        raise exported.refusal('onnx', ' '.join(str(error).split())[:200], 'timm') from error
+        raise exported.refusal('onnx', ' '.join(str(error).split())[:200], 'timm or mmpretrain') from error
+    finally:
+        logging.disable(logging.NOTSET)
     return (Loading(('onnxruntime',), RUN),)

@@ -64,27 +64,25 @@ def _renamed(name: str, old: str, new: str) -> str | None:
     return new.replace('*', number) + (rest or '')
 
 
+RESNET = Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION)
+
 LAYOUTS = dict(
-    mmpretrain=(
-        Naming('layers.0.attn.qkv.weight', tuple((own, own) for own, _ in vit_names.TIMM)),
-        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    mmpretrain=dict(
+        vit=Naming('layers.0.attn.qkv.weight', tuple((own, own) for own, _ in vit_names.TIMM)), resnet=RESNET
     ),
-    timm=(
-        Naming('blocks.0.attn.qkv.weight', vit_names.TIMM),
-        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    timm=dict(vit=Naming('blocks.0.attn.qkv.weight', vit_names.TIMM), resnet=RESNET),
+    torchvision=dict(
+        vit=Naming('encoder.layers.encoder_layer_0.self_attention.in_proj_weight', vit_names.TORCHVISION),
+        resnet=RESNET,
     ),
-    torchvision=(
-        Naming('encoder.layers.encoder_layer_0.self_attention.in_proj_weight', vit_names.TORCHVISION),
-        Naming('layer1.0.conv1.weight', resnet_names.TORCHVISION),
+    huggingface=dict(
+        vit=Naming('encoder.layer.0.attention.attention.query.weight', vit_names.HUGGING_FACE),
+        resnet=Naming('encoder.stages.0.layers.0.layer.0.convolution.weight', resnet_names.HUGGING_FACE),
     ),
-    huggingface=(
-        Naming('encoder.layer.0.attention.attention.query.weight', vit_names.HUGGING_FACE),
-        Naming('encoder.stages.0.layers.0.layer.0.convolution.weight', resnet_names.HUGGING_FACE),
-    ),
-    aps=(Naming('transformer.0.attn.qkv.weight', vit_names.APS),),
-    sequential=(Naming('4.0.conv1.weight', resnet_names.SEQUENTIAL),),
+    aps=dict(vit=Naming('transformer.0.attn.qkv.weight', vit_names.APS)),
+    sequential=dict(resnet=Naming('4.0.conv1.weight', resnet_names.SEQUENTIAL)),
 )
-"""The names of each library, for a vision transformer and a ResNet."""
+"""The names that each library has for a network."""
 
 
 def layout_of(state: Mapping[str, Tensor]) -> str | None:
@@ -92,7 +90,33 @@ def layout_of(state: Mapping[str, Tensor]) -> str | None:
 
     ResNets of torchvision, timm and mmpretrain have the same names, and are 'mmpretrain'.
     """
-    return next((name for name, namings in LAYOUTS.items() if any(one.marker in state for one in namings)), None)
+    return next((name for name, kinds in LAYOUTS.items() if any(one.marker in state for one in kinds.values())), None)
+
+
+WRAPPERS = ('', 'model.', 'timm_model.', 'vit.', 'resnet.')
+"""Prefixes of a whole backbone: mixcl's and mmpretrain's wrappers of other libraries' models, Hugging Face's heads."""
+
+
+def without_wrapper(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str]:
+    """The weights of a backbone by the names within it, and the prefix that was taken away."""
+    for prefix in WRAPPERS:
+        inner = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+        if inner and (layout_of(inner) or (prefix and len(inner) == len(state))):
+            return inner, prefix
+    return dict(state), ''
+
+
+def translated(state: Mapping[str, Tensor], layout: str, wanted: str) -> tuple[dict[str, Tensor], list[str]]:
+    """Rename the weights of a backbone from one layout to another.
+
+    Returns:
+        The weights, and the names of those that one of the two tables does not have, such as heads.
+    """
+    kind, own = _naming(state, layout)
+    if kind not in LAYOUTS[wanted]:
+        return {}, list(state)
+    left_out = [name for name in state if not own.to_common({name: state[name]})]
+    return LAYOUTS[wanted][kind].from_common(own.to_common(state)), left_out
 
 
 def from_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
@@ -105,10 +129,7 @@ def from_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
     Raises:
         ValueError: if they are not the weights of a network of that library known here.
     """
-    naming = next((one for one in LAYOUTS[layout] if one.marker in state), None)
-    if naming is None:
-        raise ValueError(f'no weights of a vision transformer or ResNet by the names of {layout}')
-    return naming.to_common(state)
+    return _naming(state, layout)[1].to_common(state)
 
 
 def to_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
@@ -122,11 +143,19 @@ def to_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
         ValueError: if they are not the weights of a vision transformer or ResNet of mmpretrain, or the library has no
             name for one of them.
     """
-    kind = next((number for number, one in enumerate(LAYOUTS['mmpretrain']) if one.marker in state), None)
-    namings = LAYOUTS[layout]
-    if kind is None or kind >= len(namings):
-        raise ValueError(f'no weights that {layout} has names for')
-    renamed = namings[kind].from_common(state)
-    if absent := state.keys() - namings[kind].to_common(renamed).keys():
+    kind, _ = _naming(state, 'mmpretrain')
+    if kind not in LAYOUTS[layout]:
+        raise ValueError(f'{layout} has no names for such a network')
+    naming = LAYOUTS[layout][kind]
+    renamed = naming.from_common(state)
+    if absent := state.keys() - naming.to_common(renamed).keys():
         raise ValueError(f'{layout} has no names for {", ".join(sorted(absent)[:3])}')
     return renamed
+
+
+def _naming(state: Mapping[str, Tensor], layout: str) -> tuple[str, Naming]:
+    """Which network the weights are of, by the names of a layout, and how it names them."""
+    for kind, naming in LAYOUTS[layout].items():
+        if naming.marker in state:
+            return kind, naming
+    raise ValueError(f'no weights of a vision transformer or ResNet by the names of {layout}')

@@ -54,7 +54,7 @@ def test_both_encoders_start_from_it_and_a_resumed_run_does_not_need_it(
     assert runner.epoch == 2
     text = '\n'.join(path.read_text() for path in sorted(tmp_path.glob('*/*.log')))
     assert text.count('backbone from the') == 1
-    assert f'backbone from the {encoder} encoder in {checkpoint}: 30 tensors loaded, new: none, unused: none' in text
+    assert f'backbone from the {encoder} encoder in {checkpoint}: format: mixcl; 30 tensors loaded; new: none;' in text
 
 
 def test_the_protocol_decides_the_encoder_unless_the_command_line_does(tmp_path: Path, checkpoint: str) -> None:

@@ -1,0 +1,106 @@
+"""Makes the weights of a file fit a model: its names, its image size, its number of channels."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from mmpretrain.models import VisionTransformer
+from mmpretrain.models.utils import build_2d_sincos_position_embedding
+from timm.layers import resample_abs_pos_embed
+from timm.models import adapt_input_conv
+from torch import Tensor, nn
+
+from mixcl.weights.layouts import layout_of, translated, without_wrapper
+
+
+def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
+    """The weights of a file by a model's names, and what no name is known for, as the file has it.
+
+    Args:
+        own: weights of the model.
+        state: of the file, by whichever library's names.
+    """
+    inner, prefix = without_wrapper(own)
+    plain, _ = without_wrapper(state)
+    candidates: list[tuple[dict[str, Tensor], list[str]]] = [(dict(state), []), (plain, [])]
+    layout, wanted = layout_of(plain), layout_of(inner) or 'mmpretrain'
+    if layout and layout != wanted:
+        candidates.append(translated(plain, layout, wanted))
+    candidates += [({prefix + name: tensor for name, tensor in found.items()}, rest) for found, rest in candidates]
+    return max(candidates, key=lambda candidate: len(own.keys() & candidate[0].keys()))
+
+
+def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
+    """Change, in place, the weights of a file whose names are a model's, to what the model has.
+
+    Returns:
+        What was changed, in words.
+    """
+    own = module.state_dict()
+    _, prefix = without_wrapper(own)
+    notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
+    position = f'{prefix}pos_embed'
+    if position not in own:
+        return notes
+    if position in state:
+        return notes + _adapt_positions(module, own, state, prefix)
+    if getattr(module, 'fixed_position', False):
+        grid, width = module.patch_resolution, module.embed_dims
+        state[position] = build_2d_sincos_position_embedding(grid, width, cls_token=True)
+        notes.append(f'{position} is not in the file: the fixed sin-cos positions of the model')
+    return notes
+
+
+def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+    """Sum or repeat the kernels of the first convolution for images of another number of channels, as timm does."""
+    notes = []
+    for name in own.keys() & state.keys():
+        new, old = own[name].shape, state[name].shape
+        is_first = len(new) == len(old) == 4 and old[1] == 3 and new[1] != 3
+        if is_first and (new[0], *new[2:]) == (old[0], *old[2:]):
+            state[name] = adapt_input_conv(new[1], state[name])
+            how = 'summed' if new[1] == 1 else 'repeated and scaled by 3 / channels'
+            notes.append(f'{name} from 3 to {new[1]} channels ({how})')
+    return notes
+
+
+def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+    """Biases of zero for query, key and value where the file's model has none."""
+    wanted = [name for name in own if name.endswith('.attn.qkv.bias')]
+    if not wanted or any(name in state for name in wanted):
+        return []
+    present = [name for name in wanted if name.removesuffix('bias') + 'weight' in state]
+    state.update((name, torch.zeros_like(own[name])) for name in present)
+    return ['no biases of query, key and value in the file: zero'] if present else []
+
+
+def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], prefix: str) -> list[str]:
+    """Bring position embeddings to (1, n, C), with or without a row for the class token, for the model's image size."""
+    name, of_class, notes = f'{prefix}pos_embed', f'{prefix}cls_token', []
+    position, wanted = state[name], own[name].shape
+    if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as of APS
+        position = position.transpose(0, 1)
+    if position.dim() != 3 or position.shape[2] != wanted[2]:
+        return []
+    grid = getattr(module, 'patch_resolution', None)
+    rows = wanted[1] - math.prod(grid) if grid else _rows_before(wanted[1])
+    found = _rows_before(position.shape[1])
+    if (rows, found) == (1, 0):
+        position = torch.cat([torch.zeros_like(position[:, :1]), position], dim=1)
+        notes.append(f'{name} has no row for the class token in the file: zero')
+    elif (rows, found) == (0, 1):
+        if of_class in own and of_class in state:
+            state[of_class] = state[of_class] + position[:, :1]
+        position = position[:, 1:]
+        notes.append(f'{name} without the row of the class token, which goes into {of_class}')
+    if position.shape[1] != wanted[1] and rows is not None:
+        notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')
+        if grid and not isinstance(module, VisionTransformer):  # mmpretrain's resize them while they are loaded
+            position = resample_abs_pos_embed(position, list(grid), num_prefix_tokens=rows)
+    state[name] = position
+    return notes
+
+
+def _rows_before(tokens: int) -> int | None:
+    """How many of the rows of a position embedding stand before those of a square of patches; None where unclear."""
+    return next((extra for extra in (0, 1) if math.isqrt(tokens - extra) ** 2 == tokens - extra), None)

@@ -1,0 +1,100 @@
+"""What a file of weights is, by the names in it: who wrote it, and where in it the encoders are."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from mixcl.weights.layouts import layout_of, without_wrapper
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way in which encoders are kept in a file.
+
+    Attributes:
+        name: who writes it.
+        online, target: prefixes of the weights of an encoder's backbone; the target is the momentum encoder or teacher.
+        marker: how a name starts that only such files have.
+    """
+
+    name: str
+    online: str
+    target: str | None = None
+    marker: str = ''
+
+    def is_of(self, weights: Mapping[str, Tensor]) -> bool:
+        """Whether a file has such names."""
+        return any(name.startswith(self.marker or self.online) for name in weights)
+
+    def prefix(self, encoder: str) -> str | None:
+        """Where an encoder is, 'online' or 'target'; None where the format has none."""
+        return self.online if encoder == 'online' else self.target
+
+
+FORMATS = (
+    Format('mixcl', 'backbone.', 'target.backbone.', 'target.backbone.'),
+    Format('mmpretrain', 'backbone.', 'momentum_encoder.module.0.', 'momentum_encoder.module.0.'),
+    Format('mmpretrain', 'backbone.', 'target_net.module.0.', 'target_net.module.0.'),
+    Format('mixcl', 'backbone.backbone.'),  # a classifier over FrozenFeatures
+    Format('mixcl or mmpretrain', 'backbone.'),
+    Format('DINO', 'student.backbone.', 'teacher.backbone.'),
+    Format('APS', 'base_encoder.', 'momentum_encoder.', 'base_encoder.pos_embedding'),
+    Format('MoCo v3, PatchMix or SDMP', 'base_encoder.', 'momentum_encoder.'),
+    Format('OpenSelfSup', 'encoder_q.0.', 'encoder_k.0.'),
+    Format('OpenSelfSup', 'online_net.0.', 'target_net.0.'),
+    Format('MoCo or MixCo', 'encoder_q.', 'encoder_k.'),
+    Format('SimSiam', 'encoder.', marker='encoder.layer1.'),
+    Format("MixCo's SimCLR", 'features.', marker='features.4.0.conv1.'),
+)
+"""The first that fits counts. Files of none of them hold one backbone under its own names."""
+
+ALONE = dict(
+    mmpretrain='mmpretrain', timm='timm', torchvision='torchvision', huggingface='Hugging Face', aps='APS',
+    sequential='torchvision',
+)  # fmt: skip
+"""Who writes a backbone alone, by its :func:`~mixcl.weights.layouts.layout_of`."""
+
+
+def format_of(weights: Mapping[str, Tensor]) -> Format:
+    """Which format the weights of a file have."""
+    found = next((one for one in FORMATS if one.is_of(weights)), None)
+    if found is None:
+        plain, _ = without_wrapper(weights)
+        is_resnet = 'layer1.0.conv1.weight' in plain
+        found = Format('torchvision or timm' if is_resnet else ALONE.get(layout_of(plain) or '', 'unknown'), '')
+    return found
+
+
+def rest_of_file(weights: Mapping[str, Tensor], kind: Format, encoder: str) -> list[str]:
+    """What else the file holds than an encoder: part by part with the number of tensors and what they are."""
+    others = {one: kind.prefix(one) for one in ('online', 'target')}
+    own = others.pop(encoder) or ''
+    found = Counter(_part(name, others) for name in weights if not name.startswith(own))
+    return listed(found)
+
+
+HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'mlp', 'neck', 'pooler', 'predictor'})
+"""What authors call the parts behind a backbone."""
+
+
+def _part(name: str, encoders: Mapping[str, str | None]) -> str:
+    of_encoder = next((encoder for encoder, prefix in encoders.items() if prefix and name.startswith(prefix)), None)
+    words = name.split('.')
+    return f'{of_encoder} encoder' if of_encoder else next((word for word in words if word in HEADS), words[0])
+
+
+def listed(parts: Mapping[str, int]) -> list[str]:
+    """Parts of a file in words: how many tensors each has, and what it is where the name says it.
+
+    >>> listed({'head': 9, 'queue': 1})
+    ['head (9, a head)', 'queue (1, negatives)']
+    """
+    kinds = {part: 'a head' if part in HEADS else 'negatives' if part.startswith('queue') else '' for part in parts}
+    return [f'{part} ({count}{kinds[part] and ", " + kinds[part]})' for part, count in parts.items()]
+
+
+def parts_of(names: Sequence[str]) -> list[str]:
+    """The same, for the names of tensors."""
+    return listed(Counter(name.partition('.')[0] for name in names))

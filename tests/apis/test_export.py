@@ -1,0 +1,353 @@
+"""Exported backbones in the libraries they are for: the same features, and what is said where that cannot be."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import timm
+import torch
+import torchvision
+from mmengine.config import Config
+from mmengine.dataset import Compose
+from mmengine.registry import DefaultScope
+from mmpretrain import get_model
+from PIL import Image
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoImageProcessor, AutoModel
+
+from mixcl.apis import export as export_module
+from mixcl.apis.export import export
+from mixcl.errors import UserError
+from mixcl.evaluation.results import Results
+from mixcl.files import sha256_of
+from mixcl.heads.mlp import pooled
+from mixcl.registry import MODELS, TRANSFORMS
+from mixcl.weights import load_backbone, read_pretrained
+
+WIDE = dict(embed_dims=192, num_layers=2, num_heads=12, feedforward_channels=768)  # timm's vit_tiny has 3 heads
+ARCH = dict(embed_dims=32, num_layers=2, num_heads=4, feedforward_channels=48)
+BACKBONES: dict[str, dict] = dict(
+    vit=dict(type='ContrastiveViT', arch=WIDE, img_size=32, patch_size=4, fixed_position=True, position_offset=0.1),
+    patch2=dict(type='DINOViT', arch=ARCH, img_size=16, patch_size=2),
+    aps=dict(type='APSViT', arch=ARCH, img_size=32, patch_size=8, qkv_bias=False, norm_cfg=dict(type='LN', eps=1e-5)),
+    plain=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, in_channels=4),
+    r18=dict(type='mmpretrain.ResNet', depth=18, norm_cfg=dict(type='mixcl.SyncBatchNorm')),
+    r50=dict(type='mmpretrain.ResNet', depth=50),
+    grey=dict(type='mmpretrain.ResNet', depth=18, in_channels=1),
+    cifar=dict(type='mmpretrain.ResNet_CIFAR', depth=18),
+    convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
+    adapted=dict(
+        type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=dict(r=2)
+    ),
+    mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
+    narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
+    average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
+    other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),
+)
+STATISTICS = dict(mean=[51.0, 102.0, 153.0], std=[25.5, 51.0, 76.5])
+PIPELINE = [
+    dict(type='mmpretrain.ResizeEdge', scale=40, edge='short', backend='pillow', interpolation='bicubic'),
+    dict(type='mmpretrain.CenterCrop', crop_size=32),
+    dict(type='mmpretrain.PackInputs'),
+]
+
+
+def drawn(backbone: Mapping) -> nn.Module:
+    """A backbone in evaluation mode whose every weight is random: biases and statistics count, too."""
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        module = MODELS.build(dict(backbone))
+    for name, value in module.state_dict().items():
+        if value.is_floating_point():
+            value.copy_(torch.rand(value.shape) + 0.5 if 'var' in name else value + torch.randn(value.shape) * 0.1)
+    module.eval()
+    return module
+
+
+def save(path: Path, name: str, config_name: str = 'mocov3/some_cifar10', **states: Mapping[str, Tensor]) -> Path:
+    """A checkpoint as a run writes it, with weights by the prefixes of encoders."""
+    channels = BACKBONES[name].get('in_channels', 3)
+    statistics = STATISTICS if channels == 3 else dict(mean=[51.0], std=[51.0])
+    cfg = Config(
+        dict(
+            config_name=config_name,
+            model=dict(type='ContrastiveLearner', backbone=BACKBONES[name]),
+            data_preprocessor=dict(type='ViewPreprocessor', to_rgb=channels == 3, **statistics),
+            val_dataloader=dict(dataset=dict(type='ImageFolder', pipeline=PIPELINE)),
+            train_dataloader=dict(
+                dataset=dict(type='KeyedDataset', dataset=dict(type='CIFAR10', data_root='some/data'))
+            ),
+        )
+    )
+    weights = {f'{prefix}.{key}': value for prefix, state in states.items() for key, value in state.items()}
+    weights = {key.replace('target.', 'target.backbone.', 1): value for key, value in weights.items()}
+    torch.save(dict(state_dict=weights, meta=dict(cfg=cfg.pretty_text, epoch=3)), path)
+    return path
+
+
+def by_torchvision(folder: Path, images: Tensor, name: str) -> Tensor:
+    model = torchvision.models.get_model(dict(r50='resnet50', mobilenet='mobilenet_v3_small').get(name, 'resnet18'))
+    if name == 'mobilenet':
+        model.classifier = nn.Identity()  # its first linear layer is where ours ends
+        model.features[0][0] = nn.Conv2d(4, 16, 3, 2, 1, bias=False)
+    else:
+        model.fc = nn.Identity()
+    if name == 'cifar':
+        model.conv1, model.maxpool = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.Identity()
+    if name == 'grey':
+        model.conv1 = nn.Conv2d(1, 64, 7, 2, 3, bias=False)
+    model.load_state_dict(load_file(folder / 'model.safetensors'))
+    return model.eval()(images)
+
+
+def by_huggingface(folder: Path, images: Tensor, name: str) -> Tensor:
+    output = AutoModel.from_pretrained(folder)(images)
+    if output.last_hidden_state.dim() == 3:  # of tokens: the pooler gives the first, not a map of random weights
+        torch.testing.assert_close(output.pooler_output, output.last_hidden_state[:, 0])
+    return output.pooler_output.flatten(1)
+
+
+def by_timm(folder: Path, images: Tensor, name: str) -> Tensor:
+    features = timm.create_model(f'local-dir:{folder}', pretrained=True).eval()(images)
+    torch.testing.assert_close(AutoModel.from_pretrained(folder)(images).pooler_output, features)
+    return features
+
+
+def by_mmpretrain(folder: Path, images: Tensor, name: str) -> Tensor:
+    return get_model(folder / 'config.py', pretrained=str(folder / 'backbone.pth')).extract_feat(images)[-1]
+
+
+def by_onnx(folder: Path, images: Tensor, name: str) -> Tensor:
+    session = onnxruntime.InferenceSession(folder / 'model.onnx')
+    return torch.cat(
+        [torch.from_numpy(session.run(None, {'images': part.numpy()})[0]) for part in images.split((1, 4))]
+    )
+
+
+LOADERS: dict[str, Callable[[Path, Tensor, str], Tensor]] = dict(
+    timm=by_timm, torchvision=by_torchvision, huggingface=by_huggingface, mmpretrain=by_mmpretrain, onnx=by_onnx
+)
+VITS = ('vit', 'patch2', 'aps', 'plain')
+PAIRS = [
+    *((name, to) for name in VITS for to in ('timm', 'huggingface', 'mmpretrain')),
+    *(('r18', to) for to in ('timm', 'torchvision', 'huggingface', 'mmpretrain')),
+    *(('r50', to) for to in ('timm', 'huggingface')),
+    *((name, to) for name in ('grey', 'cifar') for to in ('torchvision', 'mmpretrain')),
+    ('grey', 'timm'),
+    *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
+    *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
+]
+
+
+@pytest.mark.parametrize(('name', 'to'), PAIRS)
+def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    backbone = drawn(BACKBONES[name])
+    folder = export(save(tmp_path / 'some.pth', name, backbone=backbone.state_dict()), to, tmp_path / "it's there")
+    said = capfd.readouterr().out
+    assert (
+        f'written: {folder}, the online encoder of' in said and '# checked with' in said and 'not checked' not in said
+    )
+    channels = BACKBONES[name].get('in_channels', 3)
+    images = torch.randn(5, channels, *[BACKBONES[name].get('img_size', 32)] * 2)
+    with torch.no_grad():
+        found, expected = LOADERS[to](folder, images, name), pooled(backbone(images)[-1])
+    torch.testing.assert_close(found / expected.abs().max(), expected / expected.abs().max(), rtol=0, atol=1e-5)
+    assert sorted(tmp_path.iterdir()) == [folder, tmp_path / 'some.pth']
+    if to != 'onnx' and name != 'adapted':  # whose updates are in the weights now
+        again = drawn(BACKBONES[name])
+        load_backbone(again, read_pretrained(folder / ('backbone.pth' if to == 'mmpretrain' else 'model.safetensors')))
+        with torch.no_grad():
+            torch.testing.assert_close(pooled(again(images)[-1]), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('to', ['timm', 'huggingface', 'mmpretrain'])
+@pytest.mark.parametrize(
+    'config',
+    [
+        'patchmix/vit-s16_in1k',
+        'mocov3/vit-b16_in1k',
+        'aps/vit-t2_cifar10',
+        'aps/vit-s2_cifar10',
+        'patchmix/vit-b2_cifar10',
+    ],
+)
+def test_backbones_of_configs(config: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BACKBONES, 'of_config', Config.fromfile(f'configs/{config}.py').model.backbone.to_dict())
+    backbone = drawn(BACKBONES['of_config'])
+    folder = export(save(tmp_path / 'some.pth', 'of_config', backbone=backbone.state_dict()), to, tmp_path / 'out')
+    images = torch.randn(2, 3, *[BACKBONES['of_config']['img_size']] * 2)
+    with torch.no_grad():
+        torch.testing.assert_close(LOADERS[to](folder, images, ''), backbone(images)[-1], rtol=1e-5, atol=1e-5)
+    shutil.rmtree(tmp_path)  # hundreds of megabytes
+
+
+IMAGE = Image.fromarray((np.random.default_rng(0).random((60, 60, 3)) * 255).astype('uint8')).resize((240, 240))
+
+
+@pytest.mark.parametrize('to', ['timm', 'huggingface'])
+def test_images_are_prepared_alike(to: str, tmp_path: Path) -> None:
+    state = drawn(BACKBONES['vit']).state_dict()
+    folder = export(save(tmp_path / 'some.pth', 'vit', backbone=state), to, tmp_path / 'out')
+    steps = Compose([TRANSFORMS.build(step) for step in PIPELINE])
+    packed = steps(dict(img=np.asarray(IMAGE)[..., ::-1]))['inputs']  # decoded as BGR
+    preprocessor = MODELS.build(dict(type='ViewPreprocessor', to_rgb=True, **STATISTICS))
+    expected = preprocessor(dict(inputs=[packed[None]], data_samples=None))['inputs']
+    if to == 'timm':
+        model = timm.create_model(f'local-dir:{folder}', pretrained=True)
+        settings = timm.data.resolve_model_data_config(model)
+        found = timm.data.create_transform(**settings)(IMAGE)[None]
+    else:
+        found = AutoImageProcessor.from_pretrained(folder)(IMAGE, return_tensors='pt')['pixel_values']
+    expected = expected[0] if isinstance(expected, list) else expected
+    assert found.shape == (1, 3, 32, 32)
+    assert (found - expected).abs().mean() < 0.02  # of values of about 1: of the same channels, size and statistics
+
+
+@pytest.mark.parametrize(
+    ('config_name', 'asked', 'chosen'),
+    [
+        ('patchmix/vit-s16_in1k', None, 'target'),  # what its linear probe takes
+        ('mocov3/vit-s16_in1k', None, 'online'),
+        ('patchmix/vit-s16_in1k', 'online', 'online'),
+        ('mocov3/vit-s16_in1k', 'target', 'target'),
+    ],
+)
+def test_encoder(
+    config_name: str, asked: str | None, chosen: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    states = dict(backbone=drawn(BACKBONES['patch2']).state_dict(), target=drawn(BACKBONES['patch2']).state_dict())
+    checkpoint = save(tmp_path / 'some.pth', 'patch2', config_name, **states)
+    folder = export(checkpoint, 'timm', tmp_path / 'out', asked)
+    assert f'the {chosen} encoder' in capsys.readouterr().out
+    expected = states['backbone' if chosen == 'online' else 'target']['ln1.weight']
+    assert torch.equal(load_file(folder / 'model.safetensors')['norm.weight'], expected)
+
+
+def test_model_card(tmp_path: Path) -> None:
+    checkpoint = save(tmp_path / 'some.pth', 'patch2', backbone=drawn(BACKBONES['patch2']).state_dict())
+    row = dict(
+        checkpoint=dict(path=str(checkpoint), sha256=sha256_of(checkpoint), config_name='mocov3/some', epoch=3),
+        config=dict(path='some.py', sha256='0'), protocol=dict(name='knn'), data='cifar10', encoder='online',
+        metrics={'knn10_top1': 12.345}, best={}, paper=[], overrides={}, precision='fp32', seed=0,
+    )  # fmt: skip
+    for other in (dict(row), dict(row, encoder='target', metrics={'knn10_top1': 77.777})):
+        Results(tmp_path).add(other)
+    card = (export(checkpoint, 'huggingface', tmp_path / 'out') / 'README.md').read_text()
+    digest = sha256_of(tmp_path / 'out/model.safetensors')
+    for text in (
+        '| mocov3 |',
+        'CIFAR10, some/data',
+        '| 3 |',
+        '12.35',
+        '[0.2, 0.4, 0.6]',
+        digest,
+        "from_pretrained('out')",
+    ):
+        assert text in card
+    assert '77.78' not in card and 'licence' in card
+
+
+REFUSED = [
+    ('vit', 'torchvision', 'it is no ResNet'),
+    ('cifar', 'timm', 'timm has no ResNet with the stem for small images'),
+    ('narrow', 'huggingface', 'not those of a plain ResNet'),
+    ('cifar', 'mmdet', 'mmdet has no ResNet with the stem'),
+    ('narrow', 'timm', 'not those of a plain ResNet'),
+    ('average', 'timm', 'not the class token'),
+    ('other_norm', 'timm', 'eps=0.001'),
+    ('convnext', 'mmpretrain', 'none of its backbones'),
+    ('convnext', 'huggingface', 'no vision transformer or ResNet'),
+    ('vit', 'keras', "there is no format 'keras'"),
+]
+
+
+@pytest.mark.parametrize(('name', 'to', 'reason'), REFUSED)
+def test_what_a_format_cannot_say(name: str, to: str, reason: str, tmp_path: Path) -> None:
+    checkpoint = save(tmp_path / 'some.pth', name, backbone=drawn(BACKBONES[name]).state_dict())
+    with pytest.raises(UserError, match=f'{re.escape(reason)}.*; choose'):
+        export(checkpoint, to, tmp_path / 'out')
+    assert [*tmp_path.iterdir()] == [checkpoint]
+
+
+def broken(path: Path, kind: str) -> Path:
+    state = drawn(BACKBONES['patch2']).state_dict()
+    if kind == 'half':
+        state = dict(list(state.items())[: len(state) // 2])
+    if kind == 'diverged':
+        state['ln1.weight'][0] = float('nan')
+    save(path, 'patch2', backbone=state)
+    if kind == 'cut':
+        path.write_bytes(path.read_bytes()[:1000])
+    if kind == 'foreign':
+        torch.save({'conv_stem.weight': torch.zeros(2, 2)}, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ('kind', 'reason'),
+    [
+        ('half', 'tensors are not in the file'),
+        ('diverged', 'holds infinity or NaN'),
+        ('cut', 'cannot be read as a checkpoint'),
+        ('foreign', 'without the config they were trained with'),
+    ],
+)
+def test_broken_files(kind: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=reason):
+        export(broken(tmp_path / 'some.pth', kind), 'timm', tmp_path / 'out')
+    assert not (tmp_path / 'out').exists()
+
+
+def test_overwrites_nothing(tmp_path: Path) -> None:
+    checkpoint = broken(tmp_path / 'some.pth', 'none')
+    (tmp_path / 'out').mkdir()
+    (tmp_path / 'out/mine').touch()
+    with pytest.raises(UserError, match='is there already'):
+        export(checkpoint, 'timm', tmp_path / 'out')
+    (tmp_path / 'out/mine').unlink()
+    assert export(checkpoint, 'timm', tmp_path / 'out') == tmp_path / 'out'
+
+
+def wrong(name: str, value: object) -> Callable:
+    """timm's writer, with one wrong argument of the architecture."""
+
+    def write(exported: object, folder: Path) -> tuple:
+        ways = write_timm(exported, folder)
+        content = json.loads((folder / 'config.json').read_text())
+        content['model_args'][name] = value
+        (folder / 'config.json').write_text(json.dumps(content))
+        return ways
+
+    write_timm = export_module.FORMATS['timm']
+    return write
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'reason'),
+    [
+        ('num_heads', 6, 'its features there differ by'),  # no shape tells
+        ('global_pool', 'avg', 'timm does not load it|its features there differ by'),
+        ('depth', 3, 'timm does not load it'),
+    ],
+)
+def test_the_check_finds_what_is_wrong(
+    name: str, value: object, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = save(tmp_path / 'some.pth', 'vit', backbone=drawn(BACKBONES['vit']).state_dict())
+    monkeypatch.setitem(export_module.FORMATS, 'timm', wrong(name, value))
+    with pytest.raises(UserError, match=reason):
+        export(checkpoint, 'timm', tmp_path / 'out')
+    assert [*tmp_path.iterdir()] == [checkpoint]
+
+
+def test_says_what_it_could_not_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = broken(tmp_path / 'some.pth', 'none')
+    monkeypatch.setattr(export_module.importlib.util, 'find_spec', lambda name: None)
+    card = (export(checkpoint, 'huggingface', tmp_path / 'out') / 'README.md').read_text()
+    assert 'not checked: transformers not installed' in card

@@ -1,0 +1,260 @@
+"""Files of other libraries give the features that those libraries give."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+import torchvision
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from weights import other_libraries as others
+
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+from mixcl.weights import load_backbone, local_file, read_pretrained
+
+
+def saved(folder: Path, content: object, **options: object) -> Path:
+    path = folder / 'some.pth'
+    torch.save(content, path, **options)
+    return path
+
+
+def images(size: int, channels: int = 3) -> Tensor:
+    return torch.randn(2, channels, size, size, generator=torch.Generator().manual_seed(2))
+
+
+def assert_same_features(own: nn.Module, other: nn.Module, batch: Tensor) -> None:
+    own.eval()
+    torch.testing.assert_close(others.features(own, batch), others.features(other, batch), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize('width', [192, 384, 768])
+@pytest.mark.parametrize(('patch', 'size'), [(16, 64), (2, 8)])
+@pytest.mark.parametrize('library', ['timm', 'hugging_face', 'torchvision'])
+def test_vision_transformers_have_the_features_of_their_library(
+    tmp_path: Path, library: str, width: int, patch: int, size: int
+) -> None:
+    other = getattr(others, f'{library}_vit')(width, patch, size)
+    if library == 'hugging_face':
+        other.save_pretrained(tmp_path)
+        path = tmp_path
+    else:
+        path = saved(tmp_path, dict(model=other.state_dict()) if library == 'timm' else other.state_dict())
+    own = others.contrastive_vit(width, patch, size)
+    report = load_backbone(own, read_pretrained(path))
+    assert report.startswith(f'format: {library.replace("_", " ").title() if library == "hugging_face" else library}; ')
+    assert '; 30 tensors loaded; new: none; left out: ' in report
+    assert_same_features(own, other, images(size))
+
+
+@pytest.mark.parametrize('depth', [18, 50])
+@pytest.mark.parametrize('library', ['timm', 'hugging_face', 'torchvision', 'mmpretrain'])
+def test_resnets_have_the_features_of_their_library(tmp_path: Path, library: str, depth: int) -> None:
+    other = dict(
+        timm=lambda: timm.create_model(f'resnet{depth}'),
+        hugging_face=lambda: others.hugging_face_resnet(depth, head=True),
+        torchvision=lambda: torchvision.models.get_model(f'resnet{depth}'),
+        mmpretrain=lambda: others.resnet(depth),
+    )[library]()
+    others.randomised(other)
+    path = saved(tmp_path, others.prefixed(other.state_dict(), 'backbone.' if library == 'mmpretrain' else ''))
+    own = others.resnet(depth)
+    nn.init.zeros_(own.conv1.weight)
+    assert 'new: none' in load_backbone(own, read_pretrained(path))
+    assert_same_features(own, other, images(32))
+
+
+@pytest.mark.parametrize('kind', ['patchmix', 'mocov3', 'dino'])
+def test_released_vision_transformers(tmp_path: Path, kind: str) -> None:
+    online, target = others.contrastive_vit(32), others.contrastive_vit(32)
+    nn.init.constant_(target.cls_token, 3)
+    path = saved(tmp_path, others.released(kind, online, target))
+    for encoder, expected in (('online', online), ('target', target)):
+        own = others.contrastive_vit(32)
+        nn.init.zeros_(own.layers[0].attn.qkv.weight)
+        found = read_pretrained(path, encoder)
+        report = load_backbone(own, found)
+        assert found.format == ('DINO' if kind == 'dino' else 'MoCo v3, PatchMix or SDMP') and found.epochs == 300
+        assert '30 tensors loaded; new: none' in report
+        assert f'{"target" if encoder == "online" else "online"} encoder (3' in report
+        assert_same_features(own, expected, images(32))
+
+
+def test_released_by_aps(tmp_path: Path) -> None:
+    settings = dict(norm_cfg=dict(type='LN', eps=1e-5))
+    online = others.contrastive_vit(32, type='APSViT', qkv_bias=False, **settings)
+    nn.init.zeros_(online.pos_embed.data[:, 0])
+    path = saved(tmp_path, others.released('aps', online, None))
+    with_bias = others.contrastive_vit(32, **settings)
+    plain = others.contrastive_vit(32, type='APSViT', qkv_bias=False, **settings)
+    for own, biases in ((plain, ''), (with_bias, 'no biases of query, key and value in the file: zero')):
+        report = load_backbone(own, read_pretrained(path))
+        assert report.startswith('format: APS; ') and biases in report
+        assert_same_features(own, online, images(32))
+
+
+@pytest.mark.parametrize(
+    ('kind', 'name'),
+    [
+        ('moco', 'MoCo or MixCo'),
+        ('mixco', 'MoCo or MixCo'),
+        ('openselfsup', 'OpenSelfSup'),
+        ('openselfsup_byol', 'OpenSelfSup'),
+        ('simsiam', 'SimSiam'),
+        ('mixco_simclr', "MixCo's SimCLR"),
+        ('mmpretrain', 'mmpretrain'),
+    ],
+)
+@pytest.mark.parametrize('zipped', [True, False])
+def test_released_resnets(tmp_path: Path, kind: str, name: str, zipped: bool) -> None:
+    online, target = others.small_resnet(), others.small_resnet()
+    nn.init.constant_(target.conv1.weight, 3)
+    content = others.released(kind, online, target)
+    path = saved(tmp_path, content, _use_new_zipfile_serialization=zipped)  # most of them are older than torch 1.6
+    for encoder, expected in (('online', online), ('target', target)):
+        if encoder == 'target' and kind in ('simsiam', 'mixco_simclr'):
+            with pytest.raises(UserError, match=f'has no target encoder .it is of the format of {name}'):
+                read_pretrained(path, encoder)
+            continue
+        own, found = others.small_resnet(), read_pretrained(path, encoder)
+        nn.init.zeros_(own.conv1.weight)
+        report = load_backbone(own, found)
+        assert found.format == name and '120 tensors loaded; new: none' in report
+        assert_same_features(own, expected, images(32))
+
+
+def test_any_form_of_a_vision_transformer_loads_into_models_by_name(tmp_path: Path) -> None:
+    arguments = dict(img_size=32, embed_dim=32, depth=2, num_heads=2)
+    contents = dict(
+        timm=others.timm_vit(32).state_dict(),
+        mmpretrain=others.prefixed(others.contrastive_vit(32).state_dict(), 'backbone.'),
+        dino=others.released('dino', others.contrastive_vit(32), others.contrastive_vit(32)),
+        huggingface=others.hugging_face_vit(32, head=True).state_dict(),
+    )
+    others.hugging_face_vit(32, head=True).save_pretrained(tmp_path)
+    paths = dict(huggingface=tmp_path)
+    for name, content in contents.items():
+        own = MODELS.build(dict(type='TimmBackbone', name='vit_base_patch16_224', arguments=arguments))
+        path = paths.get(name) or saved(tmp_path, content)
+        assert '30 tensors loaded; new: none' in load_backbone(own, read_pretrained(path))
+        assert own.state_dict().keys() >= {'model.blocks.0.attn.qkv.weight'}
+    other = others.hugging_face_vit(32, head=True)
+    torch.testing.assert_close(own(images(32))[0], others.features(other, images(32)), rtol=1e-5, atol=1e-5)
+
+
+def test_convolutional_models_by_name(tmp_path: Path) -> None:
+    other = others.randomised(timm.create_model('convnext_atto', num_classes=4))
+    own = MODELS.build(dict(type='TimmBackbone', name='convnext_atto')).eval()
+    report = load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict())))
+    assert 'new: none; left out: head (2, a head)' in report
+    torch.testing.assert_close(
+        own(images(64))[0], other.forward_head(other.forward_features(images(64)), pre_logits=True)
+    )
+    own = MODELS.build(dict(type='TorchvisionBackbone', name='resnet18')).eval()
+    other = others.randomised(torchvision.models.resnet18())
+    load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict())))
+    assert_same_features(own, other, images(32))
+
+
+@pytest.mark.parametrize('channels', [1, 4])
+def test_three_channels_load_into_others_as_in_timm(tmp_path: Path, channels: int) -> None:
+    path = saved(tmp_path, others.timm_vit(32).state_dict())
+    own = others.contrastive_vit(32, in_channels=channels)
+    assert f'from 3 to {channels} channels' in load_backbone(own, read_pretrained(path))
+    settings = dict(img_size=32, embed_dim=32, depth=2, num_heads=2, in_chans=channels, num_classes=5)
+    other = timm.create_model(
+        'vit_base_patch16_224', pretrained=True, pretrained_cfg_overlay=dict(file=str(path), num_classes=5), **settings
+    )
+    assert_same_features(own, other.eval(), images(32, channels))
+
+
+def test_positions_of_other_sizes_and_without_a_class_token(tmp_path: Path) -> None:
+    small = others.timm_vit(32, size=32)
+    path = saved(tmp_path, small.state_dict())
+    own = MODELS.build(
+        dict(
+            type='TimmBackbone',
+            name='vit_base_patch16_224',
+            arguments=dict(img_size=64, embed_dim=32, depth=2, num_heads=2),
+        )
+    )
+    assert 'pos_embed resized from 5 to 17 tokens' in load_backbone(own, read_pretrained(path))
+    small.set_input_size(img_size=64)
+    assert_same_features(own.model, small, images(64))
+    for of_file, of_model, said in ((True, False, 'no row for the class token'), (False, True, 'without the row of')):
+        other = others.timm_vit(32, no_embed_class=of_file)
+        own = others.timm_vit(32, no_embed_class=of_model)
+        assert said in load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict())))
+        assert_same_features(own, other, images(32))
+
+
+def test_fixed_positions_need_not_be_in_the_file(tmp_path: Path) -> None:
+    own = others.contrastive_vit(32, fixed_position=True)
+    own.init_weights()
+    expected, content = own.pos_embed.clone(), own.state_dict()
+    content.pop('pos_embed')
+    nn.init.zeros_(own.pos_embed)
+    report = load_backbone(own, read_pretrained(saved(tmp_path, others.prefixed(content, 'base_encoder.'))))
+    assert 'pos_embed is not in the file' in report and torch.equal(own.pos_embed, expected)
+
+
+def test_another_number_of_heads_is_refused_where_a_config_says_it(tmp_path: Path) -> None:
+    own = others.contrastive_vit(192, num_heads=6)
+    others.hugging_face_vit(192).save_pretrained(tmp_path)
+    refused = 'trained with 3 attention heads, the model has 6, .*set model.backbone.arch.num_heads=3'
+    with pytest.raises(UserError, match=refused):
+        load_backbone(own, read_pretrained(tmp_path))
+    save_file(others.timm_vit(192).state_dict(), tmp_path / 'model.safetensors')
+    for config in (
+        dict(architecture='vit_tiny_patch16_224'),
+        dict(architecture='vit_small_patch16_224', model_args=dict(num_heads=3)),
+    ):
+        (tmp_path / 'config.json').write_text(json.dumps(config))
+        with pytest.raises(UserError, match=refused):
+            load_backbone(own, read_pretrained(tmp_path / 'model.safetensors'))
+    (tmp_path / 'config.json').write_text('{')
+    with pytest.raises(UserError, match=r'config\.json is no config of Hugging Face or timm'):
+        read_pretrained(tmp_path)
+
+
+def test_another_number_of_heads_is_warned_of_where_custom_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = others.contrastive_vit(384, num_heads=12)
+    by_six, by_twelve = others.contrastive_vit(384, num_heads=6), others.contrastive_vit(384, num_heads=12)
+    (tmp_path / 'timm').mkdir()
+    from_timm = saved(tmp_path / 'timm', others.timm_vit(384).state_dict())
+    from_mocov3 = saved(tmp_path, others.released('mocov3', other, other))
+    for own, path, usual in ((by_twelve, from_timm, 6), (by_six, from_mocov3, 12), (by_six, from_timm, None)):
+        said: list[str] = []
+        monkeypatch.setattr('mixcl.weights.pretrained.print_log', lambda text, *_: said.append(text))
+        load_backbone(own, read_pretrained(path))
+        load_backbone(own, read_pretrained(path))
+        assert [text.rpartition('num_heads=')[2] for text in said] == ([] if usual is None else [str(usual)])
+
+
+def test_foreign_and_half_files_are_one_sentence(tmp_path: Path) -> None:
+    whole = others.timm_vit(32).state_dict()
+    half = dict(list(whole.items())[: len(whole) // 2])
+    own = others.contrastive_vit(32)
+    for content, message in (
+        (half, r'format: timm\).* 16 of 30 names match; .* tensors are not in the file'),
+        (others.timm_vit(32, depth=3).state_dict(), r'the file has 12 tensors more, for example layers\.2\.'),
+        (torchvision.models.resnet18().state_dict(), r'format: torchvision or timm\).* 0 of 30 names match'),
+        (nn.LSTM(2, 3).state_dict(), r'format: unknown\).* 0 of 30 names match'),
+    ):
+        with pytest.raises(UserError, match=message) as raised:
+            load_backbone(own, read_pretrained(saved(tmp_path, content)))
+        assert '\n' not in str(raised.value)
+    with pytest.raises(UserError, match=re.escape('has none of model.safetensors, pytorch_model.bin')):
+        read_pretrained(tmp_path)
+    save_file(whole, tmp_path / 'model.safetensors')
+    assert local_file(tmp_path) == tmp_path / 'model.safetensors'
+    content = (tmp_path / 'model.safetensors').read_bytes()
+    (tmp_path / 'model.safetensors').write_bytes(content[: len(content) // 2])
+    with pytest.raises(UserError, match='cannot be read as a checkpoint'):
+        read_pretrained(tmp_path)
