@@ -99,8 +99,8 @@ def other_custom(module: nn.Module, format_name: str, said: Unseen) -> Iterator[
             f'vision transformers of width {width} in the format of {format_name} have {heads} attention heads, the '
             f'model has {own}, and weights do not tell: unless you know better, {_option(module, heads)}'
         )
-    wanted = said.eps or USUAL_EPS.get(format_name, 1e-6)
-    if norm.eps != wanted:
+    wanted = said.eps or (None if said.num_heads else USUAL_EPS.get(format_name, 1e-6))
+    if wanted not in (None, norm.eps):
         yield f'its layer norms had eps={wanted:g}, those of the model have {norm.eps:g}: features differ a little'
 
 

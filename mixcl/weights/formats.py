@@ -1,12 +1,14 @@
 """What a file of weights is, by the names in it: who wrote it, and where in it the encoders are."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from mixcl.weights.layouts import layout_of, without_wrapper
+
+ENCODERS = ('online', 'target')
 
 
 @dataclass(frozen=True)
@@ -67,34 +69,21 @@ def format_of(weights: Mapping[str, Tensor]) -> Format:
     return found
 
 
-def rest_of_file(weights: Mapping[str, Tensor], kind: Format, encoder: str) -> list[str]:
-    """What else the file holds than an encoder: part by part with the number of tensors and what they are."""
-    others = {one: kind.prefix(one) for one in ('online', 'target')}
-    own = others.pop(encoder) or ''
-    found = Counter(_part(name, others) for name in weights if not name.startswith(own))
-    return listed(found)
-
-
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'mlp', 'neck', 'pooler', 'predictor'})
 """What authors call the parts behind a backbone."""
 
 
-def _part(name: str, encoders: Mapping[str, str | None]) -> str:
-    of_encoder = next((encoder for encoder, prefix in encoders.items() if prefix and name.startswith(prefix)), None)
-    words = name.split('.')
-    return f'{of_encoder} encoder' if of_encoder else next((word for word in words if word in HEADS), words[0])
+def parts_of(names: Iterable[str], kind: Format | None = None) -> list[str]:
+    """What tensors belong to, by their names, for people.
 
-
-def listed(parts: Mapping[str, int]) -> list[str]:
-    """Parts of a file in words: how many tensors each has, and what it is where the name says it.
-
-    >>> listed({'head': 9, 'queue': 1})
-    ['head (9, a head)', 'queue (1, negatives)']
+    >>> parts_of(['head.0.weight', 'head.0.bias', 'queue'])
+    ['head (2, a head)', 'queue (1, negatives)']
     """
-    kinds = {part: 'a head' if part in HEADS else 'negatives' if part.startswith('queue') else '' for part in parts}
-    return [f'{part} ({count}{kinds[part] and ", " + kinds[part]})' for part, count in parts.items()]
-
-
-def parts_of(names: Sequence[str]) -> list[str]:
-    """The same, for the names of tensors."""
-    return listed(Counter(name.partition('.')[0] for name in names))
+    prefixes = {f'{one} encoder': kind.prefix(one) for one in ENCODERS} if kind else {}
+    found: Counter[str] = Counter()
+    for name in names:
+        of_encoder = (encoder for encoder, prefix in prefixes.items() if prefix and name.startswith(prefix))
+        words = name.split('.')
+        found[next(of_encoder, next((word for word in words if word in HEADS), words[0]))] += 1
+    kinds = {part: ', a head' if part in HEADS else ', negatives' if part.startswith('queue') else '' for part in found}
+    return [f'{part} ({count}{kinds[part]})' for part, count in found.items()]

@@ -15,11 +15,9 @@ from mixcl.errors import UserError
 from mixcl.weights.attention_heads import Unseen, other_custom, other_heads, said_beside, said_by_config
 from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, renamed_for
-from mixcl.weights.formats import HEADS, Format, format_of, parts_of, rest_of_file
+from mixcl.weights.formats import ENCODERS, HEADS, Format, format_of, parts_of
 from mixcl.weights.layouts import without_wrapper
 from mixcl.weights.stored_config import meta_of, stored_config
-
-ENCODERS = ('online', 'target')
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     weights = weights_of(checkpoint, path)
     kind = format_of(weights)
     chosen, state = _backbone_state(weights, kind, wanted, path)
+    others = [name for name in weights if not name.startswith(kind.prefix(chosen) or '')]
     config, epochs = stored_config(checkpoint, path), meta_of(checkpoint).get('epoch', checkpoint.get('epoch'))
     return PretrainedBackbone(
         source=str(path),
@@ -77,7 +76,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         backbone=backbone_config(config),
         epochs=epochs if isinstance(epochs, int) else None,
         format=kind.name,
-        rest=tuple(rest_of_file(weights, kind, chosen)),
+        rest=tuple(parts_of(others, kind)),
         said=said_beside(local_file(path)),
     )
 
@@ -88,13 +87,9 @@ def _backbone_state(
     """The first encoder wanted that there is, and the weights of its backbone."""
     for encoder in wanted:
         prefix = kind.prefix(encoder)
-        found = (
-            {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
-            if prefix is not None
-            else {}
-        )
+        found = {name: value for name, value in weights.items() if prefix is not None and name.startswith(prefix)}
         if found:
-            return encoder, found
+            return encoder, {name.removeprefix(prefix or ''): value for name, value in found.items()}
     if 'online' in wanted:
         raise UserError(f'{path} has no online encoder (it is of the format of {kind.name}); use --encoder target')
     raise UserError(
@@ -161,12 +156,13 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         )
     for warning in other_custom(module, pretrained.format, said):
         _warn_once(f'{pretrained.source}: {warning}')
-    left_out = [*parts_of([*no_name, *(name for name in state if name not in own)]), *pretrained.rest]
+    _, prefix = without_wrapper(own)
+    unused = [*no_name, *(name.removeprefix(prefix) for name in state if name not in own)]
     parts = [
         f'format: {pretrained.format}',
         f'{matched} tensors loaded',
         f'new: {_listed([name for name in own if name not in state])}',
-        f'left out: {", ".join(left_out) or "none"}',
+        f'left out: {", ".join([*parts_of(unused), *pretrained.rest]) or "none"}',
         *changes,
     ]
     return '; '.join(parts)
