@@ -34,7 +34,7 @@ def test_every_tool_is_a_command_that_speaks_of_itself_as_mixcl(capsys: pytest.C
 
 def test_help_waits_for_no_import_of_torch() -> None:
     for words in (['--help'], ['pretrain', '--help'], ['configs', 'mixco/*']):
-        asked = f"import sys; from mixcl.console import main\ntry: main({words})\n"
+        asked = f'import sys; from mixcl.console import main\ntry: main({words})\n'
         program = asked + "finally: assert 'torch' not in sys.modules"
         result = subprocess.run([sys.executable, '-c', program], env=ENVIRONMENT, capture_output=True, text=True)
         assert result.returncode == 0 and len(result.stdout.splitlines()) >= 5, result.stderr

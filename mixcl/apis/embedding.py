@@ -109,7 +109,7 @@ def load_backbone(
     Raises:
         UserError: if it cannot be read, or does not say what its weights belong to.
     """
-    subject = read_subject(str(path), config and str(config))
+    subject = read_subject(str(path), None if config is None else str(config))
     chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
     source, cfg = subject.checkpoint, subject.config or Config()
     preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
@@ -117,7 +117,7 @@ def load_backbone(
         raise UserError(
             f'{config or source} does not say how images are normalised; name a config that does by config='
         )
-    parts = dict(data_preprocessor=dict(preprocessor), pipeline=image_pipeline(cfg, image_size))
+    parts: dict[str, Any] = dict(data_preprocessor=dict(preprocessor), pipeline=image_pipeline(cfg, image_size))
     if not config:  # what came with the file must be data
         for (name, part), registry in zip(parts.items(), (MODELS, TRANSFORMS), strict=True):
             parts[name] = checked_part(part, registry, source, name)

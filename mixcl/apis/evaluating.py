@@ -74,7 +74,8 @@ def evaluate(
         allow_pickles()
     results = Results(out or folder)
     subject = read_subject(checkpoint, backbone_config)
-    roots = dict(text.split('=', 1) if '=' in text else (data, text) for text in data_root)
+    named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
+    roots = {name: root for name, root in named}
     evaluations = planned(
         CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=config, encoder=encoder,
         recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, processes=process_count(launcher),
