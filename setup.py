@@ -9,6 +9,9 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 
+MODEL_INDEX = 'Import: []\n'
+"""mmengine asks for it before it follows ``_base_ = 'mixcl::patchmix/vit-s16_in1k.py'``; no weights are released."""
+
 
 class BuildWithConfigs(build_py):
     """Ships configs/ and tools/ inside the package, under mixcl/.mim, where the OpenMMLab tools look for them."""
@@ -18,6 +21,7 @@ class BuildWithConfigs(build_py):
         if self.editable_mode:
             target = ROOT / 'mixcl' / '.mim'
             target.mkdir(exist_ok=True)
+            (target / 'model-index.yml').write_text(MODEL_INDEX)
             for folder in ('configs', 'tools'):
                 link = target / folder
                 if not link.exists():
@@ -28,6 +32,7 @@ class BuildWithConfigs(build_py):
             shutil.copytree(
                 ROOT / folder, target / folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns('__pycache__')
             )
+        (target / 'model-index.yml').write_text(MODEL_INDEX)
 
 
 def version() -> str:
@@ -43,6 +48,7 @@ setup(
     license='Apache-2.0',
     packages=find_packages(include=['mixcl', 'mixcl.*']),
     package_data={'mixcl.evaluation': ['published.json']},
+    entry_points={'console_scripts': ['mixcl = mixcl.console:main']},
     python_requires='>=3.10',
     cmdclass={'build_py': BuildWithConfigs},
     install_requires=[
@@ -64,7 +70,9 @@ setup(
     ],
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
+        'export': ['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
         'datasets': ['datasets>=3'],  # --data hf:PATH
+        'lora': ['peft'],
         'test': ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel'],
     },
 )

@@ -1,9 +1,37 @@
-"""mixcl: contrastive pretraining on mixed images, and what to do with the result."""
+"""mixcl: contrastive pretraining on mixed images, and what to do with the result.
 
+``from mixcl import PatchMix, InfoNCE, pretrain``: what stands below is imported when it is first asked for, so that
+``import mixcl`` loads neither torch nor a registry.
+"""
+
+import contextlib
 import importlib
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from mixcl import machine
+
+if TYPE_CHECKING:
+    from mixcl.algorithms import ContrastiveLearner as ContrastiveLearner
+    from mixcl.algorithms import StepKey as StepKey
+    from mixcl.apis.embedding import embed as embed
+    from mixcl.apis.embedding import load_backbone as load_backbone
+    from mixcl.apis.evaluating import evaluate as evaluate
+    from mixcl.apis.export import export as export
+    from mixcl.apis.pretraining import pretrain as pretrain
+    from mixcl.apis.training import train as train
+    from mixcl.composition import Composition as Composition
+    from mixcl.encoders import EMA as EMA
+    from mixcl.encoders import Shared as Shared
+    from mixcl.encoders import StopGrad as StopGrad
+    from mixcl.losses import DINODistillation as DINODistillation
+    from mixcl.losses import InfoNCE as InfoNCE
+    from mixcl.losses import NegativeCosine as NegativeCosine
+    from mixcl.mixers import CutMix as CutMix
+    from mixcl.mixers import Mixup as Mixup
+    from mixcl.mixers import PatchMix as PatchMix
+    from mixcl.mixers import RegionSwap as RegionSwap
+    from mixcl.mixers import ResizeMix as ResizeMix
 
 machine.prepare()  # before anything here loads torch
 
@@ -16,6 +44,27 @@ warnings.filterwarnings('ignore', message='Setting (OMP|MKL)_NUM_THREADS environ
 warnings.filterwarnings('ignore', message=r'Detected call of `scheduler\.step\(\)` before')
 
 __version__ = '0.1.0'
+
+with contextlib.suppress(ImportError):  # mixcl.doctor says what is wrong with it
+    from mmengine.config.utils import MODULE2PACKAGE
+
+    MODULE2PACKAGE['mixcl'] = 'mixcl'  # so that any config may say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'
+
+_LAZY = {
+    **dict.fromkeys(('ContrastiveLearner', 'StepKey'), 'mixcl.algorithms'),
+    **dict.fromkeys(('embed', 'load_backbone'), 'mixcl.apis.embedding'),
+    **dict(
+        evaluate='mixcl.apis.evaluating',
+        export='mixcl.apis.export',
+        pretrain='mixcl.apis.pretraining',
+        train='mixcl.apis.training',
+    ),
+    **dict.fromkeys(('EMA', 'Shared', 'StopGrad'), 'mixcl.encoders'),
+    **dict.fromkeys(('DINODistillation', 'InfoNCE', 'NegativeCosine'), 'mixcl.losses'),
+    **dict.fromkeys(('CutMix', 'Mixup', 'PatchMix', 'RegionSwap', 'ResizeMix'), 'mixcl.mixers'),
+    'Composition': 'mixcl.composition',
+}
+"""Short names, and the modules they come from."""
 
 _MODULES = (
     'mixcl.algorithms',
@@ -39,3 +88,13 @@ def register_all() -> None:
     """
     for module in _MODULES:
         importlib.import_module(module)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,5 +1,6 @@
 """What the parsers of the commands share. Nothing here takes long to import, so that ``--help`` answers at once."""
 
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -19,3 +20,8 @@ class OverrideAction(DictAction):
                 'is a number, a text, a [list] or a (tuple), and set the parts of a dict by names such as '
                 'model.mixer.num_mix\n',
             )
+
+
+def command(tool: str) -> str:
+    """How people call a file of tools/: as ``mixcl train``, if the present command was called that way."""
+    return f'mixcl {tool}' if sys.argv[0].startswith('mixcl ') else f'python tools/{tool}.py'

@@ -1,4 +1,4 @@
-"""Looks at an installation: what is there, what is missing, what it is for, and the command that helps.
+"""Look at an installation: what is there, what is missing, what it is for, and the command that helps.
 
 ``python -m mixcl.doctor [--json FILE]``
 
@@ -119,7 +119,8 @@ def _one_line(error: Exception) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog='python -m mixcl.doctor', description='What is installed, missing or broken.')
+    prog = sys.argv[0] if sys.argv[0].startswith('mixcl ') else 'python -m mixcl.doctor'
+    parser = argparse.ArgumentParser(prog=prog, description='What is installed, missing or broken.')
     parser.add_argument('--json', metavar='FILE', help='also write findings and the environment record to a file')
     args = parser.parse_args()
     if args.json and (Path(args.json).is_dir() or not Path(args.json).absolute().parent.is_dir()):

@@ -64,8 +64,10 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 
 MODEL_WRAPPERS = Registry('model wrapper', parent=mmengine.MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
 
-# They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning.
+# They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning; it asks for locations.
 OPTIMIZERS = Registry('optimizer', parent=mmengine.OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
-WEIGHT_INITIALIZERS = Registry('weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl')
-VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl')
-VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl')
+WEIGHT_INITIALIZERS = Registry(
+    'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=['mixcl.heads']
+)
+VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.heads'])
+VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])

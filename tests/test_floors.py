@@ -10,7 +10,7 @@ MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
     ['errors', 'machine', 'terminal'],
-    ['registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line'],
+    ['registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped'],
     ['composition', 'quiet_imports'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],
@@ -19,7 +19,8 @@ FLOORS = [
     ['engine'],
     ['evaluation'],
     ['visualization', 'detection'],
-    ['apis', 'doctor'],
+    ['apis', 'doctor', 'console'],
+    ['__main__'],
 ]
 """Packages and modules of mixcl, lowest first; tools/ stand above them. docs/architecture.md draws them."""
 

@@ -85,6 +85,7 @@ from mixcl.weights import (
     allow_pickle,
     backbone_config,
     checked_part,
+    checkpoint_in,
     load_backbone,
     local_file,
     read_pretrained,
@@ -112,6 +113,7 @@ def extract(args: argparse.Namespace) -> None:
         raise UserError('--device cuda: torch sees no GPU here; leave the option out')
     if args.allow_pickle:
         allow_pickle()
+    args.checkpoint = checkpoint_in(args.checkpoint)
     pretrained = read_pretrained(args.checkpoint, args.encoder)
     config = read_config(args.backbone_config) if args.backbone_config else pretrained.config
     place = args.backbone_config or pretrained.source

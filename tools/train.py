@@ -5,15 +5,14 @@ With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for lin
 
 import argparse
 import os
-from pathlib import Path
 
-from mixcl.command_line import OverrideAction
-from mixcl.errors import UserError, reported_to_user
+from mixcl.command_line import OverrideAction, command
+from mixcl.errors import reported_to_user
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Train a model.')
-    parser.add_argument('config', help='config file')
+    parser.add_argument('config', help='config file, or name of one: mixcl configs lists them')
     parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<method>/<config name>')
     parser.add_argument(
         '--resume',
@@ -98,85 +97,19 @@ if __name__ == '__main__':
 from mmengine.runner import Runner
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.configuration import check_metric_files
+from mixcl.apis.training import train
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
-from mixcl.engine.runners.backbone_option import use_backbone
-from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
-from mixcl.engine.runners.data_option import use_data
-from mixcl.engine.runners.image_size import set_image_size
-from mixcl.engine.runners.launch import build_runner, read_config
-from mixcl.engine.runners.processes import use_launcher
-from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.stop_signals import stop_outside_of_training
-from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.evaluation.recipes import data_of_name
-from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.visualization import mix_preview, mixed_streams
-from mixcl.weights import allow_pickle
-
-CONFIGS = Path(__file__).resolve().parents[1] / 'configs'
+from mixcl.shipped import shipped
 
 
 def main(args: argparse.Namespace) -> None:
     stop_outside_of_training()
-    os.environ.setdefault('LOCAL_RANK', str(args.local_rank))
-    cfg = read_config(args.config, args.cfg_options, None if args.data else args.data_root)
-    if cfg.get('train_cfg') is None:
-        raise UserError(
-            f'{args.config} trains nothing (it has no train_cfg): use tools/test.py {args.config} --pretrained '
-            'CHECKPOINT'
-        )
-    found = use_data(cfg, args.data, args.data_root) if args.data else None
-    chosen = args.work_dir or cfg.get('work_dir')
-    cfg.work_dir = chosen or default_work_dir(args.config, '_smoke' if args.smoke else '')
-    if args.image_size is not None and args.smoke:
-        raise UserError(f'--smoke has an image size of its own; leave out --image-size {args.image_size}')
-    if args.backbone:
-        use_backbone(cfg, args.backbone, args.image_size)
-    elif args.image_size is not None:
-        set_image_size(cfg, args.image_size)
-    if args.smoke:
-        shrink_to_smoke(cfg)
-    if args.amp:
-        use_mixed_precision(cfg)
-    if args.compile:
-        cfg.compile = cfg.get('compile') or True
-    if args.views:
-        use_views(cfg, args.views)
-    if args.auto_scale_lr:
-        if not cfg.get('auto_scale_lr'):
-            raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')
-        cfg.auto_scale_lr.enable = True
-    if args.no_validate:
-        cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    if args.max_time:
-        limit_time(cfg, args.max_time)
-    if args.allow_pickle:
-        allow_pickle()
-    if args.allow_changes and not args.resume:
-        raise UserError('--allow-changes is for a run that goes on: give --resume, too')
-    if args.overwrite and args.resume:
-        raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
-    if args.resume:
-        cfg.resume = True
-        cfg.load_from = None if args.resume == 'auto' else args.resume
-    if args.pretrained:
-        use_pretrained(cfg, args.pretrained, args.encoder)
-    elif args.encoder:
-        raise UserError(
-            f'--encoder {args.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
-        )
-    check_metric_files(cfg, 'val_evaluator')
-    use_launcher(cfg, args.launcher)
-    overwrite = args.overwrite or (args.smoke and not chosen and not args.resume)
-    runner = build_runner(cfg, overwrite, args.allow_changes)
-    if found and runner.rank == 0:
-        runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
-    if args.smoke and runner.rank == 0 and mixed_streams(cfg):
-        preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
-        runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)
-    runner.train()
+    options = dict(vars(args))
+    os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
+    runner = train(**options)
     if runner.rank == 0:
         print(what_is_next(args, runner))
 
@@ -186,15 +119,15 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']
     if args.smoke:
-        lines.append(f'next, the run itself: python tools/train.py {args.config}')
+        lines.append(f'next, the run itself: {command("train")} {args.config}')
     elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
         data = args.data or data_of_name(runner.cfg.config_name)
-        known = args.data or (CONFIGS / f'evaluation/datasets/{data}.py').is_file()
+        known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
         lines.append(
-            f'next: python tools/evaluate.py {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
+            f'next: {command("evaluate")} {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
         )
     elif written:
-        lines.append(f'next: python tools/test.py {args.config} {written[-1]}')
+        lines.append(f'next: {command("test")} {args.config} {written[-1]}')
     return '\n'.join(lines)
 
 

@@ -1,26 +1,23 @@
 """The backbone in a checkpoint as it is exported: which encoder, and what its images go through."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-import mixcl
-from mixcl.configuration.paths import walk
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
+from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone
 from mixcl.weights.export import Exported, Preprocessing
 
-PACKAGE = Path(mixcl.__file__).resolve().parent
-CONFIGS = next((path for path in (PACKAGE / '.mim/configs', PACKAGE.parent / 'configs') if path.is_dir()), None)
 IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 
 
@@ -28,9 +25,9 @@ def default_encoder(subject: Subject) -> str:
     """The encoder that the method's linear probe takes, which is what its authors publish; 'online' where unknown."""
     name = subject.config_name
     recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
-    if recipe is None or CONFIGS is None:
+    if recipe is None:
         return 'online'
-    protocol = read_config(CONFIGS / f'evaluation/recipes/{recipe.config}.py').protocol
+    protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
     return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
 
 
@@ -62,9 +59,9 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     Raises:
         UserError: if it normalises other channels than the backbone takes.
     """
-    loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or {}
-    pipelines = [node['pipeline'] for _, node in walk(loader) if isinstance(node, Mapping) and 'pipeline' in node]
-    steps: Sequence[Mapping] = pipelines[-1] if pipelines else ()
+    steps: Sequence[Mapping] = ()
+    with contextlib.suppress(UserError):  # it has no images
+        steps = image_pipeline(cfg)
     sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
     sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
     resize, crop = sides[0], sides[-1]

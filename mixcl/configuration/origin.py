@@ -11,6 +11,7 @@ from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
 from mixcl.configuration.reading import bases_of, config_from_file
+from mixcl.shipped import SCOPE, find_config
 
 COMMAND_LINE = 'command line'
 
@@ -22,14 +23,14 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
     is the one furthest up the inheritance that has this very value.
 
     Args:
-        path: of the config file.
+        path: of the config file, or its name.
         cfg: its resolved content, with what the command line changed.
 
     Returns:
         Where each value comes from, by its place: a path relative to the folder of the config's file, or
         :data:`COMMAND_LINE`.
     """
-    path = FilePath(path).resolve()
+    path = find_config(path).resolve()
     stated = _stated(path)
     return {
         place: os.path.relpath(stated[place][1], path.parent)
@@ -55,8 +56,9 @@ def as_file(cfg: Config, origin: Mapping[Path, str] | None = None) -> str:
 def base_of(path: str) -> dict[str, Any]:
     """The files that a config names as ``_base_``, merged; empty where it has none."""
     merged: dict[str, Any] = {}
-    for base in bases_of(path):
-        merged |= Config.fromfile(Config._get_cfg_path(base, str(path))[0]).to_dict()
+    file = find_config(path)
+    for base in bases_of(file):
+        merged |= Config.fromfile(Config._get_cfg_path(base, str(file))[0]).to_dict()
     return merged
 
 
@@ -76,8 +78,10 @@ def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
     stated = {place: (value, path) for place, value in _values(config_from_file(path).to_dict()).items()}
     for base in bases_of(path):
-        if '::' not in base:  # of another package, read from where that is installed
-            inherited = _stated((path.parent / base).resolve())
+        if '::' not in base or base.startswith(
+            SCOPE
+        ):  # those of other packages are read from where these are installed
+            inherited = _stated((find_config(base) if '::' in base else path.parent / base).resolve())
             stated |= {place: found for place, found in inherited.items() if stated.get(place, ())[:1] == found[:1]}
     return stated
 

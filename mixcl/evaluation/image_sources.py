@@ -13,6 +13,7 @@ from mmengine.dataset import default_collate
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.data_option import read_from_files, source_config
+from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
 
 
@@ -37,32 +38,36 @@ def folder_images(folder: str | Path, config: Config, image_size: int | None = N
     Args:
         folder: of images, however deep.
         config: of the pretraining; as it tests (else validates), so are the images prepared.
-        image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do.
+        image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do. Where the
+            config tests nothing, that is done at the size that it trains on.
 
     Raises:
-        UserError: if the config does not test, and no size is given.
+        UserError: if the config has no images, and no size is given.
     """
     root = str(Path(folder).resolve())
-    return dict(type='ImageFolder', data_root=root, pipeline=_pipeline(config, image_size), test_mode=True)
+    return dict(type='ImageFolder', data_root=root, pipeline=image_pipeline(config, image_size), test_mode=True)
 
 
 def source_images(
     spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
 ) -> dict[str, Any]:
     """The same for any source of :func:`~mixcl.engine.runners.data_option.source_config`; images keep their labels."""
-    return dict(**source_config(spec, data_root), pipeline=_pipeline(config, image_size), test_mode=True)
+    return dict(**source_config(spec, data_root), pipeline=image_pipeline(config, image_size), test_mode=True)
 
 
-def _pipeline(config: Config, image_size: int | None) -> list[dict[str, Any]]:
+def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
+    """How images in files are prepared for the backbone of a config; arguments as of :func:`folder_images`."""
     loader = config.get('test_dataloader') or config.get('val_dataloader')
-    if image_size is not None:
-        edge = image_size * 256 // 224
-        resize = dict(type='mmpretrain.ResizeEdge', scale=edge, edge='short', backend='pillow', interpolation='bicubic')
-        crop = dict(type='mmpretrain.CenterCrop', crop_size=image_size)
-        return [dict(type='LoadImage'), resize, crop, dict(type='mmpretrain.PackInputs')]
-    if loader:
+    if image_size is None and loader:
         return read_from_files(_innermost(loader['dataset'])['pipeline'])
-    raise UserError('the config that the backbone was trained with tests no images; give --image-size PIXELS')
+    trained = crop_sizes(config.get('train_dataloader'))
+    size = image_size or max(trained, default=None)
+    if size is None:
+        raise UserError('the config of the backbone neither tests images nor trains on crops; give --image-size PIXELS')
+    edge = size * 256 // 224
+    resize = dict(type='mmpretrain.ResizeEdge', scale=edge, edge='short', backend='pillow', interpolation='bicubic')
+    crop = dict(type='mmpretrain.CenterCrop', crop_size=size)
+    return [dict(type='LoadImage'), resize, crop, dict(type='mmpretrain.PackInputs')]
 
 
 def _innermost(dataset: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,15 @@ from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import backbone_config, checked_part, local_file, read_checkpoint, sha256_of, weights_of
+from mixcl.weights import (
+    backbone_config,
+    checked_part,
+    checkpoint_in,
+    local_file,
+    read_checkpoint,
+    sha256_of,
+    weights_of,
+)
 from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 
@@ -70,7 +78,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     """Read what is to be evaluated.
 
     Args:
-        checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, or 'random'.
+        checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, the folder of a run, or 'random'.
         config: a config whose ``model.backbone`` the weights belong to.
 
     Raises:
@@ -82,6 +90,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
         raise UserError(f'--backbone-config {config} has no model.backbone; name a config that has one')
     if checkpoint == RANDOM:
         return Subject(backbone=backbone_config(given), config=given)
+    checkpoint = checkpoint_in(checkpoint)
     encoders = dict(online=read_pretrained(checkpoint))
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')

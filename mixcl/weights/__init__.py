@@ -18,6 +18,13 @@ from mixcl.weights.pretrained import (
     load_backbone,
     read_pretrained,
 )
-from mixcl.weights.run_state import check_resumable, make_plain, newest_checkpoint, restore_history, training_state
+from mixcl.weights.run_state import (
+    check_resumable,
+    checkpoint_in,
+    make_plain,
+    newest_checkpoint,
+    restore_history,
+    training_state,
+)
 from mixcl.weights.stored_config import stored_config
 from mixcl.weights.stored_parts import checked_part

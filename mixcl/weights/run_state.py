@@ -105,5 +105,20 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
     )
 
 
+def checkpoint_in(path: str | Path) -> str:
+    """The file itself, or the newest checkpoint of a run's folder.
+
+    Raises:
+        UserError: if the run has none.
+    """
+    folder = Path(path)
+    if not folder.is_dir() or (folder / 'config.json').is_file():  # a folder of Hugging Face is read as such
+        return str(path)
+    found = newest_checkpoint(folder) if any((*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth'))) else None
+    if found is None:
+        raise UserError(f'the folder {path} holds no checkpoint of a run; give a file, or the folder of a run')
+    return found
+
+
 def _warn(problem: str) -> None:
     print_log(f'--resume: {problem}; the run continues from an older checkpoint', level=logging.WARNING)

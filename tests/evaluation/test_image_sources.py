@@ -41,7 +41,9 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     assert folder_images('images', in1k)['pipeline'] == in1k.test_dataloader.dataset.dataset.pipeline
     cifar = folder_images('images', Config.fromfile('configs/_base_/datasets/cifar10.py'))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
-    with pytest.raises(UserError, match='tests no images; give --image-size PIXELS'):
+    _, resize, crop, _ = folder_images('images', Config.fromfile('configs/patchmix/vit-s16_folder.py'))['pipeline']
+    assert (resize['scale'], crop['crop_size']) == (256, 224)
+    with pytest.raises(UserError, match='neither tests images nor trains on crops; give --image-size PIXELS'):
         folder_images('images', Config.fromfile('configs/_base_/datasets/folder.py'))
 
 

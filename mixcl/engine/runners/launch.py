@@ -20,7 +20,6 @@ from mixcl.configuration import (
     schedule_notes,
     set_data_root,
 )
-from mixcl.configuration.spelling import nearest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
@@ -36,6 +35,7 @@ from mixcl.engine.runners.write_errors import hush_writers, outlive_write_errors
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.shipped import find_config
 from mixcl.weights import (
     check_fits,
     check_resumable,
@@ -55,17 +55,14 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     The config's own name is noted in it as ``config_name``, so that checkpoints carry it.
 
     Args:
-        path: of the config file.
+        path: of the config file, or the name of one that comes with mixcl.
         overrides: of ``--cfg-options``, dotted names to values.
         data_root: of ``--data-root``; becomes the root of every data set.
 
     Raises:
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
-    if not Path(path).is_file():
-        near = nearest(config_name(path, parents=1), _known_configs())
-        hint = f'did you mean {" or ".join(map(str, near))}?' if near else 'configs lie under configs/'
-        raise UserError(f'there is no config file {path}; {hint}')
+    path = find_config(path)
     # Modules that a config in Python imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path and Path(path).suffix == '.py':
@@ -98,12 +95,6 @@ def _import_modules(cfg: Config) -> None:
         raise UserError(
             f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
         ) from error
-
-
-def _known_configs() -> dict[str, Path]:
-    """The configs below ``configs/``, of the present folder or of the repository, by name."""
-    folder = Path('configs') if Path('configs').is_dir() else Path(__file__).parents[3] / 'configs'
-    return {config_name(path): path for path in folder.rglob('*.py') if '_base_' not in path.parts}
 
 
 def without_training(cfg: Config) -> Config:

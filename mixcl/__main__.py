@@ -1,0 +1,5 @@
+"""``python -m mixcl`` is the command ``mixcl``."""
+
+from mixcl.console import main
+
+main()

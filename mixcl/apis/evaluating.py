@@ -1,0 +1,183 @@
+"""A backbone by the papers' protocols, as ``mixcl evaluate`` and Python code start it."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from mmengine.dist import get_world_size, is_main_process
+
+import mixcl
+from mixcl.engine.runners.command_options import RANDOM, be_patient
+from mixcl.engine.runners.processes import process_count, use_launcher
+from mixcl.errors import RunStopped, UserError, system_fault
+from mixcl.evaluation.plan import Evaluation, planned
+from mixcl.evaluation.published import papers_numbers
+from mixcl.evaluation.results import Results, Row, table
+from mixcl.evaluation.running import precision_of, run_evaluation, write_config
+from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.files import check_writable
+from mixcl.shipped import shipped
+from mixcl.weights import allow_pickle as allow_pickles
+
+CONFIGS = shipped('configs')
+
+
+class Evaluated(NamedTuple):
+    """What came out.
+
+    Attributes:
+        rows: as they stand in results.json; the numbers are under 'metrics'.
+        failures: how many protocols failed; why is on the standard error.
+    """
+
+    rows: list[Row]
+    failures: int
+
+
+def evaluate(
+    checkpoint: str | Path,
+    data: str,
+    protocols: Sequence[str] = ('knn',),
+    *,
+    config: Sequence[str] = (),
+    backbone_config: str | None = None,
+    encoder: str | None = None,
+    recipe: str | None = None,
+    work_dir: str | None = None,
+    out: str | None = None,
+    data_root: Sequence[str] = (),
+    dry_run: bool = False,
+    rerun: bool = False,
+    amp: bool = False,
+    cfg_options: Mapping[str, Any] | None = None,
+    allow_pickle: bool = False,
+    launcher: str = 'none',
+) -> Evaluated:
+    """Evaluate a backbone; the same call continues with what is not finished.
+
+    Args:
+        checkpoint: a file, the folder of a run, or 'random' for an untrained backbone.
+        data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
+        protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
+        config, backbone_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
+
+    Raises:
+        UserError: for what cannot work, before the first evaluation.
+    """
+    checkpoint = str(checkpoint)
+    folder = work_dir_of(checkpoint, work_dir)
+    if allow_pickle:
+        allow_pickles()
+    results = Results(out or folder)
+    subject = read_subject(checkpoint, backbone_config)
+    named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
+    roots = {name: root for name, root in named}
+    evaluations = planned(
+        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=config, encoder=encoder,
+        recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, processes=process_count(launcher),
+    )  # fmt: skip
+    for evaluation in evaluations:
+        be_patient(evaluation.cfg)
+        use_launcher(evaluation.cfg, launcher)
+    check_writable(results.folder, '--out or --work-dir')
+    check_writable(folder, '--work-dir')
+    for evaluation in evaluations:
+        written = write_config(evaluation, folder)
+        say(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
+    if dry_run:
+        return Evaluated([], 0)
+    rows, failures = evaluate_all(evaluations, subject, results, folder, rerun)
+    if is_main_process() and rows:
+        print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
+    return Evaluated(rows, failures)
+
+
+def work_dir_of(checkpoint: str, given: str | None) -> Path:
+    """The folder of logs and checkpoints."""
+    path = Path(checkpoint).resolve()
+    name = path.name if path.is_dir() else f'{path.parent.name}_{path.stem}'
+    return Path(given) if given else Path('work_dirs/evaluation', RANDOM if checkpoint == RANDOM else name)
+
+
+def row_of(evaluation: Evaluation, subject: Subject) -> Row:
+    """Everything about a result that is known before it is found."""
+    cfg = evaluation.cfg
+    return dict(
+        checkpoint=dict(
+            path=subject.checkpoint, sha256=subject.sha256, config_name=subject.config_name, epoch=subject.epochs
+        ),
+        encoder=evaluation.encoder,
+        data=evaluation.data,
+        protocol=cfg.protocol,
+        config=dict(path=shown(evaluation.path), sha256=evaluation.digest),
+        overrides=dict(evaluation.overrides),
+        paper=[
+            {key: number[key] for key in ('method', 'metric', 'value', 'source')}
+            for number in papers_numbers(subject, evaluation.data, cfg, CONFIGS)
+        ],
+        precision=precision_of(evaluation),
+        seed=(cfg.get('randomness') or {}).get('seed'),
+        versions=dict(mixcl=mixcl.__version__, torch=torch.__version__),
+    )
+
+
+def shown(path: Path) -> str:
+    """A config's path below the repository, where it lies there."""
+    path = path.resolve()
+    return str(path.relative_to(CONFIGS.parent) if path.is_relative_to(CONFIGS) else path)
+
+
+def evaluate_all(
+    evaluations: list[Evaluation], subject: Subject, results: Results, folder: Path, rerun: bool
+) -> tuple[list[Row], int]:
+    """Run what is not finished, storing each result at once; a failure is reported and the others go on.
+
+    Returns:
+        the rows, and how many evaluations failed.
+    """
+    rows: list[Row] = []
+    failures = 0
+    for evaluation in evaluations:
+        row = row_of(evaluation, subject)
+        stored = None if rerun else results.finished(row)
+        if stored:
+            say(f'{evaluation.name} is finished already (--rerun does it again)')
+            rows.append(stored)
+            continue
+        started = time.perf_counter()
+        try:
+            row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
+        except RunStopped as stop:
+            raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
+        except Exception as error:  # whatever one evaluation meets, the others are worth having
+            if os.environ.get('MIXCL_TRACEBACK'):
+                raise
+            failures += 1
+            report(evaluation, error)
+            if get_world_size() > 1 and (not isinstance(error, UserError) or error.of_one_process):
+                sys.exit(1)  # the other processes may wait for this one for ever; the launcher ends them
+            continue
+        row['seconds'] = round(time.perf_counter() - started, 1)
+        if is_main_process():
+            results.add(row)
+        rows.append(row)
+    return rows, failures
+
+
+def say(text: str) -> None:
+    """Print once, whatever the number of processes."""
+    if is_main_process():
+        print(text, flush=True)
+
+
+def report(evaluation: Evaluation, error: Exception) -> None:
+    """Say on the standard error why an evaluation failed."""
+    fault = system_fault(error)
+    kind = '' if fault or isinstance(error, UserError) else f'{type(error).__name__}: '
+    if is_main_process() or getattr(error, 'of_one_process', False):
+        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(fault or error).split())}'
+        print(f'error: {text}', file=sys.stderr, flush=True)

@@ -1,0 +1,173 @@
+"""Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+
+from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
+from mixcl.configuration import check_config, check_overrides
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.processes import process_count
+from mixcl.engine.runners.work_dir import checkpoints_in
+from mixcl.errors import UserError
+from mixcl.registry import DATASETS
+from mixcl.shipped import find_config, known_configs
+from mixcl.weights import checkpoint_in
+
+PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
+"""Of a method's configs the one that is taken, with the host behind its name."""
+
+HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')
+"""Of several hosts the one that is taken where none is named."""
+
+STEPS = 25_000
+EPOCHS = (100, 800)
+"""So many steps are trained, within these bounds of epochs."""
+
+BATCH = 128
+STEPS_PER_EPOCH = 4
+"""Batches are no larger than this, and small enough for so many steps in an epoch."""
+
+CHECKPOINTS = 10
+"""How many a run writes."""
+
+
+def pretrain(
+    data: str | Path,
+    out: str | Path,
+    *,
+    method: str = 'patchmix',
+    model: str | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    num_workers: int | None = None,
+    amp: bool | None = None,
+    cfg_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Path:
+    """Pretrain a backbone on images without labels. The same call again continues where the run stopped.
+
+    What is not given fits the number of images: docs/python.md explains how.
+
+    Args:
+        data: a folder of images, however deep, or what ``--data`` takes: 'list:files.csv', 'hf:PATH', 'tar:PATTERN'.
+        out: the folder of the run.
+        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'.
+        model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
+        epochs: how often every image is seen.
+        batch_size: images per step and process; the learning rate is scaled to it.
+        num_workers: processes that load images, on each of the training processes.
+        amp: train under bfloat16 autocast; by default on a GPU.
+        cfg_options: override values of the config, by dotted names.
+        **options: of :class:`~mixcl.apis.training.TrainOptions`: image_size, pretrained, max_time, launcher and others.
+
+    Returns:
+        The checkpoint of the last epoch; ``mixcl.load_backbone``, ``mixcl.embed`` and ``mixcl.export`` read it.
+
+    Raises:
+        UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
+        RunStopped: if a signal or ``max_time`` ended the run.
+    """
+    amp = torch.cuda.is_available() if amp is None else amp
+    spec = str(data) if ':' in str(data) else f'folder:{data}'
+    asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
+    cfg = read_config(config_of(method))
+    if model is not None:
+        _use_recipe_of(model, cfg)
+    found = change_backbone_and_images(cfg, asked)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
+    fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
+    check_overrides(cfg, dict(cfg_options or {}))
+    cfg.merge_from_dict(dict(cfg_options or {}))
+    check_config(cfg)
+    cfg.work_dir = str(out)
+    if checkpoints_in(out) and not asked.overwrite:
+        asked = replace(asked, resume='auto')
+    run(cfg, asked, found, asked.overwrite)
+    return Path(checkpoint_in(out))
+
+
+def config_of(method: str) -> Path:
+    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'.
+
+    Raises:
+        UserError: if there is no such method or host; it lists those that there are.
+    """
+    name, _, host = method.partition('/')
+    known = known_configs(f'{name}/*')
+    for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
+        found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
+        if found:
+            return find_config(found[0])
+    methods = sorted({config.partition('/')[0] for config in known_configs()} - {'transfer'})
+    hosts = [each for each in HOSTS if any(config.endswith(f'_{each}') for config in known)]
+    which = f'it has the hosts {", ".join(hosts)}' if hosts else f'choose one of {", ".join(methods)}'
+    raise UserError(f'there is no method {method!r}; {which}')
+
+
+def _use_recipe_of(model: str, cfg: Config) -> None:
+    """Give a model with attention AdamW and its schedule, where the method's own recipe is one of ResNets."""
+    if 'resnet' not in model and cfg.optim_wrapper.optimizer.type != 'AdamW':
+        recipe = read_config(find_config('mocov3/vit-s16_in1k'))
+        for part in ('optim_wrapper', 'param_scheduler', 'auto_scale_lr'):
+            cfg[part] = recipe[part]
+
+
+def fit_to(
+    cfg: Config, images: int, epochs: int | None, batch_size: int | None, num_workers: int | None, processes: int = 1
+) -> None:
+    """Fit the length of a run, its batch, queues and loading to so many images and to the machine, in place.
+
+    Raises:
+        UserError: if the images are fewer than a batch.
+    """
+    share = images // processes
+    batch = batch_size or min(BATCH, 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1))))
+    if not 2 <= batch <= share:
+        raise UserError(
+            f'a step takes {max(batch, 2)} images on each of {processes} process(es), and there are {images}: more '
+            'images are needed, or a smaller batch_size of at least 2'
+        )
+    least, most = EPOCHS
+    epochs = epochs or min(max(STEPS * batch // share, least), most)
+    cfg.train_dataloader.batch_size = batch
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+    for loader in (
+        cfg.get('train_dataloader'),
+        cfg.get('val_dataloader'),
+        (cfg.get('val_cfg') or {}).get('bank_dataloader'),
+    ):
+        if loader:
+            workers = min(loader.num_workers, cores) if num_workers is None else num_workers
+            loader.update(num_workers=workers, persistent_workers=workers > 0)
+    cfg.auto_scale_lr.enable = True
+    for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
+        queue.size = min(
+            queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes
+        )
+    _shorten(cfg, epochs)
+
+
+def _shorten(cfg: Config, epochs: int) -> None:
+    """Another number of epochs: schedules keep their shares of the run, warm-ups are at most a tenth of it."""
+    before = cfg.train_cfg.max_epochs
+    cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
+    cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
+    for schedule in cfg.param_scheduler:
+        for name in ('begin', 'end', 'T_max'):
+            if schedule.get(name):
+                schedule[name] = max(round(schedule[name] * epochs / before), 1)
+        if 'milestones' in schedule:
+            schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
+        if 'warmup' in schedule:
+            schedule.warmup = min(schedule.warmup, epochs // 10)
+    if 'warmup_epochs' in cfg.model.objective:
+        cfg.model.objective.warmup_epochs = min(cfg.model.objective.warmup_epochs, epochs // 10)

@@ -1,0 +1,51 @@
+"""What comes with the package: configs, known by name wherever mixcl is installed, and the tools."""
+
+from difflib import get_close_matches
+from fnmatch import fnmatch
+from pathlib import Path
+
+from mixcl.errors import UserError
+
+PACKAGE = Path(__file__).resolve().parent
+SCOPE = 'mixcl::'
+
+
+def shipped(folder: str) -> Path:
+    """The folder ``configs`` or ``tools``: that of an installed package, or of the repository."""
+    installed = PACKAGE / '.mim' / folder
+    return (installed if installed.is_dir() else PACKAGE.parent / folder).resolve()
+
+
+def known_configs(pattern: str = '*') -> dict[str, Path]:
+    """The configs that train, by name, such as ``'patchmix/vit-s16_in1k'``.
+
+    Args:
+        pattern: of the whole name, with ``*`` and ``?``; a word without them may be any part of it.
+    """
+    folder = shipped('configs')
+    paths = sorted(path for path in folder.glob('*/**/*.py') if '_base_' not in path.parts)
+    names = {path.relative_to(folder).with_suffix('').as_posix(): path for path in paths}
+    pattern = pattern if set(pattern) & set('*?[') else f'*{pattern}*'
+    return {name: path for name, path in names.items() if fnmatch(name, pattern) and not name.startswith('evaluation/')}
+
+
+def find_config(name: str | Path) -> Path:
+    """The config file of that path, or of that name: ``patchmix/vit-s16_in1k``, ``mixcl::patchmix/vit-s16_in1k.py``.
+
+    A file that exists comes first.
+
+    Raises:
+        UserError: if there is none; it offers the nearest.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    stem = str(name).removeprefix(SCOPE).removesuffix('.py')
+    found = shipped('configs') / f'{stem}.py'
+    if found.is_file():
+        return found
+    parts = Path(stem).parts[-2:]
+    near = get_close_matches('/'.join(parts), sorted(known_configs()))
+    if len(Path(name).parts) > len(parts):  # a path, for which paths are offered
+        near = [f'configs/{one}.py' for one in near]
+    hint = f'did you mean {" or ".join(near)}?' if near else '`mixcl configs` lists those that come with mixcl'
+    raise UserError(f'there is no config file {name}; {hint}')

@@ -1,0 +1,128 @@
+"""One call from a folder of images to features: what it chooses, that it continues, and what embed returns."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from mmengine.config import Config
+from PIL import Image
+
+import mixcl
+from mixcl.apis import pretraining
+from mixcl.apis.pretraining import config_of, fit_to, pretrain
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
+
+TINY = {
+    'model.backbone.arch.num_layers': 1, 'model.neck.hidden_channels': 32, 'model.predictor.hidden_channels': 32,
+}  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, random = tmp_path_factory.mktemp('photos'), np.random.default_rng(0)
+    for number in range(19):
+        pixels = random.integers(0, 256, (30 + number, 50, 3), dtype=np.uint8)
+        Image.fromarray(pixels).convert('L' if number == 3 else 'RGB').save(folder / f'{number:02}.png')
+    (folder / '19.jpg').write_bytes(b'no image')
+    return folder
+
+
+def tiny(photos: Path, out: Path, **options: object) -> Path:
+    settings = dict(epochs=1, batch_size=8, image_size=32, num_workers=0, amp=False, cfg_options=TINY)
+    return pretrain(photos, out, **{**settings, **options})
+
+
+@pytest.fixture(scope='module')
+def checkpoint(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny(photos, tmp_path_factory.mktemp('run'))
+
+
+def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_settings(
+    photos: Path, checkpoint: Path
+) -> None:
+    written = checkpoint.stat().st_mtime_ns
+    assert checkpoint.name == 'epoch_1.pth' and tiny(photos, checkpoint.parent) == checkpoint
+    assert checkpoint.stat().st_mtime_ns == written
+    with pytest.raises(UserError, match=r'other settings: train_dataloader.batch_size was 8 and is 4 now'):
+        tiny(photos, checkpoint.parent, batch_size=4)
+
+
+def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoint: Path) -> None:
+    files = sorted(photos.iterdir())
+    with pytest.warns(UserWarning, match=r'no features of .*19\.jpg \(not an image\)'):
+        features = mixcl.embed(checkpoint.parent, files, batch_size=8)
+    assert features.shape == (20, 384) and features.dtype == np.float32
+    assert np.isnan(features).any(1).tolist() == [False] * 19 + [True]
+    backbone = mixcl.load_backbone(checkpoint)
+    assert not any(module.training for module in backbone.modules())
+    opened = [Image.open(path) for path in files[:4]]
+    arrays = [np.asarray(image) for image in opened]
+    for images in (opened, arrays, [files[0], opened[1], arrays[2], str(files[3])]):
+        np.testing.assert_allclose(mixcl.embed(backbone, images), features[:4], rtol=1e-4, atol=1e-5)
+    alone = backbone(backbone.preprocess(files[5])[None])
+    assert alone.requires_grad
+    np.testing.assert_allclose(alone[0].detach().numpy(), features[5], rtol=1e-4, atol=1e-5)
+
+
+def test_preprocess_is_what_torchvision_would_do(photos: Path, checkpoint: Path) -> None:
+    transforms = pytest.importorskip('torchvision.transforms')
+    bicubic = transforms.InterpolationMode.BICUBIC
+    wanted = transforms.Compose([
+        transforms.Resize(36, bicubic), transforms.CenterCrop(32), transforms.ToTensor(),
+        transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    ])  # fmt: skip
+    preprocess = mixcl.load_backbone(checkpoint).preprocess
+    for image in map(Image.open, sorted(photos.glob('0*.png'))):
+        torch.testing.assert_close(preprocess(image), wanted(image.convert('RGB')), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize('images', [['a.jpg', 3], [np.zeros((4, 4, 3))], [np.zeros((4, 4, 2), np.uint8)], 'photos'])
+def test_what_is_no_image_is_refused(checkpoint: Path, images: list) -> None:
+    with warnings.catch_warnings(), pytest.raises(UserError, match=r'uint8 array|put a single one into a list'):
+        warnings.simplefilter('ignore')
+        mixcl.embed(checkpoint, images)
+
+
+def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
+    cfg = read_config(config_of(method))
+    fit_to(
+        cfg, images, *(given.get(name) for name in ('epochs', 'batch_size', 'num_workers')), given.get('processes', 1)
+    )
+    return cfg
+
+
+def test_length_and_batch_follow_the_number_of_images() -> None:
+    for images, batch, epochs in ((300, 64, 800), (10_000, 128, 320), (1_300_000, 128, 100), (9, 2, 800)):
+        cfg = fitted(images)
+        assert (cfg.train_dataloader.batch_size, cfg.train_cfg.max_epochs) == (batch, epochs)
+        assert cfg.auto_scale_lr.enable and cfg.param_scheduler[0].warmup == 10
+    cfg = fitted(300, 'mixco', epochs=20)
+    assert cfg.model.memory.queue.size == 128 and cfg.default_hooks.checkpoint.interval == 2
+    assert fitted(300, epochs=20).param_scheduler[0].warmup == 2
+    cfg = fitted(300, 'mixco/simclr', epochs=50)
+    (schedule,) = cfg.param_scheduler
+    assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
+    for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
+        with pytest.raises(UserError, match='images on each of'):
+            fitted(**wrong)
+
+
+def test_methods_and_hosts_have_configs() -> None:
+    folders = {path.name for path in Path('configs').iterdir() if path.is_dir()} - {'_base_', 'evaluation', 'transfer'}
+    assert all(config_of(method).parent.name == method for method in folders)
+    for method, stem in (('patchmix', 'vit-s16_folder'), ('mixco/simclr', 'r18_tinyimagenet_simclr'),
+                         ('sdmp', 'vit-s16_in1k_mocov3'), ('sdmp/dino', 'vit-s16_in1k_dino')):  # fmt: skip
+        assert config_of(method).stem == stem
+    for method, message in (('bsim/dino', 'hosts mocov2, simclr'), ('patchmax', 'choose one of aps, .*patchmix')):
+        with pytest.raises(UserError, match=message):
+            config_of(method)
+
+
+def test_a_transformer_is_not_trained_by_a_recipe_of_resnets() -> None:
+    for model, optimizer in (('timm:vit_small_patch16_224', 'AdamW'), ('timm:resnet18', 'SGD')):
+        cfg = read_config(config_of('mixco/simclr'))
+        pretraining._use_recipe_of(model, cfg)
+        assert cfg.optim_wrapper.optimizer.type == optimizer

@@ -1,0 +1,62 @@
+"""The parts of mixcl without configs and Runner, as docs/library.md shows them; short names are loaded lazily."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tools.command import ENVIRONMENT
+
+import mixcl
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/library.md').read_text(), re.DOTALL)
+
+
+def test_short_names_are_what_they_say_and_load_nothing_before() -> None:
+    program = "import mixcl, sys; assert 'PatchMix' in dir(mixcl); assert not {'torch', 'timm'} & set(sys.modules)"
+    subprocess.run([sys.executable, '-c', program], check=True, env=ENVIRONMENT)
+    for name in mixcl._LAZY:
+        assert getattr(mixcl, name).__name__ == name
+    with pytest.raises(AttributeError, match='PatchMixer'):
+        _ = mixcl.PatchMixer
+
+
+def test_a_mixer_and_its_targets() -> None:
+    names: dict = {}
+    exec(BLOCKS[0], names)
+    assert names['composition'].sources[0].tolist() == [0, 1, 2]
+    # By hand: the log-softmax of cosines over .2, weighted by a third for the row's three images.
+    cosines = torch.nn.functional.cosine_similarity(names['queries'][:, None], names['keys'][None], dim=2)
+    wanted = sum(cosines.div(0.2).log_softmax(1)[row, (row + torch.arange(3)) % 8].mean() for row in range(8)) / -8
+    torch.testing.assert_close(names['loss'], wanted)
+
+
+def test_a_plain_loop_trains_the_online_encoder_and_moves_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(BLOCKS[1].split('optimizer = ')[1].splitlines()) <= 25
+    names: dict = {}
+    exec(BLOCKS[1].replace('STEPS = 32, 4', 'STEPS = 32, 2'), names)
+    learner = names['learner']
+    assert names['features'].shape == (8, 512) and torch.isfinite(names['loss'])
+    pairs = zip(learner.backbone.parameters(), learner.target.backbone.parameters(), strict=True)
+    moved = [(online - target).abs().max() for online, target in pairs]
+    assert 0 < max(moved) < 0.1 and all(parameter.grad is not None for parameter in learner.backbone.parameters())
+
+
+def test_lightning() -> None:
+    lightning = pytest.importorskip('lightning')
+    names: dict = {}
+    exec(BLOCKS[2], names)
+    settings = BLOCKS[1].split('learner = ContrastiveLearner(')[1].split('\n)\n')[0]
+    model = names['Pretraining'](**eval(f'dict({settings}\n)'))
+    before = [parameter.clone() for parameter in model.learner.target.backbone.parameters()]
+    loader = torch.utils.data.DataLoader([[torch.rand(3, 32, 32), torch.rand(3, 32, 32)] for _ in range(16)], 8)
+    trainer = lightning.Trainer(
+        max_epochs=1, accelerator='cpu', logger=False, enable_checkpointing=False, enable_progress_bar=False
+    )
+    trainer.fit(model, loader)
+    assert trainer.global_step == 2
+    after = model.learner.target.backbone.parameters()
+    assert any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
