@@ -39,6 +39,13 @@ def version() -> str:
     return re.search(r"__version__ = '(.+)'", (ROOT / 'mixcl/__init__.py').read_text(encoding='utf-8')).group(1)
 
 
+OPTIONAL = dict(
+    export=['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
+    datasets=['datasets>=3'],  # --data hf:PATH
+    lora=['peft'],
+)
+CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
+
 setup(
     name='mixcl',
     version=version(),
@@ -70,9 +77,7 @@ setup(
     ],
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
-        'export': ['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
-        'datasets': ['datasets>=3'],  # --data hf:PATH
-        'lora': ['peft'],
-        'test': ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel'],
+        **OPTIONAL,
+        'test': [*CHECKS, 'lightning', *sum(OPTIONAL.values(), [])],
     },
 )
