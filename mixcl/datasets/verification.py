@@ -23,10 +23,6 @@ def image_paths(datasets: Iterable[BaseDataset]) -> list[str]:
 def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
     """Read all files as training would, and show how far it is.
 
-    Args:
-        paths: of the files.
-        num_workers: processes, at least 1.
-
     Returns:
         The unreadable files and the converted ones, in the order of the paths.
     """

@@ -13,12 +13,11 @@ from tools.command import ROOT
 
 from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.errors import UserError
 
 sys.path.insert(0, str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import digits_table
 from digits_configs import METHODS, ROWS, digits_config
-from digits_table import Run, execute_all, page
+from digits_table import Run, page
 
 SHARED = ('optim_wrapper', 'param_scheduler', 'val_dataloader', 'val_cfg', 'data_preprocessor', 'randomness')
 
@@ -99,14 +98,3 @@ def test_results_of_another_config_are_not_taken(tmp_path: Path) -> None:
         config['model']['objective']['temperature'] = temperature
         done.results_file.write_text(json.dumps(dict(config=config)))
         assert (done.results() is None) == (temperature == 0.3)
-
-
-def test_after_a_failure_no_run_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = tmp_path / 'worker.py'
-    worker.write_text("raise SystemExit('no space left')")
-    monkeypatch.setattr(digits_table, 'WORKER', worker)
-    runs = [Run('byol', seed, 1, False, tmp_path) for seed in range(20)]
-    with pytest.raises(UserError, match=r'the run of byol with seed 0 failed; its last lines are in .*byol_seed0\.log'):
-        execute_all(runs, jobs=1)
-    assert (tmp_path / 'byol_seed0.log').read_text() == 'no space left\n'
-    assert len(list(tmp_path.glob('*.log'))) < 20

@@ -22,9 +22,6 @@ class FrozenFeatures(BaseModule):
         feature: config of the :class:`~mixcl.evaluation.models.output_features.Feature`; by default
             :class:`~mixcl.evaluation.models.output_features.Output`.
 
-    Attributes:
-        backbone: the wrapped backbone; pretrained weights are loaded into it.
-
     Raises:
         UserError: if the backbone does not have such features.
     """
@@ -59,20 +56,11 @@ class FrozenEncoder(BaseModel):
 
     Its weights come from :class:`~mixcl.engine.hooks.pretrained_hook.PretrainedBackboneHook` (``--pretrained``).
 
-    Args:
-        backbone: config of the backbone.
-        feature: config of the feature, same as :class:`FrozenFeatures`; by default the backbone's output.
-        data_preprocessor: config of the preprocessor, with the mean and deviation of pretraining.
-
-    Attributes:
-        encoder_names: ``('online',)``, whichever encoder of a checkpoint was loaded.
-        backbone: the :class:`~mixcl.evaluation.models.FrozenFeatures`.
-
-    Raises:
-        UserError: if the backbone does not have such a feature.
+    Arguments and errors same as :class:`FrozenFeatures`.
     """
 
     encoder_names = ('online',)
+    """Whichever encoder of a checkpoint was loaded."""
 
     def __init__(
         self, backbone: Mapping, feature: Mapping | None = None, data_preprocessor: Mapping | None = None
