@@ -78,6 +78,6 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
-        'test': [*CHECKS, 'lightning', *sum(OPTIONAL.values(), [])],
+        'test': [*CHECKS, 'lightning', *(name for extra in OPTIONAL.values() for name in extra)],
     },
 )
