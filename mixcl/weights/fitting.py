@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 
 import torch
-from mmpretrain.models import VisionTransformer
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 from timm.layers import resample_abs_pos_embed
 from timm.models import adapt_input_conv
@@ -82,7 +81,8 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
         position = position.transpose(0, 1)
     if position.dim() != 3 or position.shape[2] != wanted[2]:
         return []
-    grid = getattr(module, 'patch_resolution', None)
+    # Detectors keep positions of another grid than that of their images.
+    grid = getattr(module, 'position_resolution', getattr(module, 'patch_resolution', None))
     rows = wanted[1] - math.prod(grid) if grid else _rows_before(wanted[1])
     found = _rows_before(position.shape[1])
     if (rows, found) == (1, 0):
@@ -96,7 +96,7 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
         notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
     if position.shape[1] != wanted[1] and rows is not None:
         notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')
-        if grid and not isinstance(module, VisionTransformer):  # mmpretrain's resize them while they are loaded
+        if grid and not hasattr(module, '_prepare_pos_embed'):  # as mmpretrain's, which resize while they load
             position = resample_abs_pos_embed(position, list(grid), num_prefix_tokens=rows)
     state[name] = position
     return notes
