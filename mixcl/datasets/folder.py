@@ -47,8 +47,13 @@ class FolderImages(OwnImages):
 
     Args:
         source: the folder.
+        extensions: endings of the names of images.
         **kwargs: of OwnImages.
     """
+
+    def __init__(self, source: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
+        self.extensions = tuple(extensions)
+        super().__init__(source, **kwargs)
 
     @property
     def folder(self) -> str:
@@ -58,7 +63,7 @@ class FolderImages(OwnImages):
     def images(self) -> list[OwnImage]:
         """One per file, in the order of the sorted paths."""
         root = os.path.normpath(self.source)
-        paths = images_below(root)
+        paths = images_below(root, self.extensions)
         parts = given_parts(path.split(os.sep)[0] for path in paths)
         images = []
         for path in paths:
