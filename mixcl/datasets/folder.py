@@ -86,13 +86,13 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
         UserError: if the folder is missing or holds none.
     """
     if not os.path.isdir(folder):
-        raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
+        raise UserError(f'the image folder {folder} does not exist: give another, by --data, --data-root or data_root')
     files = sorted(files_below(folder))
     images = [file for file in files if is_image(file, extensions)]
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
-            f'{len(files)} other file(s); give another folder by data_root or --data-root'
+            f'{len(files)} other file(s); give another folder, by --data, --data-root or data_root'
         )
     return images
 

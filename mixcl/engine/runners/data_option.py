@@ -22,21 +22,18 @@ def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
     """The config of the data set that ``--data`` asks for, without split and pipeline.
 
     Args:
-        spec: such as 'folder:photos', or 'hf:photos,image=picture,label=kind', where the last two name columns.
+        spec: such as 'folder:photos'.
         data_root: what the paths of a list are relative to; by default its folder.
 
     Raises:
         UserError: if it is none of these.
     """
     kind, colon, place = spec.partition(':')
-    place, *columns = place.split(',') if kind == 'hf' else [place]
-    settings = dict(column.partition('=')[::2] for column in columns)
-    if kind not in KINDS or not place or not settings.keys() <= {'image', 'label'} or not all(settings.values()):
+    if kind not in KINDS or not place:
         hint = f'; did you mean folder:{spec}?' if not colon and os.path.isdir(spec) else ''
         raise UserError(f'--data {spec} is none of {FORMS}{hint}')
-    if kind == 'list':
-        settings['data_root'] = data_root or ''
-    elif data_root:
+    settings = dict(data_root=data_root or '') if kind == 'list' else {}
+    if data_root and not settings:
         raise UserError(f'--data-root {data_root}: with --data it is for lists, whose paths are relative to it')
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
@@ -122,9 +119,9 @@ def extensions_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
 
 def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
     """Read an image, resize its short edge to 256/224 of a size and crop the centre, as the papers do."""
-    # Pillow knows images of three channels; OpenCV's averages are nearest to its antialiasing.
     by = dict(backend='pillow', interpolation='bicubic')
-    by = dict(backend='cv2', interpolation='area') if kind_of(load) == 'LoadChannels' else by
+    if channels := load.get('channels'):  # Pillow knows three, and OpenCV's averages four
+        by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')
     resize = dict(type='mmpretrain.ResizeEdge', scale=size * 256 // 224, edge='short', **by)
     return [dict(load), resize, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(type='mmpretrain.PackInputs')]
 
