@@ -17,4 +17,4 @@ train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, 
 auto_scale_lr = dict(base_batch_size=1024, enable=True)
 optim_wrapper = _base_.continued_optim_wrapper
 param_scheduler = _base_.continued_schedule
-train_cfg = dict(max_epochs=_base_.continued_epochs, val_interval=_base_.continued_epochs)
+train_cfg = dict(max_epochs=_base_.continued_epochs)

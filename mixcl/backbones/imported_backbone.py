@@ -27,6 +27,8 @@ class ImportedBackbone(WrappedBackbone):
     def __init__(
         self, path: str, arguments: dict[str, Any] | None = None, in_channels: int = 3, **training: Any
     ) -> None:
+        if ':' not in path:  # a word that a foreign file may hold, and which may not import anything
+            raise UserError(f'the backbone {path} names no class: write package.module:Name')
         try:
             build: Any = pkgutil.resolve_name(path)
         except Exception as error:  # a module is a program, and may raise anything
