@@ -36,7 +36,7 @@ def loaders(cfg: Config) -> dict[str, Config]:
     ('config', 'size'),
     [
         ('patchmix/vit-s16_in1k', 224),
-        ('mixco/r18_tinyimagenet_mocov2', 64),
+        ('mixco/r18_tinyimagenet_mocov2', 224),
         ('aps/vit-s2_cifar10', 32),
         ('patchmix/vit-xs4_digits', 16),  # whose own images need no crop
         ('patchmix/vit-s16_folder', 224),  # which has no kNN of its own
