@@ -52,6 +52,8 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
         given: Mapping = next(iter(_preprocessors(source)), {})
         for preprocessor in _preprocessors(cfg):
             preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
+            if len(preprocessor.get('mean') or [0] * 3) != 3:  # not colours
+                preprocessor['to_rgb'] = False
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:

@@ -42,9 +42,7 @@ BACKBONES: dict[str, dict] = dict(
     grey=dict(type='mmpretrain.ResNet', depth=18, in_channels=1),
     cifar=dict(type='mmpretrain.ResNet_CIFAR', depth=18),
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
-    adapted=dict(
-        type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=dict(r=2)
-    ),
+    adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),

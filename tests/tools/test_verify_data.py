@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine.tiny_runs import run_config, trained
+from own_sources import write_tar
 from PIL import Image
 from tools.in_process import refusal, run_here
 
@@ -58,6 +59,13 @@ def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert run_here(TOOL, config, '--data-root', folder, '--out', tmp_path / 'bad.txt', '--workers', 1) == 0
     assert '3 of 3 images can be read' in capfd.readouterr().out
     assert not (tmp_path / 'bad.txt').exists()
+
+
+def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    write_tar(tmp_path / 'a.tar', {'good.jpg': encoded(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
+    assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--workers', 1) == 1
+    assert '1 of 2 images can be read' in capfd.readouterr().out
+    assert 'a.tar/truncated.jpg' in (tmp_path / 'bad.txt').read_text()
 
 
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:

@@ -29,6 +29,7 @@ class FrozenFeatures(BaseModule):
     def __init__(self, backbone: Mapping, feature: Mapping | None = None) -> None:
         super().__init__()
         self.backbone = MODELS.build(backbone)
+        self._in_channels = backbone.get('in_channels', 3)
         self.feature: Feature = MODELS.build(feature) if feature else Output()
         self.feature.check(self.backbone)
         self.requires_grad_(False)
@@ -46,7 +47,7 @@ class FrozenFeatures(BaseModule):
     def channels(self, image_size: int | Sequence[int]) -> tuple[int, ...]:
         """The widths D_i of the features of images of a size, as one number or (height, width)."""
         height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
-        blank = next(self.backbone.parameters()).new_zeros(1, 3, height, width)
+        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, height, width)
         return tuple(features.shape[1] for features in self(blank))
 
 
