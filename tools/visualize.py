@@ -86,7 +86,7 @@ def drawn(args: argparse.Namespace) -> Figure:
     shared = dict(num_images=args.num_images, seed=args.seed)
     if args.figure in ('mix', 'views'):
         draw = dict(mix=visualization.mixture_figure, views=visualization.view_figure)[args.figure]
-        return draw(pictured.config, **shared)
+        return draw(pictured.training, **shared)
     if args.figure == 'similarity':
         return visualization.similarity_figure(pictured, **shared)
     shared |= dict(encoder=args.encoder, image_size=args.image_size)

@@ -123,7 +123,7 @@ def _draw_mixtures(
     name, maps = list(looks.maps.items())[-1]
     sources = composition.sources.shape[1]
     attended, area = shares_by_source(maps, shown, sources)
-    figure.suptitle(f'What each source of a mixture has of the {looks.kind}', fontsize=10)
+    figure.suptitle(f'Mixtures: {looks.kind}, by source', fontsize=10)
     axes = figure.subplots(count, 4, squeeze=False, width_ratios=[1, 1, 1, 2.2])
     colours = ListedColormap(PALETTE[:sources])
     for row, (image, where, map_, bars) in enumerate(axes[:count]):

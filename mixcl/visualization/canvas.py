@@ -15,7 +15,7 @@ PALETTE = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#0
 """Colours that people of all kinds of colour vision tell apart (Okabe and Ito, 2008)."""
 
 MARKERS = ('o', '^', 's', 'D', 'v', 'P', 'X', '*')
-"""Shapes for when the colours come a second time."""
+"""Shapes, which tell apart what has the same colour, or is printed in grey."""
 
 
 def check_figure_path(path: str | Path) -> None:

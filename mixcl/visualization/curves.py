@@ -61,7 +61,7 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
         if panel.endswith('chance level'):
             axis.axhline(1, color='#999999', linestyle=':', label='chance')
         if len(axis.lines) > 1:
-            axis.legend(fontsize=7)
+            axis.legend(fontsize=6, framealpha=0.5)
         axis.grid(alpha=0.3)
     return figure
 
@@ -73,7 +73,7 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
         styles = cycle(STYLES[:1] if len(runs) == 1 else STYLES)
         for name, colour, style in zip(names, colours, styles, strict=False):
             if name in points:
-                label = name.removeprefix('loss_').removesuffix('_top1')
+                label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
                 label = label if len(runs) == 1 else plain(Path(run).name) + (f': {label}' if len(names) > 1 else '')
                 marker = 'o' if len(points[name]) < 30 and name.endswith('_top1') else None
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)

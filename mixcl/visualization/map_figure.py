@@ -84,9 +84,9 @@ def map_figure(
     axis = figure.subplots()
     for number, label in enumerate(present):
         members = points[labels == label]
-        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number // len(PALETTE) % len(MARKERS)]
+        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
         name = plain(names(label)) if number < MOST_NAMES else None
-        axis.scatter(*members.T, s=14, color=colour, marker=marker, alpha=0.75, linewidths=0, label=name)
+        axis.scatter(*members.T, s=24, color=colour, marker=marker, alpha=0.75, linewidths=0, label=name)
     rest = f' (and {len(present) - MOST_NAMES} more)' if len(present) > MOST_NAMES else ''
     colours = 'class' if names == gallery.class_name else 'k-means'
     axis.legend(title=f'{colours}{rest}', loc='center left', bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)

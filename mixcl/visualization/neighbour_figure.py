@@ -66,7 +66,7 @@ def neighbour_figure(
         images = displayed(pictured.config, gallery.images(shown))
         for column, (axis, number) in enumerate(zip(axes[row], shown, strict=True)):
             name = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
-            cosine = '' if column == 0 else f'{cosines[query, column - 1]:.2f}'
+            cosine = '' if column == 0 else f'{cosines[query, column - 1]:.3f}'
             show(axis, images[column], 'image' if column == 0 else cosine, [name] if name else [])
             if labels is not None and column:
                 right = labels[number] == labels[query]

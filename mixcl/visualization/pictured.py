@@ -1,5 +1,6 @@
 """What figures are drawn of: a config or a checkpoint, and its images with their views."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,16 @@ class Pictured:
         epochs = self.subject and self.subject.epochs
         return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
 
+    @property
+    def training(self) -> Config:
+        """The config with the source in the place of its training images, whose views stay."""
+        if not self.source:
+            return self.config
+        cfg = copy.deepcopy(self.config)
+        cfg.merge_from_dict(dict.fromkeys(('val_dataloader', 'test_dataloader')))
+        use_data(cfg, self.source, self.data_root)
+        return cfg
+
 
 def read_pictured(
     name: str,
@@ -78,8 +89,6 @@ def read_pictured(
                 cfg.merge_from_dict(overrides)
             if root is not None:
                 set_data_root(cfg, root)
-    if source and cfg.get('train_dataloader'):
-        use_data(cfg, source, data_root)
     return Pictured(cfg, subject, source, data_root)
 
 

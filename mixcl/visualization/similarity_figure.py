@@ -38,7 +38,7 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
     """What the objective compares in one step of training, without changing weights.
 
     Args:
-        model: in training mode, as in the step; buffers such as queues and batch-norm statistics move.
+        model: buffers such as queues move, as in the step; batch-norm statistics only in training mode.
         batch: of its data loader.
         seed: of the mixing.
     """
@@ -62,7 +62,8 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
 def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -> Figure:
     """Draw, for every row of the table of terms, the target, and the cosines before and after training.
 
-    Both models see one batch in training mode, as in a step.
+    Both models see one batch of views and mixtures as in a step, but in evaluation mode: a few images are too few for
+    statistics of batch normalisation.
 
     Args:
         pictured: a pretraining config, or a checkpoint of one.
@@ -72,7 +73,7 @@ def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -
     Raises:
         UserError: if it is no pretraining, or a batch of so many images cannot be used.
     """
-    cfg = pictured.config
+    cfg = pictured.training
     if (cfg.get('model') or {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('similarities are shown of pretraining, whose model has type ContrastiveLearner')
     if num_images < 4:
@@ -104,7 +105,7 @@ def _model(cfg: Config, seed: int) -> ContrastiveLearner:
     with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
     model.init_weights()
-    return model.train()
+    return model.eval()
 
 
 def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
@@ -112,13 +113,14 @@ def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
     rows, columns = len(stages[0]), 1 + len(stages)
     figure = Figure(figsize=(3.1 * columns + 0.8, 2.9 * rows + 0.7), layout='constrained')
     axes = figure.subplots(rows, columns, squeeze=False)
-    low = min(term.cosines.min().item() for terms in stages for term in terms)
+    every = torch.cat([term.cosines.flatten() for terms in stages for term in terms])
+    low, high = every.min().item(), every.max().item()
     for row in range(rows):
         queries, _, keys = stages[0][row].name.partition(' to ')
         wanted = axes[row][0].imshow(stages[0][row].target.numpy(), cmap='cividis', vmin=0, vmax=1)
         axes[row][0].set_title(f'{queries} to {keys}: target', fontsize=9)
         for axis, (stage, terms) in zip(axes[row][1:], found.items(), strict=True):
-            cosines = axis.imshow(terms[row].cosines.numpy(), cmap='viridis', vmin=low, vmax=1)
+            cosines = axis.imshow(terms[row].cosines.numpy(), cmap='viridis', vmin=low, vmax=high)
             axis.set_title(f'{stage}\n{terms[row].gap()}', fontsize=9)
         for axis in axes[row]:
             axis.set_xlabel(f'rows of {keys} (keys)', fontsize=7)
