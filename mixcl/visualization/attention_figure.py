@@ -84,7 +84,7 @@ def attention_figure(
     figure = Figure(
         figsize=(max(1.35 * (rows if lying else columns), 7.5), 1.5 * (height + extra) + 1), layout='constrained'
     )
-    parts = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
+    parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
     above = parts[0]
     above.suptitle(f'{plain(pictured.name, 80)}: {looks.kind}' + (', last block' if len(looks.maps) > 1 else ''))
     axes = above.subplots(*((columns, rows) if lying else (rows, columns)), squeeze=False)

@@ -33,7 +33,9 @@ def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
                 stack.enter_context(patch.object(module, 'scaled_dot_product_attention', partial(_attend, layers)))
             elif hasattr(module, 'fused_attn') and isinstance(getattr(module, 'attn_drop', None), nn.Module):
                 stack.enter_context(patch.object(module, 'fused_attn', False))
-                hook = module.attn_drop.register_forward_hook(lambda _, __, output: layers.append(output))
+                hook = module.get_submodule('attn_drop').register_forward_hook(
+                    lambda _, __, output: layers.append(output)
+                )
                 stack.callback(hook.remove)
             elif isinstance(module, nn.MultiheadAttention):
                 hook = module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True)

@@ -17,14 +17,14 @@ LEAST, MOST_NAMES = 10, 24
 
 
 def _open_tsne(features: Tensor, seed: int) -> Tensor:
-    from openTSNE import TSNE
+    from openTSNE import TSNE  # type: ignore[import-not-found]
 
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
     return torch.from_numpy(TSNE(perplexity=perplexity, random_state=seed).fit(features.numpy()).__array__())
 
 
 def _umap(features: Tensor, seed: int) -> Tensor:
-    from umap import UMAP
+    from umap import UMAP  # type: ignore[import-not-found]
 
     return torch.from_numpy(UMAP(random_state=seed).fit_transform(features.numpy()))
 
@@ -86,7 +86,9 @@ def map_figure(
         members = points[labels == label]
         colour, marker = PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
         name = plain(names(label)) if number < MOST_NAMES else None
-        axis.scatter(*members.T, s=24, color=colour, marker=marker, alpha=0.75, linewidths=0, label=name)
+        axis.scatter(
+            members[:, 0], members[:, 1], s=24, color=colour, marker=marker, alpha=0.75, linewidths=0, label=name
+        )
     rest = f' (and {len(present) - MOST_NAMES} more)' if len(present) > MOST_NAMES else ''
     colours = 'class' if names == gallery.class_name else 'k-means'
     axis.legend(title=f'{colours}{rest}', loc='center left', bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
