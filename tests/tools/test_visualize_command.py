@@ -7,7 +7,7 @@ import pytest
 from engine.tiny_runs import run_config, trained
 from evaluation.checkpoints import of_pretraining
 from PIL import Image
-from tools.command import error_lines
+from tools.command import ROOT, error_lines
 from tools.in_process import run_as_given
 from tools.once import once
 
@@ -46,7 +46,7 @@ def test_every_figure_of_a_run(run: Path, photos: Path, tmp_path: Path, figure: 
 def test_a_config_without_attention_says_what_is_drawn(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     backbone = dict(_delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, base_channels=8, stem_channels=8)
     config = tmp_path / 'resnet.py'
-    config.write_text(f"_base_ = 'mixcl::patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
+    config.write_text(f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
     out = tmp_path / 'attention.png'
     assert run_as_given(TOOL, 'attention', config, '--out', out) == 0
     assert 'share of the feature (ResNet_CIFAR), in the place of attention' in capfd.readouterr().out
