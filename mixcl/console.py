@@ -16,7 +16,7 @@ from mixcl.errors import UserError, reported_to_user
 from mixcl.shipped import shipped
 
 FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'configs', 'print-config', 'doctor')
-NAMES = dict(extract_features='embed', visualize_mix='visualize')
+NAMES = dict(extract_features='embed')
 """Of the commands that are not called as their files in tools/."""
 
 NOT_COMMANDS = ('torchrun', 'check_operators')
