@@ -192,10 +192,12 @@ def _shorten(cfg: Config, epochs: int) -> None:
     for schedule in cfg.param_scheduler:
         for name in ('begin', 'end', 'T_max'):
             if schedule.get(name):
-                schedule[name] = max(round(schedule[name] * epochs / before), 1)
+                schedule[name] = round(schedule[name] * epochs / before)
         if 'milestones' in schedule:
             schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
         if 'warmup' in schedule:
             schedule.warmup = min(schedule.warmup, epochs // 10)
+    # Of a short run a warm-up may be nothing.
+    cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
     if 'warmup_epochs' in cfg.model.objective:
         cfg.model.objective.warmup_epochs = min(cfg.model.objective.warmup_epochs, epochs // 10)
