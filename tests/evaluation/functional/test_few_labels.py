@@ -26,7 +26,9 @@ BANK, QUERIES = clouds(120, 0), clouds(70, 1)
 @pytest.mark.parametrize('shot', [1, 3, 7])
 def test_accuracies_are_those_of_scikit_learn_on_the_same_images(shot: int) -> None:
     found = few_label_accuracies(*BANK, *QUERIES, shots=(3, 7, 1), draws=5, seed=2)
-    (bank, labels), (queries, truth) = [(features.double().numpy(), known.numpy()) for features, known in (BANK, QUERIES)]
+    (bank, labels), (queries, truth) = [
+        (features.double().numpy(), known.numpy()) for features, known in (BANK, QUERIES)
+    ]
     prepare = make_pipeline(Normalizer(), StandardScaler()).fit(bank)
     expected: dict[str, list[float]] = dict(knn=[], logistic=[])
     for draw in range(5):
