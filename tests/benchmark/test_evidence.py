@@ -22,7 +22,7 @@ import evidence
 import evidence_rows
 from evidence_configs import METHODS, ROWS, evidence_config
 from evidence_page import page, rows_of, verdict
-from evidence_rows import DIAGNOSIS, TABLES, Pair, Papers, Run, Table, all_runs
+from evidence_rows import DIAGNOSIS, Pair, Papers, Run, Table, all_runs
 
 SHARED = ('param_scheduler', 'val_dataloader', 'val_cfg', 'val_evaluator', 'data_preprocessor')
 

@@ -1,4 +1,4 @@
-"""The configs of evidence.py: every method's own model on one small backbone, with the images, views and schedule of all."""
+"""The configs of evidence.py: every method's own model on one small backbone, with the views and schedule of all."""
 
 import copy
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ IMAGES = dict(
     ),
 )
 """By data set: training images; how many of them, the last ones, a run holds out for choices; pixels of local crops;
-settings of the linear probes where the default takes long; and values of methods that the size of the images asks for."""
+settings of the linear probes where the default takes long; and what methods need for images of this size."""
 
 EVALUATIONS = 8
 """In a run, the last one at its end."""
@@ -129,7 +129,7 @@ METHODS = dict(
     mixco_simclr=_resnet('mixco/r18_tinyimagenet_simclr', (4, 0), 'simclr'),
     bsim_simclr=_resnet('bsim/r50_in1k_simclr', (4, 0), 'simclr'),
     wbsim_simclr=_resnet('wbsim/r50_in1k_simclr', (4, 0), 'simclr'),
-    # The target moves faster than at full size; the queue is shorter than an epoch, so that no image meets its older key.
+    # The target moves faster than at full size; the queue is shorter than an epoch: no image meets its older key.
     mocov2=_resnet(
         'mocov2/r18_tinyimagenet',
         (1, 1),

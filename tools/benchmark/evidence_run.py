@@ -1,4 +1,4 @@
-"""One run of evidence.py: train with one seed, evaluate every few epochs, write a JSON file; goes on where it stopped."""
+"""One run of evidence.py: train with one seed, evaluate every few epochs, write JSON; goes on where it stopped."""
 
 import argparse
 import json

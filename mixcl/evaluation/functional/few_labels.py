@@ -77,8 +77,8 @@ def few_label_accuracies(
         seed: of the draws.
 
     Returns:
-        top-1 accuracies in percent: ``few{k}_{measure}``, the mean over the draws, ``few{k}_{measure}_std``, their sample
-        standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
+        top-1 accuracies in percent: ``few{k}_{measure}``, the mean over the draws, ``few{k}_{measure}_std``, their
+        sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
 
     Raises:
         UserError: if a set is not finite or not labelled by one class per image, or if a class has too few images.
