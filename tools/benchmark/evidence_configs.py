@@ -12,7 +12,7 @@ CONFIGS = Path(__file__).parents[2] / 'configs'
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """The parts of a model that a method changes in its host."""
 
-IMAGES = dict(
+IMAGES: dict[str, dict[str, Any]] = dict(
     digits=dict(train=1437, validation=287, local=8, probes={}, values={'model.mixer.cell': 2}),
     fashionmnist=dict(
         train=60_000,
@@ -54,7 +54,7 @@ VIT_HEADS = dict(
     neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
     predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
 )
-RESNET_HEADS = dict(neck=dict(in_channels=512, hidden_channels=512, out_channels=128))
+RESNET_HEADS: dict[str, Any] = dict(neck=dict(in_channels=512, hidden_channels=512, out_channels=128))
 RESNET = dict(
     _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False
 )
