@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from itertools import chain
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -78,6 +79,6 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
-        'test': [*CHECKS, 'lightning', *sum(OPTIONAL.values(), [])],
+        'test': [*CHECKS, 'lightning', *chain(*OPTIONAL.values())],
     },
 )

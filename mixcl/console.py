@@ -16,7 +16,7 @@ from mixcl.errors import UserError, reported_to_user
 from mixcl.shipped import shipped
 
 FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'configs', 'print-config', 'doctor')
-NAMES = dict(extract_features='embed', visualize_mix='visualize')
+NAMES = dict(extract_features='embed')
 """Of the commands that are not called as their files in tools/."""
 
 NOT_COMMANDS = ('torchrun', 'check_operators')
@@ -25,7 +25,10 @@ NOT_COMMANDS = ('torchrun', 'check_operators')
 def commands() -> dict[str, Path]:
     """The files of the commands by name; those that most people need first."""
     paths = [path for path in shipped('tools').glob('*.py') if path.stem not in NOT_COMMANDS]
-    found = {NAMES.get(path.stem, path.stem.replace('_', '-')): path for path in paths}
+    found = {path.stem.replace('_', '-'): path for path in paths}
+    for stem, name in NAMES.items():
+        if name not in found:  # a file of that name comes first
+            found[name] = found.pop(stem.replace('_', '-'))
     found['doctor'] = Path(mixcl.__file__).with_name('doctor.py')
     order = {name: number for number, name in enumerate(FIRST)}
     return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
@@ -34,7 +37,7 @@ def commands() -> dict[str, Path]:
 def summary(path: Path) -> str:
     """What a command is for, as its file says first."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding='utf-8'))) or ''
-    return text.partition('\n')[0].partition(': ')[0].rstrip('.')
+    return text.partition('\n')[0].partition(': ')[0].partition(' (')[0].rstrip('.')
 
 
 def overview() -> str:

@@ -52,7 +52,9 @@ class UserError(ValueError):
 
     def __init__(self, message: str) -> None:
         # torch re-raises an error of a data worker with the worker's traceback before the sentence.
-        super().__init__('\n'.join(map(printable, message.rpartition('UserError: ')[2].strip().split('\n'))))
+        super().__init__(
+            '\n'.join(map(printable, message.rpartition(f'{type(self).__name__}: ')[2].strip().split('\n')))
+        )
 
 
 class RunStopped(BaseException):

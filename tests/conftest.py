@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import mixcl.quiet_imports  # noqa: F401  # isort: skip  # before mmpretrain, which may fail with transformers
 import pytest
 import torch
 from mmengine.logging import MMLogger

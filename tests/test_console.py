@@ -59,3 +59,14 @@ def test_configs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert 'sdmp/vit-s16_in1k_dino' in known_configs('in1k_dino') and not known_configs('evaluation')
     with pytest.raises(UserError, match='`mixcl configs` lists those'):
         find_config('nothing/like/it')
+
+
+def test_a_file_of_a_commands_name_comes_before_another_that_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ('visualize_mix', 'visualize', 'extract_features'):
+        (tmp_path / f'{name}.py').write_text('"""What it does: more (and more)."""\n')
+    monkeypatch.setattr(console, 'shipped', lambda folder: tmp_path)
+    found = {name: path.stem for name, path in console.commands().items() if name != 'doctor'}
+    assert found == {'embed': 'extract_features', 'visualize': 'visualize', 'visualize-mix': 'visualize_mix'}
+    assert console.summary(tmp_path / 'visualize.py') == 'What it does'

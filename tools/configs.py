@@ -1,6 +1,7 @@
 """List the configs that come with mixcl: ``mixcl configs`` or ``mixcl configs 'patchmix/*cifar*'``."""
 
 import argparse
+import signal
 
 from mixcl.errors import UserError, reported_to_user
 from mixcl.shipped import known_configs
@@ -24,5 +25,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == '__main__':
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl configs | head` closes the pipe
     with reported_to_user():
         main(parse_arguments())

@@ -43,7 +43,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
     parser.add_argument(
-        '--encoder', choices=['online', 'target'], default='online', help='which encoder of the checkpoint'
+        '--encoder', choices=['online', 'target'], help="default: what the method's linear probe takes, if it is there"
     )
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
     parser.add_argument(
@@ -76,10 +76,12 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.algorithms.checks import check_whole_patches
+from mixcl.apis.export_source import default_encoder
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
 from mixcl.evaluation.image_sources import config_images, content_digest, folder_images, source_images
+from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     allow_pickle,
@@ -88,7 +90,6 @@ from mixcl.weights import (
     checkpoint_in,
     load_backbone,
     local_file,
-    read_pretrained,
     sha256_of,
 )
 
@@ -114,8 +115,9 @@ def extract(args: argparse.Namespace) -> None:
     if args.allow_pickle:
         allow_pickle()
     args.checkpoint = checkpoint_in(args.checkpoint)
-    pretrained = read_pretrained(args.checkpoint, args.encoder)
-    config = read_config(args.backbone_config) if args.backbone_config else pretrained.config
+    subject = read_subject(args.checkpoint, args.backbone_config)
+    (encoder,) = subject.encoders_for(args.encoder, default_encoder(subject))
+    pretrained, config = subject.encoders[encoder], subject.config
     place = args.backbone_config or pretrained.source
     with told_as_user_error(f'the encoder of {place}'):
         settings = model_settings(config, place, args.feature)
@@ -138,7 +140,7 @@ def extract(args: argparse.Namespace) -> None:
     check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
         checkpoint=sha256_of(local_file(args.checkpoint)),
-        encoder=args.encoder,
+        encoder=encoder,
         model=settings,
         images=images,
         content=content_digest(dataset),

@@ -6,6 +6,7 @@ The output is a config itself: saved to a file, it trains the same.
 """
 
 import argparse
+import signal
 
 from mixcl.command_line import OverrideAction
 from mixcl.errors import reported_to_user
@@ -34,5 +35,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == '__main__':
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
     with reported_to_user():
         main(arguments)

@@ -5,6 +5,7 @@ With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for lin
 
 import argparse
 import os
+import shlex
 
 from mixcl.command_line import OverrideAction, command
 from mixcl.errors import reported_to_user
@@ -104,6 +105,9 @@ from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.evaluation.recipes import data_of_name
 from mixcl.shipped import shipped
 
+KEPT = ('backbone', 'data', 'pretrained')
+"""Options of a trial run that hold for the run itself, too."""
+
 
 def main(args: argparse.Namespace) -> None:
     stop_outside_of_training()
@@ -119,13 +123,13 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']
     if args.smoke:
-        lines.append(f'next, the run itself: {command("train")} {args.config}')
+        options = (f' --{name} {shlex.quote(value)}' for name, value in vars(args).items() if name in KEPT and value)
+        lines.append(f'next, the run itself: {command("train")} {args.config}{"".join(options)}')
     elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
         data = args.data or data_of_name(runner.cfg.config_name)
         known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
-        lines.append(
-            f'next: {command("evaluate")} {written[-1]} --data {data if known else "NAME"} --protocols knn linear'
-        )
+        shown = shlex.quote(data) if known else 'NAME'
+        lines.append(f'next: {command("evaluate")} {written[-1]} --data {shown} --protocols knn linear')
     elif written:
         lines.append(f'next: {command("test")} {args.config} {written[-1]}')
     return '\n'.join(lines)

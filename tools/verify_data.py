@@ -1,6 +1,7 @@
 """Read every image of a folder, or of all data sets of a config, before a run does.
 
-``python tools/verify_data.py /path/to/images`` or ``python tools/verify_data.py configs/patchmix/vit-s16_in1k.py``
+``python tools/verify_data.py FOLDER``, ``python tools/verify_data.py configs/patchmix/vit-s16_in1k.py``, or a source as
+``--data`` takes it: ``python tools/verify_data.py tar:shards/*.tar``
 
 Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out``), 2 for a mistake in the command.
 In names of files, what cannot be printed is written as in Python: ``\\n``.
@@ -19,8 +20,8 @@ from mixcl.files import check_writable
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Check that every image can be read.')
-    parser.add_argument('data', help='a folder of images, or a config file')
-    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+    parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config, or of a list')
     parser.add_argument(
         '--out', default='work_dirs/unreadable_images.txt', help='text file for the list of unreadable images'
     )
@@ -38,15 +39,20 @@ from mmengine.registry import DefaultScope
 from mixcl.configuration import check_data_roots
 from mixcl.configuration.data_roots import data_sets
 from mixcl.datasets import ImageFolder, KeyedDataset
-from mixcl.datasets.verification import image_paths, verify_images
+from mixcl.datasets.verification import image_files, verify_images
+from mixcl.engine.runners.data_option import source_config
 from mixcl.engine.runners.launch import read_config
+from mixcl.registry import DATASETS
 
 
 def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
     if Path(args.data).is_dir():
         return [ImageFolder(args.data)]
+    if ':' in args.data and '::' not in args.data:
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            return [DATASETS.build({**source_config(args.data, args.data_root), 'lazy_init': False})]
     if not args.data.endswith('.py'):
-        raise UserError(f'{args.data} is neither a folder nor a config file (.py); give one of them')
+        raise UserError(f'{args.data} is neither a folder nor a config file (.py), nor what --data takes; give one')
     cfg = read_config(args.data, args.cfg_options, args.data_root)
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
@@ -62,16 +68,16 @@ def main(args: argparse.Namespace) -> None:
     if out.is_dir():
         raise UserError(f'--out {args.out} is a folder: give the name of a file')
     check_writable(out.parent, '--out')
-    paths = image_paths(find_datasets(args))
-    if not paths:
+    files = image_files(find_datasets(args))
+    if not files:
         print('nothing to check: the images of this config are no files of their own')
         return
-    unreadable, converted = verify_images(paths, args.workers)
+    unreadable, converted = verify_images(files, args.workers)
     for kind, number in sorted(Counter(note.kind for note in converted).items()):
         print(f'{number} {kind}: readable, training converts them to 8-bit colour')
     for kind, number in sorted(Counter(note.kind for note in unreadable).items()):
         print(f'{number} {kind}: NOT readable')
-    print(f'{len(paths) - len(unreadable)} of {len(paths)} images can be read')
+    print(f'{len(files) - len(unreadable)} of {len(files)} images can be read')
     if unreadable:
         out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
         print(f'the others are listed in {printable(args.out)}')

@@ -5,4 +5,3 @@ crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))
 views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
 auto_scale_lr = dict(base_batch_size=1024, enable=True)  # the recipe is for 1024 images: scaled to what you run
-train_cfg = dict(val_interval=300)

@@ -8,7 +8,7 @@ model = dict(
         name='vit_small_patch16_dinov3',
         arguments=dict(img_size=224, dynamic_img_size=True),
         frozen_blocks=None,  # 4 keeps the patch embedding and the first four blocks as they are
-        lora=None,  # dict(r=8) trains low-rank updates alone
+        lora=None,  # 8 trains low-rank updates of rank 8 alone
     )
 )
 crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))
@@ -17,4 +17,4 @@ train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, 
 auto_scale_lr = dict(base_batch_size=1024, enable=True)
 optim_wrapper = _base_.continued_optim_wrapper
 param_scheduler = _base_.continued_schedule
-train_cfg = dict(max_epochs=_base_.continued_epochs, val_interval=_base_.continued_epochs)
+train_cfg = dict(max_epochs=_base_.continued_epochs)

@@ -62,6 +62,8 @@ class Preprocess:
 def _rgb(image: Any) -> np.ndarray:
     """(H, W, 3) uint8."""
     if isinstance(image, Image.Image):
+        if image.mode.startswith('I;16'):  # Pillow would cut values at 255
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         return np.asarray(ImageOps.exif_transpose(image).convert('RGB'))
     if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size:
         if image.ndim == 2:
@@ -151,14 +153,21 @@ def embed(
         (N, C) float32, in the order of the images. Rows of files that cannot be decoded are NaN; a warning names them.
 
     Raises:
-        UserError: as :func:`load_backbone`, and for what is no image.
+        UserError: as :func:`load_backbone`, for what is no image, and if none can be decoded.
     """
-    if isinstance(images, str | Path | np.ndarray | Image.Image):
+    if isinstance(images, Picture) or not isinstance(images, Iterable):
         raise UserError('images is a list of file names, arrays or Pillow images; put a single one into a list')
+    if isinstance(path, LoadedBackbone) and options:
+        raise UserError(f'{", ".join(options)} is for load_backbone, which has loaded {path.source} already')
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise UserError(f'batch_size={batch_size!r} must be a whole number of at least 1')
     backbone = path if isinstance(path, LoadedBackbone) else load_backbone(path, **options)
     items = list(images)
-    where = torch.device(device or ('cuda' if torch.cuda.is_available() else 'cpu'))
-    backbone.to(where)
+    where = device or ('cuda' if torch.cuda.is_available() else 'cpu')
+    try:
+        backbone.to(where)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f'device={device!r} cannot be used here: {str(error).partition(". ")[0]}') from error
     rows: list[Tensor] = []
     shown = Progress(f'features of {len(items)} images', len(items), 'images')
     with evaluating(backbone), ThreadPoolExecutor() as pool, shown:
@@ -169,6 +178,8 @@ def embed(
     if not rows:
         return np.zeros((0, 0), dtype=np.float32)
     width = max(map(len, rows))
+    if not width:
+        raise UserError(f'none of the {len(rows)} images can be read, the first is {items[0]}')
     return np.stack([row.numpy() if len(row) else np.full(width, np.nan, dtype=np.float32) for row in rows])
 
 
@@ -180,7 +191,7 @@ def _prepared(backbone: LoadedBackbone, image: Picture) -> Tensor | None:
         return None
 
 
-def _encoded(backbone: LoadedBackbone, images: list[Tensor | None], device: torch.device) -> Iterable[Tensor]:
+def _encoded(backbone: LoadedBackbone, images: list[Tensor | None], device: str) -> Iterable[Tensor]:
     """The features of each image; none for None."""
     readable = [image for image in images if image is not None]
     if len({image.shape for image in readable}) > 1:

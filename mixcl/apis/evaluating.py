@@ -41,15 +41,15 @@ class Evaluated(NamedTuple):
 def evaluate(
     checkpoint: str | Path,
     data: str,
-    protocols: Sequence[str] = ('knn',),
+    protocols: str | Sequence[str] = ('knn',),
     *,
-    config: Sequence[str] = (),
+    config: str | Sequence[str] = (),
     backbone_config: str | None = None,
     encoder: str | None = None,
     recipe: str | None = None,
     work_dir: str | None = None,
     out: str | None = None,
-    data_root: Sequence[str] = (),
+    data_root: str | Sequence[str] = (),
     dry_run: bool = False,
     rerun: bool = False,
     amp: bool = False,
@@ -69,6 +69,7 @@ def evaluate(
         UserError: for what cannot work, before the first evaluation.
     """
     checkpoint = str(checkpoint)
+    protocols, config, data_root = ([one] if isinstance(one, str) else one for one in (protocols, config, data_root))
     folder = work_dir_of(checkpoint, work_dir)
     if allow_pickle:
         allow_pickles()

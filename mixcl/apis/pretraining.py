@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from mixcl.configuration import check_config, check_overrides
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
-from mixcl.errors import UserError
+from mixcl.errors import RunStopped, UserError
 from mixcl.registry import DATASETS
 from mixcl.shipped import find_config, known_configs
 from mixcl.weights import checkpoint_in
@@ -31,12 +32,21 @@ STEPS = 25_000
 EPOCHS = (100, 800)
 """So many steps are trained, within these bounds of epochs."""
 
-BATCH = 128
+BATCH = (4, 128)
 STEPS_PER_EPOCH = 4
-"""Batches are no larger than this, and small enough for so many steps in an epoch."""
+"""Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
 
 CHECKPOINTS = 10
 """How many a run writes."""
+
+WORDS = {
+    ' with --resume': '',
+    '--resume: ': '',
+    '; --allow-changes continues with the new values': ', or overwrite this one',
+    '--work-dir': '--out',
+    'data_root or --data-root': '--data',
+}
+"""What messages say of options that `mixcl train` has and a pretraining has not, and what is said here."""
 
 
 def pretrain(
@@ -75,24 +85,41 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
+    for name, value in dict(epochs=epochs, batch_size=batch_size).items():
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise UserError(f'{name}={value!r} is no whole number of at least 1; leave it out for one that fits')
     amp = torch.cuda.is_available() if amp is None else amp
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
-    cfg = read_config(config_of(method))
+    cfg = read_config(config_of(str(method)))
     if model is not None:
-        _use_recipe_of(model, cfg)
-    found = change_backbone_and_images(cfg, asked)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
-    fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
-    check_overrides(cfg, dict(cfg_options or {}))
-    cfg.merge_from_dict(dict(cfg_options or {}))
-    check_config(cfg)
-    cfg.work_dir = str(out)
-    if checkpoints_in(out) and not asked.overwrite:
-        asked = replace(asked, resume='auto')
-    run(cfg, asked, found, asked.overwrite)
+        _use_recipe_of(str(model), cfg)
+    with _in_own_words():
+        found = change_backbone_and_images(cfg, asked)
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
+        fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
+        check_overrides(cfg, dict(cfg_options or {}))
+        cfg.merge_from_dict(dict(cfg_options or {}))
+        check_config(cfg)
+        cfg.work_dir = str(out)
+        if checkpoints_in(out) and not asked.overwrite:
+            asked = replace(asked, resume='auto')
+        run(cfg, asked, found, asked.overwrite)
     return Path(checkpoint_in(out))
+
+
+@contextmanager
+def _in_own_words() -> Iterator[None]:
+    """Let messages name the options that a pretraining has."""
+    try:
+        yield
+    except (UserError, RunStopped) as error:
+        text = str(error)
+        for word, own in WORDS.items():
+            text = text.replace(word, own)
+        error.args = (text,)
+        raise
 
 
 def config_of(method: str) -> Path:
@@ -130,11 +157,12 @@ def fit_to(
         UserError: if the images are fewer than a batch.
     """
     share = images // processes
-    batch = batch_size or min(BATCH, 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1))))
+    fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
+    batch = batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
     if not 2 <= batch <= share:
         raise UserError(
-            f'a step takes {max(batch, 2)} images on each of {processes} process(es), and there are {images}: more '
-            'images are needed, or a smaller batch_size of at least 2'
+            f'batches of {batch} on each of {processes} process(es) cannot be made of {images} image(s): a batch has '
+            'at least 2, and at most what a process gets; give more images, or another batch_size'
         )
     least, most = EPOCHS
     epochs = epochs or min(max(STEPS * batch // share, least), most)

@@ -7,6 +7,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
@@ -66,7 +67,7 @@ def train(config: str | Path, **options: Any) -> Runner:
     cfg = read_config(config, asked.cfg_options, None if asked.data else asked.data_root)
     if cfg.get('train_cfg') is None:
         raise UserError(
-            f'{config} trains nothing (it has no train_cfg): use tools/test.py {config} --pretrained CHECKPOINT'
+            f'{config} trains nothing (it has no train_cfg): use {command("test")} {config} --pretrained CHECKPOINT'
         )
     chosen = asked.work_dir or cfg.get('work_dir')
     cfg.work_dir = str(chosen or default_work_dir(config, '_smoke' if asked.smoke else ''))

@@ -11,18 +11,14 @@ INSIDE = '.base_layer.'
 """Where peft keeps the weights of a layer that has updates."""
 
 
-def add_low_rank(model: nn.Module, settings: dict) -> None:
-    """Give every linear layer of a model a low-rank update and freeze all else, in place.
+def add_low_rank(model: nn.Module, rank: int) -> None:
+    """Give every linear layer of a model a low-rank update, scaled by 2, and freeze all else, in place.
 
     In state dicts the weights keep their names, so that weights without updates load, and the updates have names of
     their own, ``lora_A`` and ``lora_B``.
 
-    Args:
-        model: with linear layers.
-        settings: arguments of ``peft.LoraConfig``, for example ``dict(r=8)``; ``lora_alpha`` is twice r by default.
-
     Raises:
-        UserError: if peft is missing or refuses the settings, or the model has no linear layer.
+        UserError: if peft is missing, or the model has no linear layer.
 
     Source: Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021.
     """
@@ -32,13 +28,9 @@ def add_low_rank(model: nn.Module, settings: dict) -> None:
         raise UserError('model.backbone.lora needs the package peft: pip install peft, or leave lora out') from None
     # Not its subclasses: torch's own attention reads the weights of its output layer instead of calling it.
     linear = [name for name, module in model.named_modules() if type(module) is nn.Linear]
-    if not linear and 'target_modules' not in settings:
+    if not linear:
         raise UserError(f'model.backbone.lora: a {type(model).__name__} has no linear layers; leave lora out')
-    defaults = dict(target_modules=linear, lora_alpha=2 * settings.get('r', 8))
-    try:
-        inject_adapter_in_model(LoraConfig(**(defaults | settings)), model)
-    except (TypeError, ValueError) as error:
-        raise UserError(f'model.backbone.lora={settings!r}: peft refuses it ({error})') from error
+    inject_adapter_in_model(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=linear), model)
     model._register_state_dict_hook(_to_plain_names)
     model.register_load_state_dict_pre_hook(_from_plain_names)
 
@@ -49,8 +41,7 @@ def without_low_rank(model: nn.Module) -> nn.Module:
     for name, module in list(model.named_modules()):
         if hasattr(module, 'base_layer'):
             module.merge()
-            parent, _, last = name.rpartition('.')
-            setattr(model.get_submodule(parent), last, module.base_layer)
+            model.set_submodule(name, module.base_layer)
     return model
 
 

@@ -34,7 +34,7 @@ class TimmBackbone(WrappedBackbone):
         in_channels: of the images.
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
-        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        **training: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: for names that timm does not have.
@@ -47,12 +47,11 @@ class TimmBackbone(WrappedBackbone):
         in_channels: int = 3,
         drop_path_rate: float = 0.0,
         frozen_patch_embed: bool = False,
-        frozen_blocks: int | None = None,
-        lora: dict | None = None,
+        **training: Any,
     ) -> None:
         dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
         model: Any = create_model(name, dropping | (arguments or {}), in_channels)
-        super().__init__(model, frozen_blocks, lora)
+        super().__init__(model, **training)
         embedding: Any = getattr(model, 'patch_embed', None)
         if frozen_patch_embed and embedding is not None:
             embedding.requires_grad_(False)

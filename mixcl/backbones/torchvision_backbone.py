@@ -22,19 +22,14 @@ class TorchvisionBackbone(WrappedBackbone):
         name: for example 'resnet50'.
         arguments: of the model, for example ``dict(zero_init_residual=True)``.
         in_channels: of the images; other than 3 replaces the first convolution.
-        frozen_blocks, lora: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        **training: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: if torchvision has no such classifier.
     """
 
     def __init__(
-        self,
-        name: str,
-        arguments: dict[str, Any] | None = None,
-        in_channels: int = 3,
-        frozen_blocks: int | None = None,
-        lora: dict | None = None,
+        self, name: str, arguments: dict[str, Any] | None = None, in_channels: int = 3, **training: Any
     ) -> None:
         known = torchvision.models.list_models(module=torchvision.models)
         if name not in known:
@@ -45,7 +40,7 @@ class TorchvisionBackbone(WrappedBackbone):
             _without_linear(model, last)
         if in_channels != 3:
             _replace_first_convolution(model, in_channels)
-        super().__init__(model, frozen_blocks, lora)
+        super().__init__(model, **training)
 
 
 def _without_linear(model: nn.Module, name: str) -> None:

@@ -21,11 +21,11 @@ class WrappedBackbone(BaseModule):
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).
         frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what
             comes before only, None for nothing.
-        lora: train low-rank updates instead of the weights, for example ``dict(r=8)``; arguments of
-            ``peft.LoraConfig``. Weights without such updates can be loaded.
+        lora: rank of low-rank updates that are trained instead of the weights, for example 8; None trains the weights.
+            Weights without such updates can be loaded.
     """
 
-    def __init__(self, model: nn.Module, frozen_blocks: int | None = None, lora: dict | None = None) -> None:
+    def __init__(self, model: nn.Module, frozen_blocks: int | None = None, lora: int | None = None) -> None:
         super().__init__()
         self.model = model
         self.new_parameters = ['*.lora_*'] if lora is not None else []  # names that weights to load need not have

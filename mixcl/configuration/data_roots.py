@@ -91,11 +91,9 @@ def check_files(cfg: Config) -> None:
 
 
 def check_metric_files(cfg: Config, section: str) -> None:
-    """Check that the annotation files which metrics read exist; the Runner would open them only after the images.
+    """Check that the annotation files exist which metrics of ``'val_evaluator'`` or ``'test_evaluator'`` read.
 
-    Args:
-        cfg: the whole config.
-        section: whose metrics, ``'val_evaluator'`` or ``'test_evaluator'``.
+    The Runner would open them only after the images.
 
     Raises:
         UserError: names the first file that is missing, and its place in the config.

@@ -112,12 +112,8 @@ def acceptors(
 ) -> list[Acceptor]:
     """Tell what the dict ``node`` may be handed to; the list is empty if nothing is known about it.
 
-    Args:
-        node: a dict of the config.
-        path: where it stands.
-        scope: the package whose registries are asked for ``type``.
-        owner: the package of the class that the dict is an argument of.
-        parent: the dict or list that it stands in.
+    ``scope`` and ``owner`` are those of :func:`~mixcl.configuration.types.find_factories`; ``parent`` is the dict or
+    list that it stands in.
 
     Raises:
         UserError: if its ``type`` names nothing.

@@ -22,10 +22,6 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
     A value is a leaf of nested dicts; a list is one value, since configs replace lists and never merge them. The file
     is the one furthest up the inheritance that has this very value.
 
-    Args:
-        path: of the config file, or its name.
-        cfg: its resolved content, with what the command line changed.
-
     Returns:
         Where each value comes from, by its place: a path relative to the folder of the config's file, or
         :data:`COMMAND_LINE`.
@@ -41,11 +37,9 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
 
 
 def as_file(cfg: Config, origin: Mapping[Path, str] | None = None) -> str:
-    """A config as the text of a config file; what the Runner reads comes first, then the config's own variables.
+    """A config as the text of a config file, with its origin behind each value.
 
-    Args:
-        cfg: the config.
-        origin: of :func:`origins`; written behind each value.
+    What the Runner reads comes first, then the config's own variables.
     """
     content = cfg.to_dict()
     names = sorted(content, key=lambda name: name not in RUNNER_KEYS)

@@ -18,10 +18,6 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
     no effect. New keys may be set in existing dicts: whether something reads them is for ``check_config`` to say, when
     they are merged.
 
-    Args:
-        cfg: the config as read from its file; it is not changed.
-        overrides: values by dotted path, as ``--cfg-options`` gives them; list indices are parts of the path.
-
     Raises:
         UserError: for the first override that cannot do what was meant.
     """

@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Keywords(NamedTuple):
-    """Keyword arguments that something takes.
-
-    Args:
-        names: those that are known.
-        open: whether any other may be given too.
-    """
+    """Keyword arguments that something takes: those that are known, and whether any other may be given too."""
 
     names: frozenset[str]
     open: bool

@@ -47,8 +47,13 @@ class FolderImages(OwnImages):
 
     Args:
         source: the folder.
+        extensions: endings of the names of images.
         **kwargs: of OwnImages.
     """
+
+    def __init__(self, source: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
+        self.extensions = tuple(extensions)
+        super().__init__(source, **kwargs)
 
     @property
     def folder(self) -> str:
@@ -58,7 +63,7 @@ class FolderImages(OwnImages):
     def images(self) -> list[OwnImage]:
         """One per file, in the order of the sorted paths."""
         root = os.path.normpath(self.source)
-        paths = images_below(root)
+        paths = images_below(root, self.extensions)
         parts = given_parts(path.split(os.sep)[0] for path in paths)
         images = []
         for path in paths:
@@ -81,13 +86,13 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
         UserError: if the folder is missing or holds none.
     """
     if not os.path.isdir(folder):
-        raise UserError(f'the image folder {folder} does not exist: give another by data_root or --data-root')
+        raise UserError(f'the image folder {folder} does not exist: give another, by --data, --data-root or data_root')
     files = sorted(files_below(folder))
     images = [file for file in files if is_image(file, extensions)]
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
-            f'{len(files)} other file(s); give another folder by data_root or --data-root'
+            f'{len(files)} other file(s); give another folder, by --data, --data-root or data_root'
         )
     return images
 

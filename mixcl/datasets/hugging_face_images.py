@@ -10,8 +10,8 @@ from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
-LABELS = ('label', 'labels', 'fine_label', 'class', 'target', 'category')
-"""What a column of labels may be called where none has the type of one."""
+COLUMNS = dict(image=('image', 'img'), label=('label', 'labels', 'fine_label', 'class', 'target', 'category'))
+"""How columns may be called; where none is, the only one of the type ``Image`` or ``ClassLabel`` is taken."""
 
 
 @DATASETS.register_module()
@@ -23,16 +23,13 @@ class HuggingFaceImages(OwnImages):
 
     Args:
         source: the folder that was saved; a Parquet file, or a folder of such files.
-        image, label: names of the columns; by default the only ones of the types ``Image`` and ``ClassLabel``, or a
-            column of labels that is called one of :data:`LABELS`.
         **kwargs: of OwnImages.
 
     Raises:
         UserError: if the package is missing, or the data or a column.
     """
 
-    def __init__(self, source: str, image: str | None = None, label: str | None = None, **kwargs: Any) -> None:
-        self.image, self.label = image, label
+    def __init__(self, source: str, **kwargs: Any) -> None:
         self.tables: dict[str, Any] = {}
         super().__init__(source, **kwargs)
 
@@ -89,18 +86,17 @@ class HuggingFaceImages(OwnImages):
         return found
 
     def _column(self, table: Any, kind: str) -> str | None:
-        named = getattr(self, kind)
-        wanted = dict(image='Image', label='ClassLabel')[kind]
         kinds = {name: type(feature).__name__ for name, feature in table.features.items()}
-        found = [name for name in kinds if named == name or (named is None and kinds[name] == wanted)]
-        if kind == 'label' and not found and named is None:
-            return next((name for name in LABELS if name in kinds), None)
-        if len(found) != 1:
-            raise UserError(
-                f'{self.source} has {len(found) or "no"} column(s) {named or f"of the type {wanted}"} among '
-                f'{", ".join(kinds)}: name one, as in --data hf:PATH,{kind}=COLUMN'
-            )
-        return found[0]
+        typed = [name for name in kinds if kinds[name] == dict(image='Image', label='ClassLabel')[kind]]
+        found = [name for name in COLUMNS[kind] if name in (typed or kinds)] or typed
+        if len(found) == 1 or (found and found[0] in COLUMNS[kind]):
+            return found[0]
+        if kind == 'label' and not found:
+            return None
+        raise UserError(
+            f'{self.source} has {len(found) or "no"} columns of {kind}s among {", ".join(kinds)}: call one {kind}, by '
+            "rename_column of Hugging Face's datasets"
+        )
 
     def _labels(self, table: Any) -> list[str | None] | None:
         column = self._column(table, 'label')

@@ -4,14 +4,13 @@ import csv
 import os
 
 from mixcl.datasets.folder import is_image
-from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
+from mixcl.datasets.own_images import OwnImage, OwnImages
 from mixcl.errors import UserError, printable
 from mixcl.registry import DATASETS
 
 COLUMNS = dict(
     path=('path', 'file', 'filename', 'file_name', 'filepath', 'image', 'image_path', 'img_path', 'img', 'name'),
     label=('label', 'class', 'target', 'category', 'gt_label'),
-    split=('split', 'set', 'part'),
 )
 """How a first line may name the columns."""
 
@@ -51,36 +50,33 @@ class ListedImages(OwnImages):
 
     def images(self) -> list[OwnImage]:
         """One per path."""
-        rows: dict[str, tuple[str, str]] = {}
-        for path, label, split in self._rows():
-            if rows.setdefault(path, (label, split)) != (label, split):
+        rows: dict[str, str] = {}
+        for path, label in self._rows():
+            if rows.setdefault(path, label) != label:
                 raise UserError(
-                    f'{self.source} names {printable(path)} twice, as {" ".join(rows[path])} and as {label} {split}; '
+                    f'{self.source} names {printable(path)} twice, with the labels {rows[path]!r} and {label!r}; '
                     'correct the list'
                 )
         if not rows:
             raise UserError(f'the list {self.source} names no images; see docs/your_images.md for what it may hold')
-        parts = given_parts(split for _, split in rows.values())
-        return [OwnImage(path, label or None, parts[split], self._info(path)) for path, (label, split) in rows.items()]
-
-    def _info(self, path: str) -> dict[str, str]:
-        return dict(img_path=os.path.join(self.data_root, os.path.expanduser(path)))
+        places = {path: os.path.join(self.data_root, os.path.expanduser(path)) for path in rows}
+        return [OwnImage(path, label or None, '', dict(img_path=places[path])) for path, label in rows.items()]
 
     def _rows(self) -> list[list[str]]:
-        """Path, label and split of every line, '' for what it does not have."""
+        """Path and label of every line, '' for what it does not have."""
         try:
             with open(self.source, encoding='utf-8-sig', newline='') as file:
                 text = file.read()
             lines = [line for line in text.splitlines() if line.strip()]
             if not self.source.lower().endswith('.csv'):
-                return [[*_path_and_label(line.strip()), ''] for line in lines]
+                return [_path_and_label(line.strip()) for line in lines]
             mark = max(',;\t', key=lines[0].count) if lines else ','
             rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise UserError(
                 f'the list {self.source} cannot be read ({" ".join(str(error).split())}): give a text file in UTF-8'
             ) from error
-        places: list[int | None] = [0, 1, None]
+        places: list[int | None] = [0, 1]
         if rows and not any(is_image(cell) for cell in rows[0]):
             names = [cell.lower() for cell in rows.pop(0)]
             places = [next((names.index(name) for name in known if name in names), None) for known in COLUMNS.values()]
@@ -93,6 +89,6 @@ class ListedImages(OwnImages):
         ]
 
 
-def _path_and_label(line: str) -> tuple[str, str]:
+def _path_and_label(line: str) -> list[str]:
     path, *label = [line] if is_image(line) else line.rsplit(maxsplit=1)
-    return path.rstrip(), ''.join(label)
+    return [path.rstrip(), ''.join(label)]

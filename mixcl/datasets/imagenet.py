@@ -107,7 +107,6 @@ class ImageNet100(SplitDataset):
         return [self.required(self.split, wnid) for wnid in wnids]
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         folders = self.check_layout()
         self._metainfo['classes'] = tuple(folder.name for folder in folders)
         return labelled_images(folders)

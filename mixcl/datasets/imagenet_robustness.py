@@ -31,7 +31,6 @@ class _ClassSubset(SplitDataset):
         check_class_folders(type(self).__name__, root, folders_in(root), imagenet_classes(self.SUBSET))
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         self.check_layout()
         every = imagenet_classes()
         numbers = {every.index(wnid): wnid for wnid in imagenet_classes(self.SUBSET)}
@@ -102,7 +101,6 @@ class ImageNetC(SplitDataset):
         return settings
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         classes = imagenet_classes()
         self._metainfo['classes'] = tuple(classes)
         settings = self.check_layout()

@@ -24,8 +24,6 @@ class LabelledSubset(BaseDataset):
         dataset: the labelled data set, or its config; its pipeline is used.
         list_file: the list, relative to the data set's ``data_root`` unless it exists as it is.
         share: the share of every class, above 0 and at most 1. Either this or ``list_file``.
-        seed: of the choice.
-        lazy_init: load when first asked, as mmengine's data sets do.
 
     Raises:
         UserError: unless exactly one of list and share is given; on a share outside (0, 1]; if the list is missing, or
@@ -61,7 +59,6 @@ class LabelledSubset(BaseDataset):
             self._listed_names()
 
     def load_data_list(self) -> list[dict]:
-        """The chosen images."""
         self.dataset.full_init()
         self._metainfo.update(self.dataset.metainfo)
         if self.share is not None:
@@ -94,16 +91,7 @@ class LabelledSubset(BaseDataset):
 
 
 def balanced_indices(labels: np.ndarray, share: float, seed: int) -> list[int]:
-    """The same share of every class, at least one image of each.
-
-    Args:
-        labels: (N,) integer classes.
-        share: above 0 and at most 1.
-        seed: of the choice, which is a function of (seed, class).
-
-    Returns:
-        indices in [0, N), class by class.
-    """
+    """Indices of the same share of every class, at least one image of each, from labels (N,); class by class."""
     chosen = []
     for label in np.unique(labels).tolist():
         members = np.flatnonzero(labels == label)

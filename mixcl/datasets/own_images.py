@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mmpretrain.datasets import BaseDataset
 
-from mixcl.errors import UserError
+from mixcl.errors import UserError, printable
 
 SPLITS = ('all', 'pretrain', 'train', 'test')
 HELD_OUT = ('val', 'valid', 'validation', 'test')
@@ -51,7 +51,7 @@ class Survey(NamedTuple):
     def __str__(self) -> str:
         if not self.classes:
             return f'{self.images} images to pretrain on without labels, so no kNN'
-        named = ', '.join(self.classes[:5]) + (', ...' if len(self.classes) > 5 else '')
+        named = ', '.join(map(printable, self.classes[:5])) + (', ...' if len(self.classes) > 5 else '')
         how = 'as the data say' if self.given else 'drawn by name; pretraining sees all images, without labels'
         return (
             f'{self.images} images to pretrain on; {len(self.classes)} classes ({named}), {self.train} labelled '

@@ -16,9 +16,6 @@ class SplitDataset(BaseDataset):
         data_root: the folder; not needed where images come with a library.
         split: one of the class's ``SPLITS``; None is the first.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices`` (10000: the first 10,000).
-
-    Raises:
-        UserError: on another split.
     """
 
     SPLITS: tuple[str, ...] = ('train', 'val')

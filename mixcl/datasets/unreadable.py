@@ -39,13 +39,6 @@ class UnreadableImage(Exception):
 
 
 class NoReadableImage(UserError):
-    """An image cannot be read, and none takes its place: all that were tried are unreadable, or none may.
-
-    A loader worker hands an error on as its class, called with the text of the worker's traceback. The sentence at
-    the end of that text is the whole message, so that the user reads the same whatever the number of workers.
-    """
+    """An image cannot be read, and none takes its place: all that were tried are unreadable, or none may."""
 
     of_one_process = True
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message.rpartition(f'{type(self).__name__}: ')[2].strip())

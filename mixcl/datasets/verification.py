@@ -1,8 +1,9 @@
 """Reading every image file of data sets ahead of a run, in parallel."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import cv2
 from mmengine.dataset import BaseDataset
@@ -14,35 +15,39 @@ from mixcl.terminal import progress
 FILES_PER_TASK = 32
 
 
-def image_paths(datasets: Iterable[BaseDataset]) -> list[str]:
-    """The image files of data sets, each once; empty where all lie in memory or within other files."""
+class ImageFile(NamedTuple):
+    """The name of an image, and the function that reads it where it lies within another file."""
+
+    path: str
+    read: Callable[[], bytes] | None
+
+
+def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
+    """The image files of data sets, each once; empty where all lie in memory."""
     infos = (dataset.get_data_info(index) for dataset in datasets for index in range(len(dataset)))
-    return list(dict.fromkeys(info['img_path'] for info in infos if 'img_path' in info and 'read_bytes' not in info))
+    found = {info['img_path']: info.get('read_bytes') for info in infos if 'img_path' in info}
+    return [ImageFile(*item) for item in found.items()]
 
 
-def verify_images(paths: Sequence[str], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
+def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
     """Read all files as training would, and show how far it is.
 
-    Args:
-        paths: of the files.
-        num_workers: processes, at least 1.
-
     Returns:
-        The unreadable files and the converted ones, in the order of the paths.
+        The unreadable files and the converted ones, in the order of the files.
     """
     unreadable: list[ImageNote] = []
     converted: list[ImageNote] = []
     with ProcessPoolExecutor(num_workers, initializer=partial(cv2.setNumThreads, 0)) as pool:
-        inspected = pool.map(_inspect, paths, chunksize=FILES_PER_TASK)
-        for note, is_unreadable in progress(inspected, 'reading', len(paths), 'images'):
+        inspected = pool.map(_inspect, files, chunksize=FILES_PER_TASK)
+        for note, is_unreadable in progress(inspected, 'reading', len(files), 'images'):
             if note is not None:
                 (unreadable if is_unreadable else converted).append(note)
     return unreadable, converted
 
 
-def _inspect(path: str) -> tuple[ImageNote | None, bool]:
+def _inspect(file: ImageFile) -> tuple[ImageNote | None, bool]:
     """What there is to say of a file, and whether it is unreadable."""
     try:
-        return decode(read_file(path), path)[1], False
+        return decode(read_file(file.path, read=file.read), file.path)[1], False
     except UnreadableImage as error:
         return error.note, True

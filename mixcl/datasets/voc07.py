@@ -17,9 +17,6 @@ class VOC07(VOC):
     Arguments same as ``VOC``'s: ``data_root`` is the folder ``VOC2007``, ``split`` 'train', 'val', 'trainval' (5,011
     images) or 'test' (4,952).
 
-    Raises:
-        UserError: if the list of the split is missing.
-
     Source: Everingham et al., The PASCAL Visual Object Classes (VOC) challenge, 2010.
     """
 

@@ -28,18 +28,10 @@ class FusedBlock(TransformerEncoderLayer):
 
 
 def windowed_attention(attention: Attention, x: Tensor, window_size: int) -> Tensor:
-    """Attend within windows of ``window_size`` x ``window_size`` tokens, or globally if it is 0.
+    """Attend within windows of ``window_size`` x ``window_size`` tokens (B, H, W, C), or globally if it is 0.
 
     A window that reaches over the border has only those tokens that exist: the padding behind the windows takes no
     part in the softmax. (In ViTDet's code it does.)
-
-    Args:
-        attention: projections and relative positions, of mmpretrain's ``ViTSAM``.
-        x: (B, H, W, C) tokens.
-        window_size: in tokens.
-
-    Returns:
-        (B, H, W, C).
     """
     if window_size == 0:
         return self_attention(attention, x)
@@ -61,7 +53,6 @@ def self_attention(attention: Attention, x: Tensor, absent: Tensor | None = None
     keys of d + H + W channels.
 
     Args:
-        attention: projections and relative positions, of mmpretrain's ``ViTSAM``.
         x: (B, H, W, C) tokens.
         absent: (B, H, W, 1), 1 where a token does not exist and no other may attend to it; None if all exist.
 

@@ -21,9 +21,6 @@ class SimpleFeaturePyramid(BaseModule):
         in_channels: of the backbone's map; a multiple of 4.
         out_channels: of every map.
         norm_cfg: normalisation over channels; layer norm by default.
-
-    Raises:
-        UserError: if ``in_channels`` is no multiple of 4.
     """
 
     def __init__(self, in_channels: int, out_channels: int = 256, norm_cfg: dict | None = None) -> None:

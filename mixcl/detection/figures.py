@@ -19,11 +19,7 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
     Args:
         cfg: of a detector, with ``load_from`` naming its checkpoint; the first images of ``test_dataloader`` are drawn.
         folder: where the pictures go, under the images' names.
-        num_images: how many images.
         score_threshold: detections below are left out, 0 to 1.
-
-    Returns:
-        The paths of the pictures.
 
     Raises:
         UserError: if the config has no test images or no detector, or the checkpoint does not fit.

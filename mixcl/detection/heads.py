@@ -3,10 +3,10 @@
 import mmpretrain.models.utils  # noqa: F401  (registers ResLayerExtraNorm for mmdet)
 from mmdet.models import RPNHead
 from mmengine.hooks import Hook
-from mmengine.model import is_model_wrapper
 from mmengine.runner import Runner
 from torch import Tensor
 
+from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
@@ -38,7 +38,7 @@ class PretrainedSharedHeadHook(Hook):
     def before_train(self, runner: Runner) -> None:
         if runner._has_loaded:
             return
-        model = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        model = unwrapped(runner.model)
         for hook in runner.hooks:
             if isinstance(hook, PretrainedBackboneHook):
                 pretrained = read_pretrained(hook.checkpoint, hook.encoder)

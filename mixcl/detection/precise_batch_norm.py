@@ -9,11 +9,11 @@ import torch
 from mmengine.dist import all_reduce, get_rank
 from mmengine.hooks import Hook
 from mmengine.logging import print_log
-from mmengine.model import is_model_wrapper
 from mmengine.runner import IterBasedTrainLoop, Runner
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.data import DataLoader
 
+from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import HOOKS
@@ -75,7 +75,7 @@ class PreciseBatchNormHook(Hook):
 
     @torch.no_grad()
     def _update(self, runner: Runner) -> None:
-        detector = runner.model.module if is_model_wrapper(runner.model) else runner.model
+        detector = unwrapped(runner.model)
         norms = [layer for layer in detector.modules() if isinstance(layer, _BatchNorm) and layer.training]
         momenta = [norm.momentum for norm in norms]
         for norm in norms:

@@ -35,11 +35,6 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
 
     Set are the backbone, at the size of the evaluated images and with the recipe's way of training it, and what the
     images are normalised by, unless the protocol has a ``normalisation`` of its own.
-
-    Args:
-        cfg: of a classifier or a ``FrozenEncoder``.
-        backbone: config of the backbone.
-        source: the config that it comes from; None where unknown.
     """
     holder = _holder(cfg)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
@@ -57,14 +52,12 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
         given: Mapping = next(iter(_preprocessors(source)), {})
         for preprocessor in _preprocessors(cfg):
             preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
+            if len(preprocessor.get('mean') or [0] * 3) != 3:  # not colours
+                preprocessor['to_rgb'] = False
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
     """Build the backbone of a config: check that the weights fit, and set how many channels the head expects.
-
-    Args:
-        cfg: of a classifier or a ``FrozenEncoder``.
-        pretrained: the weights; None where it stays untrained.
 
     Raises:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
@@ -100,12 +93,6 @@ def check_trainable(cfg: Config) -> None:
     """Build a config's model and optimizer, to meet before anything starts what training would meet.
 
     Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
-
-    Args:
-        cfg: of a protocol that trains; not changed.
-
-    Raises:
-        UserError: if model or optimizer cannot be built.
     """
     # How batches are mixed has no part in it, and mmpretrain would log a line about it.
     model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
@@ -119,11 +106,6 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
 
     It is that of the config in the checkpoint, or of the fine-tuning, since weights do not tell the number of attention
     heads. A checkpoint without a config gets the test's linear head on the backbone of ``--backbone-config``.
-
-    Args:
-        cfg: of the test, with a classifier of its own, which tells how many classes are expected.
-        subject: what is evaluated.
-        finetuned: the config of the fine-tuning that comes before; None for none.
 
     Raises:
         UserError: if there is no classifier, it tells another number of classes apart, or its weights, its config and

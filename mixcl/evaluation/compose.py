@@ -89,10 +89,6 @@ def keep_batch(cfg: Config, processes: int) -> None:
     a step. Only batch normalisation that is being trained tells the difference: its statistics are those of the images
     seen at once.
 
-    Args:
-        cfg: a config; one that does not train, or names no batch, stays as it is.
-        processes: how many train together.
-
     Raises:
         UserError: if the processes cannot share the batch evenly.
     """

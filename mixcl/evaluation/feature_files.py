@@ -21,11 +21,7 @@ FILE = 'features_{:05d}.npz'
 
 
 def open_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Begin a folder of features, or see that it can be continued.
-
-    Args:
-        folder: made where it does not exist.
-        identity: what decides the features, as JSON; stored in ``meta.json``.
+    """Begin a folder of features, or see that it can be continued: ``meta.json`` has what decides the features.
 
     Raises:
         UserError: if the folder cannot be written, or holds other files, or features of another identity.
@@ -57,12 +53,8 @@ def extract_to_files(
     appears whole or not at all; the memory for features is that of one file.
 
     Args:
-        folder: where to.
         model: a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
-        dataset: the images.
         images_per_file: n, but for the last file.
-        batch_size: images that are encoded together.
-        num_workers: processes that load.
 
     Returns:
         how many of all images are unreadable; the log names them.

@@ -3,11 +3,12 @@
 import torch
 from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
-from mmengine.model import BaseModel, is_model_wrapper
+from mmengine.model import BaseModel
 from mmengine.runner import Runner, ValLoop
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating, extract, gather
 from mixcl.evaluation.labels import LABELS
@@ -68,8 +69,7 @@ class FeatureLoop(ValLoop):
     @property
     def model(self) -> BaseModel:
         """The runner's model without its distributed wrapper."""
-        model = self.runner.model
-        return model.module if is_model_wrapper(model) else model
+        return unwrapped(self.runner.model)
 
     @property
     def mode(self) -> str:
@@ -78,11 +78,7 @@ class FeatureLoop(ValLoop):
         return 'test' if self.runner._test_loop is self else 'val'
 
     def run(self) -> dict[str, float]:
-        """Evaluate all encoders.
-
-        Returns:
-            ``{encoder}_{metric}``, shares in percent.
-        """
+        """Evaluate all encoders: ``{encoder}_{metric}``, shares in percent."""
         mode = self.mode
         self.runner.call_hook(f'before_{mode}')
         self.runner.call_hook(f'before_{mode}_epoch')
@@ -102,15 +98,7 @@ class FeatureLoop(ValLoop):
         return metrics
 
     def run_iter(self, idx: int, data_batch: dict) -> dict[str, Tensor]:
-        """Encode one batch of queries.
-
-        Args:
-            idx: number of the batch.
-            data_batch: as it comes from the data loader.
-
-        Returns:
-            (B, D) float32 features under each encoder's name, and ``labels``, one row per image; on the CPU.
-        """
+        """(B, D) float32 features of a batch of queries under each encoder's name, and ``labels``; on the CPU."""
         mode = self.mode
         self.runner.call_hook(f'before_{mode}_iter', batch_idx=idx, data_batch=data_batch)
         labels = self.read_labels(data_batch['data_samples'], self.dataloader)

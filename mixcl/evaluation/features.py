@@ -40,7 +40,6 @@ def extract(
             restored afterwards, its buffers are not touched.
         dataloader: single-view and collated by ``default_collate``. Over several processes the sampler must
             deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
-        encoders: names of encoders of the model.
         read_labels: one of :mod:`mixcl.evaluation.labels`.
 
     Returns:
@@ -61,15 +60,7 @@ def extract(
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
-    """Encode one batch.
-
-    Args:
-        model: as in :func:`extract`; in evaluation mode.
-        batch: as it comes from the data loader, ``inputs`` (B, 3, h, w).
-        encoders: names of encoders of the model.
-
-    Returns:
-        per encoder the features (B, D), float32 on the CPU.
+    """Per encoder the features (B, D), float32 on the CPU, of a batch with ``inputs`` (B, 3, h, w).
 
     Raises:
         UserError: if ``inputs`` is not one tensor.
@@ -88,10 +79,6 @@ def gather(parts: Sequence[Tensor], dataloader: DataLoader) -> Tensor:
 
     Args:
         parts: (n, ...) each, the batches of this process; padding at the end is dropped.
-        dataloader: where they came from.
-
-    Returns:
-        (N, ...), in every process.
 
     Raises:
         UserError: if this process holds fewer rows than its share.

@@ -12,7 +12,15 @@ from mmengine.dataset import default_collate
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.data_option import read_from_files, source_config
+from mixcl.engine.runners.data_option import (
+    READERS,
+    evaluation_pipeline,
+    extensions_of,
+    innermost,
+    kind_of,
+    reader_of,
+    source_config,
+)
 from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
 
@@ -29,7 +37,7 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
         place = 'test_dataloader' if split == 'test' else 'test_cfg.bank_dataloader, the training images as they are'
         raise UserError(f'--split {split}: the config has no {place}')
     check_data_roots(Config(dict(test_dataloader=loader)))
-    return _innermost(loader['dataset'])
+    return innermost(loader['dataset'])
 
 
 def folder_images(folder: str | Path, config: Config, image_size: int | None = None) -> dict[str, Any]:
@@ -45,35 +53,31 @@ def folder_images(folder: str | Path, config: Config, image_size: int | None = N
         UserError: if the config has no images, and no size is given.
     """
     root = str(Path(folder).resolve())
-    return dict(type='ImageFolder', data_root=root, pipeline=image_pipeline(config, image_size), test_mode=True)
+    pipeline = image_pipeline(config, image_size)
+    return dict(type='ImageFolder', data_root=root, **extensions_of(config), pipeline=pipeline, test_mode=True)
 
 
 def source_images(
     spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
 ) -> dict[str, Any]:
     """The same for any source of :func:`~mixcl.engine.runners.data_option.source_config`; images keep their labels."""
-    return dict(**source_config(spec, data_root), pipeline=image_pipeline(config, image_size), test_mode=True)
+    images = source_config(spec, data_root)
+    images |= extensions_of(config) if spec.startswith('folder:') else {}
+    return dict(**images, pipeline=image_pipeline(config, image_size), test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
     """How images in files are prepared for the backbone of a config; arguments as of :func:`folder_images`."""
     loader = config.get('test_dataloader') or config.get('val_dataloader')
+    load = reader_of(config)
     if image_size is None and loader:
-        return read_from_files(_innermost(loader['dataset'])['pipeline'])
+        steps = innermost(loader['dataset'])['pipeline']
+        return [load, *(step for step in steps if kind_of(step) not in READERS)]
     trained = crop_sizes(config.get('train_dataloader'))
     size = image_size or max(trained, default=None)
     if size is None:
         raise UserError('the config of the backbone neither tests images nor trains on crops; give --image-size PIXELS')
-    edge = size * 256 // 224
-    resize = dict(type='mmpretrain.ResizeEdge', scale=edge, edge='short', backend='pillow', interpolation='bicubic')
-    crop = dict(type='mmpretrain.CenterCrop', crop_size=size)
-    return [dict(type='LoadImage'), resize, crop, dict(type='mmpretrain.PackInputs')]
-
-
-def _innermost(dataset: dict[str, Any]) -> dict[str, Any]:
-    while 'dataset' in dataset:
-        dataset = dataset['dataset']
-    return dataset
+    return evaluation_pipeline(load, size)
 
 
 def names_of(dataset: KeyedDataset) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from mmengine.config import Config
 
 from mixcl.configuration.paths import walk
-from mixcl.engine.runners.data_option import source_config, survey
+from mixcl.engine.runners.data_option import evaluation_pipeline, extensions_of, reader_of, source_config, survey
 from mixcl.engine.runners.image_size import crop_sizes, resize_views
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
@@ -41,11 +41,15 @@ def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config |
     if protocol in OWN_DATA:
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
-    data.images = source_config(spec)
+    data.images = source_config(spec) | (extensions_of(pretraining or {}) if spec.startswith('folder:') else {})
     found = survey(data.images)
     if not found.classes:
         raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')
     data.num_classes, data.labelled = len(found.classes), found.train
+    load = reader_of(pretraining or {})
+    if load['type'] != 'LoadImage':  # most steps of classifiers' views are for colours
+        _, *steps = data.views.plain.train
+        data.views = dict(plain=dict(train=[load, *steps], test=evaluation_pipeline(load, data.size)))
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=data.size)
     resize_views(data.views, size / data.size, 1)
     data.resize, data.size = round(data.resize * size / data.size), size

@@ -30,12 +30,10 @@ PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One encoder by one protocol on one data set.
+    """One encoder, 'online' or 'target', by one protocol on one data set.
 
     Attributes:
-        protocol: name of the protocol.
         data: name of the data set, or a source of images such as 'folder:photos'.
-        encoder: 'online' or 'target'.
         path: of the recipe, or of the user's own config.
         cfg: the config, without weights and folders to write to, with the batch of one process.
         whole: the same with the batch of the recipe, as it is written.
@@ -80,16 +78,10 @@ def planned(
     amp: bool = False,
     processes: int = 1,
 ) -> list[Evaluation]:
-    """Compose and check every config. What is not explained here is the option of ``tools/evaluate.py`` of that name.
+    """Compose and check every config, in the order of the protocols.
 
-    Args:
-        configs: the folder of the configs.
-        protocols: in the order of running.
-        subject: what is evaluated.
-        own_configs: of ``--config``.
-        roots: folders of data by the data set's name.
-        overrides: of ``--cfg-options``, dotted names to values; those that begin with a protocol's name are for it.
-        processes: how many evaluate together.
+    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--config``, ``roots``
+    by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for it).
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not

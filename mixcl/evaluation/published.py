@@ -74,10 +74,6 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
 
     Compared are the model, the training images with their augmentation, and whatever else a row of the same config
     overrides. Other settings, such as batch size and learning rate, are the run's own affair.
-
-    Args:
-        row: with a ``config``, which is read from ``configs``.
-        trained: the config that the run stored.
     """
     expected = Config.fromfile(configs / f'{row["config"]}.py')
     expected.merge_from_dict(dict(row.get('settings', {})))

@@ -156,9 +156,6 @@ def family_of(backbone: Mapping | None) -> str:
     """'resnet-cifar' (with the stem for small images), 'resnet', or 'other' for all else.
 
     A ResNet with the stem for large images is evaluated on enlarged ones where those of the data set are small.
-
-    Args:
-        backbone: its config; None where unknown.
     """
     kind = None if backbone is None else MODELS.get(backbone['type'])
     # Here, since a command knows the protocols before it imports the models.
@@ -190,14 +187,9 @@ def data_of_name(config_name: str) -> str:
 def find_recipe(
     protocol: str, data: set[str], config_name: str | None, family: str, asked: str | None = None
 ) -> Recipe | None:
-    """The recipe for a backbone; None if there is none.
+    """The recipe for a pretraining, whose name tells method, host and backbone; None if there is none.
 
-    Args:
-        protocol: one of :data:`PROTOCOLS`.
-        data: the name of the data set, and of the one that it is like.
-        config_name: of the pretraining, which tells method, host and backbone; None where unknown.
-        family: of the backbone.
-        asked: of ``--recipe``: only recipes with that name.
+    ``data`` has the names of the data set and of the one that it is like; ``asked`` is the name of ``--recipe``.
     """
     backbone, methods = parts_of_name(config_name)
     names = {asked} if asked else {'*', *methods}

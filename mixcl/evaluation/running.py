@@ -49,8 +49,6 @@ def run_evaluation(
 
     Args:
         evaluation: its config is changed.
-        subject: what is evaluated.
-        folder: gets a folder of the evaluation with log and checkpoints.
         done: results of this call, among them that of the fine-tuning whose classifier robustness tests.
         resume: whether a training that was interrupted goes on where it stopped.
 

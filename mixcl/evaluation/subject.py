@@ -55,11 +55,7 @@ class Subject:
         return next((encoder.epochs for encoder in self.encoders.values()), None)
 
     def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
-        """The encoders to evaluate: 'online', 'target' or 'all' if asked for, else the protocol's where there is one.
-
-        Raises:
-            UserError: if the encoder that is asked for does not exist.
-        """
+        """Those asked for ('online', 'target' or 'all'), else that of the protocol where there is one."""
         if not self.encoders:
             return ['online']
         if asked == 'all':

@@ -1,41 +1,115 @@
-"""The course of a run, read from its log."""
+"""The course of one run or several, read from their logs."""
 
 import json
+from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from mixcl.errors import UserError
+from mixcl.visualization.canvas import PALETTE, check_figure_path, plain, write
 
-def draw_curves(work_dir: str | Path, path: str | Path) -> Path:
-    """Draw every loss term and the kNN accuracies over the steps of the newest run in a work dir.
+BY = ('epoch', 'step', 'hour')
+STYLES = ('-', '--', '-.', ':')
+PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
+    'loss terms (query_key, weighted)': ('loss', lambda name: name.startswith('loss_')),
+    'kNN during pretraining': ('accuracy (%)', lambda name: name.endswith('_top1')),
+    'loss of the first term / chance level': ('1 is guessing', lambda name: name == 'chance_ratio'),
+    'effective rank of the features': ('dimensions', lambda name: name == 'effective_rank'),
+    'learning rate': ('', lambda name: name == 'lr'),
+    'time spent waiting for data': ('share of a step', lambda name: name == 'data_wait'),
+}
+"""Titles, labels of the axis, and which scalars of the log are drawn."""
+
+
+def draw_curves(work_dirs: str | Path | Sequence[str | Path], path: str | Path, by: str = 'epoch') -> Path:
+    """Draw the course of runs: see :func:`curves_figure`; to a file whose ending tells the format."""
+    check_figure_path(path)
+    return write(curves_figure([work_dirs] if isinstance(work_dirs, (str, Path)) else work_dirs, by), path)
+
+
+def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
+    """Draw loss terms, kNN, the first term against its chance level, effective rank, learning rate and data wait.
+
+    Of a work dir the newest run counts, with what it continued (``--resume``). Panels without values are left out.
 
     Args:
-        work_dir: where the run's time-stamped folders lie.
-        path: of the PNG file.
+        work_dirs: where the time-stamped folders of the runs lie.
+        by: the axis: 'epoch', 'step', or 'hour' of training.
 
-    Returns:
-        The path.
+    Raises:
+        UserError: if a work dir has no log, or the axis is unknown.
     """
-    train, evaluations = _read_log(work_dir)
-    figure = Figure(figsize=(10, 3.8), layout='constrained')
-    left, right = figure.subplots(1, 2)
-    for name in sorted(key for key in train[0] if key.startswith('loss_')):
-        left.plot([line['epoch'] for line in train], [line[name] for line in train], label=name.removeprefix('loss_'))
-    left.set(xlabel='epoch', ylabel='loss', title='loss terms (query_key, weighted)')
-    for name in sorted(key for key in evaluations[0] if key.endswith('_top1')) if evaluations else ():
-        epochs = [line['step'] for line in evaluations]
-        right.plot(epochs, [line[name] for line in evaluations], marker='o', label=name.removesuffix('_top1'))
-    right.set(xlabel='epoch', ylabel='accuracy (%)', title='kNN during pretraining')
-    for axis in (left, right):
-        if axis.lines:
-            axis.legend()
+    if by not in BY:
+        raise UserError(f'--by {by!r} is none of {", ".join(BY)}')
+    runs = {str(folder): _points(read_log(folder), by) for folder in work_dirs}
+    names = sorted({name for points in runs.values() for name in points})
+    panels = [panel for panel, (_, chosen) in PANELS.items() if any(map(chosen, names))]
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.6 * columns, 3.4 * rows), layout='constrained')
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axis in axes[len(panels) :]:
+        axis.axis('off')
+    for axis, panel in zip(axes, panels, strict=False):
+        ylabel, chosen = PANELS[panel]
+        _draw(axis, runs, [name for name in names if chosen(name)])
+        axis.set(xlabel=by, ylabel=ylabel, title=panel)
+        if panel.endswith('chance level'):
+            axis.axhline(1, color='#999999', linestyle=':', label='chance')
+        if len(axis.lines) > 1:
+            axis.legend(fontsize=6, framealpha=0.5)
         axis.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-    return Path(path)
+    return figure
 
 
-def _read_log(work_dir: str | Path) -> tuple[list[dict], list[dict]]:
-    newest = max(Path(work_dir).glob('*/vis_data/scalars.json'))
-    lines = [json.loads(line) for line in newest.read_text().splitlines()]
-    train = [line for line in lines if 'loss' in line]
-    return train, [line for line in lines if any(key.endswith('_top1') for key in line)]
+def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
+    """One run has a colour per curve, several have a colour per run and a style per curve."""
+    for number, (run, points) in enumerate(runs.items()):
+        colours = cycle(PALETTE) if len(runs) == 1 else cycle([PALETTE[number % len(PALETTE)]])
+        styles = cycle(STYLES[:1] if len(runs) == 1 else STYLES)
+        for name, colour, style in zip(names, colours, styles, strict=False):
+            if name in points:
+                label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
+                label = label if len(runs) == 1 else plain(Path(run).name) + (f': {label}' if len(names) > 1 else '')
+                marker = 'o' if len(points[name]) < 30 and name.endswith('_top1') else None
+                axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
+
+
+def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
+    """The lines of a run, in order, without those that a later start did again.
+
+    Raises:
+        UserError: if there are none.
+    """
+    lines: list[dict[str, Any]] = []
+    for path in sorted(Path(work_dir).glob('*/vis_data/scalars.json')):
+        new = [json.loads(line) for line in path.read_text().splitlines() if line.endswith('}')]
+        begin = next((line for line in new if 'loss' in line), None)
+        if begin is not None:
+            kept = [line for line in lines if 'loss' in line and line['step'] < begin['step']]
+            epochs = kept[-1]['epoch'] if kept else 0
+            lines = [x for x in lines if x in kept or ('loss' not in x and x['step'] <= epochs)] + new
+    if not any('loss' in line for line in lines):
+        raise UserError(f'{work_dir} has no log of a training (*/vis_data/scalars.json); give the folder of a run')
+    return lines
+
+
+def _points(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:
+    """The points of every curve. Evaluations tell their epoch only: they lie where the last step of it was logged."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    step = hours = 0.0
+    for line in lines:
+        if 'loss' in line:
+            hours += line.get('time', 0.0) * (line['step'] - step) / 3600
+            step = line['step']
+            place = dict(epoch=line['epoch'], step=step, hour=hours)[by]
+        else:
+            place = line['step'] if by == 'epoch' else dict(step=step, hour=hours)[by]
+        for name, value in line.items():
+            if isinstance(value, (int, float)):
+                points.setdefault(name, []).append((place, value))
+    return points

@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
-from torch import Tensor
-from torch.utils.data import default_collate
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.errors import UserError
-from mixcl.files import check_writable
-from mixcl.registry import DATASETS, MIXERS, MODELS
+from mixcl.registry import MIXERS
+from mixcl.visualization.canvas import check_figure_path, show, write
+from mixcl.visualization.pictured import training_crops, training_set
 
 
 def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 0) -> Path:
@@ -30,22 +27,25 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
     Raises:
         UserError: if the config mixes nothing, the images cannot be mixed, or the format is unknown.
     """
+    check_figure_path(path)
+    return write(mixture_figure(cfg, num_images, seed), path)
+
+
+def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0) -> Figure:
+    """The figure of :func:`mix_preview`; same arguments and errors."""
     if num_images < 1:
         raise UserError(f'--num-images must be at least 1, not {num_images}')
-    formats = sorted(Figure().canvas.get_supported_filetypes())
-    if Path(path).suffix.lower().removeprefix('.') not in formats:
-        raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
-    check_writable(Path(path).parent, '--out')
     model = cfg.model
     names = mixed_streams(cfg)
     if not names:
         raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
     recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
-    crops = _first_crops(cfg, num_images)
+    dataset = training_set(cfg, num_images)
+    crops = training_crops(cfg, [dataset[index] for index in range(num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))
-    return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)], path)
+    return _draw([(view, streams[view], name, streams[name]) for view, name in zip(views, names, strict=True)])
 
 
 def mixed_streams(cfg: Config) -> list[str]:
@@ -53,22 +53,7 @@ def mixed_streams(cfg: Config) -> list[str]:
     return [name for name, settings in (cfg.model.get('streams') or {}).items() if 'mix' in settings]
 
 
-def _first_crops(cfg: Config, num_images: int) -> list[Tensor]:
-    """(B, 3, h, w) RGB in [0, 1] for every crop of the pipeline."""
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        dataset = DATASETS.build(cfg.train_dataloader.dataset)
-    if len(dataset) < num_images:
-        raise UserError(f'the training set has {len(dataset)} images, fewer than the {num_images} to show')
-    preprocessor = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
-    crops = MODELS.build(preprocessor)(default_collate([_images(dataset[index]) for index in range(num_images)]))
-    return [crop / 255 for crop in crops['inputs']]
-
-
-def _images(sample: dict) -> dict:
-    return {name: value for name, value in sample.items() if name != 'data_samples'}
-
-
-def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Path:
+def _draw(pairs: list[tuple[str, Stream, str, Stream]]) -> Figure:
     columns = min(8, max(len(originals.images) for _, originals, _, _ in pairs))
     figure = Figure(figsize=(1.9 * columns, 4.2 * len(pairs)), layout='constrained')
     axes = figure.subplots(2 * len(pairs), columns, squeeze=False)
@@ -76,17 +61,11 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]], path: str | Path) -> Pat
         for axis in (*axes[2 * row], *axes[2 * row + 1]):
             axis.axis('off')
         for column in range(min(columns, len(originals.images))):  # of local crops there are several per image
-            _show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
+            show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
-            _show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
+            show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')
     figure.suptitle('Originals and their mixtures, with the share of each source image')
-    figure.savefig(path, dpi=110)
-    return Path(path)
-
-
-def _show(axis: Axes, image: Tensor, title: str) -> None:
-    axis.imshow(image.clamp(0, 1).permute(1, 2, 0).numpy(), interpolation='nearest')
-    axis.set_title(title, fontsize=7)
+    return figure
 
 
 def _shares(stream: Stream, row: int) -> str:

@@ -150,23 +150,26 @@ def load_checkpoints_as_data() -> None:
 
 
 def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
-    """The weights in a checkpoint that was read from ``path``, without the prefix of a distributed wrapper.
+    """The weights in a checkpoint that was read from ``path``, without prefixes of distributed or compiled modules.
 
     They lie under 'state_dict' or 'model', or are the file itself; DINO's lie under 'student' and 'teacher', which
-    here become prefixes.
+    here become prefixes. Where a running average lies beside weights, the two have 'last' and 'ema'.
 
     Raises:
         UserError: if it holds none.
     """
-    both = {name: checkpoint[name] for name in ('student', 'teacher') if isinstance(checkpoint.get(name), Mapping)}
-    nested = (checkpoint[name] for name in ('state_dict', 'model') if isinstance(checkpoint.get(name), Mapping))
-    parts = both or {'': checkpoint.get('state_dict', next(nested, checkpoint))}
+    nested = {name: part for name, part in checkpoint.items() if isinstance(part, Mapping)}
+    parts = {f'{name}.': nested[name] for name in ('student', 'teacher') if name in nested}
+    if not parts:
+        average = nested.get('state_dict_ema', nested.get('model_ema'))
+        last = checkpoint.get('state_dict', nested.get('model'))
+        parts = {'last.': last, 'ema.': average} if last and average else {'': last or average or checkpoint}
     found: dict[str, Tensor] = {}
     for part, state in parts.items():
         pairs = state.items() if isinstance(state, Mapping) else ()
         if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
             raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
-        found |= {f'{part}{part and "."}{name.removeprefix("module.")}': value for name, value in pairs}
+        found |= {part + name.replace('_orig_mod.', '').removeprefix('module.'): value for name, value in pairs}
     return found
 
 

@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 
 import torch
-from mmpretrain.models import VisionTransformer
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
-from timm.layers import resample_abs_pos_embed
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
@@ -21,11 +19,13 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
         state: of the file, by whichever library's names.
     """
     inner, prefix = without_wrapper(own)
-    plain, _ = without_wrapper(state)
-    candidates: list[tuple[dict[str, Tensor], list[str]]] = [(dict(state), []), (plain, [])]
+    plain, wrapper = without_wrapper(state)
+    around = [name for name in state if wrapper and not name.startswith(wrapper)]
+    candidates: list[tuple[dict[str, Tensor], list[str]]] = [(dict(state), []), (plain, around)]
     layout, wanted = layout_of(plain), layout_of(inner) or 'mmpretrain'
     if layout and layout != wanted:
-        candidates.append(translated(plain, layout, wanted))
+        found, no_name = translated(plain, layout, wanted)
+        candidates.append((found, no_name + around))
     candidates += [({prefix + name: tensor for name, tensor in found.items()}, rest) for found, rest in candidates]
     return max(candidates, key=lambda candidate: len(own.keys() & candidate[0].keys()))
 
@@ -82,7 +82,7 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
         position = position.transpose(0, 1)
     if position.dim() != 3 or position.shape[2] != wanted[2]:
         return []
-    grid = getattr(module, 'patch_resolution', None)
+    grid = getattr(module, 'position_resolution', None) or getattr(module, 'patch_resolution', None)
     rows = wanted[1] - math.prod(grid) if grid else _rows_before(wanted[1])
     found = _rows_before(position.shape[1])
     if (rows, found) == (1, 0):
@@ -95,9 +95,7 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
         position = position[:, 1:]
         notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
     if position.shape[1] != wanted[1] and rows is not None:
-        notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')
-        if grid and not isinstance(module, VisionTransformer):  # mmpretrain's resize them while they are loaded
-            position = resample_abs_pos_embed(position, list(grid), num_prefix_tokens=rows)
+        notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')  # by the model, as it loads
     state[name] = position
     return notes
 

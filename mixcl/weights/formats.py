@@ -28,7 +28,8 @@ class Format:
 
     def is_of(self, weights: Mapping[str, Tensor]) -> bool:
         """Whether a file has such names."""
-        return any(name.startswith(self.marker or self.online) for name in weights)
+        starts = (self.marker,) if self.marker else (self.online, self.target or self.online)
+        return any(name.startswith(starts) for name in weights)
 
     def prefix(self, encoder: str) -> str | None:
         """Where an encoder is, 'online' or 'target'; None where the format has none."""
@@ -49,6 +50,7 @@ FORMATS = (
     Format('MoCo or MixCo', 'encoder_q.', 'encoder_k.'),
     Format('SimSiam', 'encoder.', marker='encoder.layer1.'),
     Format("MixCo's SimCLR", 'features.', marker='features.4.0.conv1.'),
+    Format('timm or torchvision', 'last.', 'ema.'),
 )
 """The first that fits counts. Files of none of them hold one backbone under its own names."""
 

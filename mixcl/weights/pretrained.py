@@ -19,6 +19,9 @@ from mixcl.weights.formats import ENCODERS, HEADS, Format, format_of, parts_of
 from mixcl.weights.layouts import without_wrapper
 from mixcl.weights.stored_config import meta_of, stored_config
 
+ESSENTIAL = frozenset({'dist_token', 'norm_pre', 'pre_norm', 'reg_token'})
+"""Parts of vision transformers before their blocks, which are no heads."""
+
 
 @dataclass(frozen=True)
 class PretrainedBackbone:
@@ -135,7 +138,11 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     said = pretrained.said if pretrained.said.num_heads else said_by_config(pretrained.backbone)
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
-    reason = '; '.join([*_misfits(own, state, new), *other_heads(module, said)])
+    _, prefix = without_wrapper(own)
+    unused = [*no_name, *(name.removeprefix(prefix) for name in state if name not in own)]
+    essential = sorted(ESSENTIAL.intersection(name.partition('.')[0] for name in unused))
+    lacking = [f'the model has no {name}, without which the rest gives other features' for name in essential]
+    reason = '; '.join([*_misfits(own, state, new), *lacking, *other_heads(module, said)])
     if not reason:
         try:
             module.load_state_dict(state, strict=False)
@@ -156,8 +163,6 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         )
     for warning in other_custom(module, pretrained.format, said):
         _warn_once(f'{pretrained.source}: {warning}')
-    _, prefix = without_wrapper(own)
-    unused = [*no_name, *(name.removeprefix(prefix) for name in state if name not in own)]
     parts = [
         f'format: {pretrained.format}',
         f'{matched} tensors loaded',

@@ -46,8 +46,15 @@ def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_setti
     written = checkpoint.stat().st_mtime_ns
     assert checkpoint.name == 'epoch_1.pth' and tiny(photos, checkpoint.parent) == checkpoint
     assert checkpoint.stat().st_mtime_ns == written
-    with pytest.raises(UserError, match=r'other settings: train_dataloader.batch_size was 8 and is 4 now'):
+    message = r'batch_size was 8 and is 4 now. .* another --out for a new run, or overwrite this one$'
+    with pytest.raises(UserError, match=message):
         tiny(photos, checkpoint.parent, batch_size=4)
+
+
+@pytest.mark.parametrize('wrong', [dict(epochs=0), dict(epochs=-1), dict(batch_size='8'), dict(batch_size=1.5)])
+def test_what_is_no_number_of_epochs_or_images_is_refused(photos: Path, tmp_path: Path, wrong: dict) -> None:
+    with pytest.raises(UserError, match='is no whole number of at least 1'):
+        tiny(photos, tmp_path / 'out', **wrong)
 
 
 def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoint: Path) -> None:
@@ -60,6 +67,7 @@ def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoi
     assert not any(module.training for module in backbone.modules())
     opened = [Image.open(path) for path in files[:4]]
     arrays = [np.asarray(image) for image in opened]
+    opened[3] = Image.fromarray(arrays[3].astype(np.uint16) * 257)  # of 16 bits, which Pillow itself cuts at 255
     for images in (opened, arrays, [files[0], opened[1], arrays[2], str(files[3])]):
         np.testing.assert_allclose(mixcl.embed(backbone, images), features[:4], rtol=1e-4, atol=1e-5)
     alone = backbone(backbone.preprocess(files[5])[None])
@@ -79,11 +87,25 @@ def test_preprocess_is_what_torchvision_would_do(photos: Path, checkpoint: Path)
         torch.testing.assert_close(preprocess(image), wanted(image.convert('RGB')), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize('images', [['a.jpg', 3], [np.zeros((4, 4, 3))], [np.zeros((4, 4, 2), np.uint8)], 'photos'])
+@pytest.mark.parametrize('images', [[3], [np.zeros((4, 4, 3))], [np.zeros((4, 4, 2), np.uint8)], 'photos', None, 3])
 def test_what_is_no_image_is_refused(checkpoint: Path, images: list) -> None:
     with warnings.catch_warnings(), pytest.raises(UserError, match=r'uint8 array|put a single one into a list'):
         warnings.simplefilter('ignore')
         mixcl.embed(checkpoint, images)
+
+
+def test_options_that_embed_cannot_follow_are_refused(checkpoint: Path) -> None:
+    backbone, image = mixcl.load_backbone(checkpoint), np.zeros((40, 40, 3), np.uint8)
+    wrong: dict[str, dict] = {
+        'encoder is for load_backbone': dict(encoder='target'),
+        'batch_size=0': dict(batch_size=0),
+        "device='cudda' cannot be used here": dict(device='cudda'),
+    }
+    for message, option in wrong.items():
+        with pytest.raises(UserError, match=message):
+            mixcl.embed(backbone, [image], **option)
+    with pytest.raises(UserError, match='none of the 1 images can be read'), pytest.warns(UserWarning):
+        mixcl.embed(backbone, ['nothere.jpg'])
 
 
 def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
@@ -95,7 +117,7 @@ def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
 
 
 def test_length_and_batch_follow_the_number_of_images() -> None:
-    for images, batch, epochs in ((300, 64, 800), (10_000, 128, 320), (1_300_000, 128, 100), (9, 2, 800)):
+    for images, batch, epochs in ((300, 64, 800), (10_000, 128, 320), (1_300_000, 128, 100), (9, 4, 800), (3, 3, 800)):
         cfg = fitted(images)
         assert (cfg.train_dataloader.batch_size, cfg.train_cfg.max_epochs) == (batch, epochs)
         assert cfg.auto_scale_lr.enable and cfg.param_scheduler[0].warmup == 10
@@ -106,7 +128,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     (schedule,) = cfg.param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
     for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
-        with pytest.raises(UserError, match='images on each of'):
+        with pytest.raises(UserError, match=r'batches of .* cannot be made of'):
             fitted(**wrong)
 
 

@@ -108,7 +108,7 @@ def test_frozen_blocks_get_no_gradient_and_keep_their_statistics(name: str, dept
 @pytest.mark.parametrize('name', ['vit', 'dinov3', 'swin', 'convnext'])
 def test_low_rank_updates_alone_are_trained(name: str) -> None:
     pytest.importorskip('peft')
-    model, size = learner(name, lora=dict(r=2))
+    model, size = learner(name, lora=2)
     plain = MODELS.build(MODELS_AND_WIDTHS[name][0])
     model.backbone.load_state_dict(plain.state_dict(), strict=False)
     model.target.copy_weights(model.backbone, model.neck)
@@ -129,16 +129,14 @@ def test_low_rank_updates_alone_are_trained(name: str) -> None:
     merged.load_state_dict(model.backbone.plain_model().state_dict())
     model.eval()
     torch.testing.assert_close(merged.eval()(images(size)), model.backbone(images(size))[0], rtol=1e-4, atol=1e-5)
-    copied = MODELS.build(MODELS_AND_WIDTHS[name][0] | dict(lora=dict(r=2))).eval()
+    copied = MODELS.build(MODELS_AND_WIDTHS[name][0] | dict(lora=2)).eval()
     copied.load_state_dict(model.backbone.state_dict())
     torch.testing.assert_close(copied(images(size)), model.backbone(images(size)))
 
 
 def test_low_rank_updates_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match='a OwnMap has no linear layers; leave lora out'):
-        learner('own', lora=dict(r=2))
-    with pytest.raises(UserError, match=r"lora=\{'rank': 2\}: peft refuses it"):
-        learner('vit', lora=dict(rank=2))
+        learner('own', lora=2)
     monkeypatch.setitem(sys.modules, 'peft', None)
     with pytest.raises(UserError, match='needs the package peft: pip install peft'):
-        low_rank.add_low_rank(nn.Linear(2, 2), dict(r=2))
+        low_rank.add_low_rank(nn.Linear(2, 2), 2)

@@ -27,6 +27,8 @@ what, out, told = sys.argv[1:]
 with open(told, 'a') as file:
     file.write(what + ' ')
 json.dump([dict(number=1.5, right=what != 'wrong')], open(out, 'w'))
+if what == 'fails':
+    open(out, 'w').write('[{')
 print('last words', flush=True)
 if what == 'hangs':
     subprocess.run(['sleep', '60'])
@@ -71,6 +73,17 @@ def test_a_day_ends_in_time_whatever_fails_and_goes_on(
     day.run_day(items, *folders, {}, time.monotonic() + 2000)
     again = ['costly', 'wrong', 'hangs', 'fails', 'continues']
     assert (tmp_path / 'told').read_text().split() == again, 'what was not tried comes before what failed'
+
+
+def test_a_folder_that_cannot_be_written_is_told(
+    day: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '')  # which is set, and so restored
+    monkeypatch.setattr(day.signal, 'signal', lambda *_: None)
+    (tmp_path / 'file').write_text('')
+    out = tmp_path / 'file/out'
+    with pytest.raises(SystemExit, match=r'file/out.*must be folders'):
+        day.main(Namespace(device='cpu', smoke=True, minutes=1, out=out, state=None))
 
 
 def test_an_item_without_end_is_told_what_is_left(

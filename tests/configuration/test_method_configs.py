@@ -80,6 +80,8 @@ def test_numbers_of_the_recipes() -> None:
 def test_backbone_and_image_size_are_what_the_name_says() -> None:
     for name in (name for name in CONFIGS if name.startswith(('patchmix/', 'mocov3/vit'))):
         model = read(name).model
+        if model.backbone.type == 'TimmBackbone':  # of a released model, whose name says it
+            continue
         method, _, rest = name.partition('/')
         backbone, data = rest.split('_')[:2]
         side, patch = SIZES.get(data, (224, 16))

@@ -40,7 +40,7 @@ SHORT_VOC = (
     *(f'train_dataloader.dataset.dataset.datasets.{part}.pipeline.2.scales=[(64,48),(64,64)]' for part in (0, 1)),
     'model.train_cfg.rcnn.sampler.num=4',
     'model.train_cfg.rpn_proposal.max_per_img=8',
-    'custom_hooks.3.num_samples=4',
+    'custom_hooks.4.num_samples=4',
 )
 
 

@@ -83,7 +83,7 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     assert np.isnan(found['features']).any(axis=1).tolist() == [False, False, True, False]
     centre = np.asarray(Image.open(images / 'a.png'))[1:17, 2:18]  # of 18 x 20, which needs no other size
     np.testing.assert_allclose(found['features'][3], by_hand(checkpoint, centre), atol=1e-5)
-    assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'online'
+    assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'target'  # as evaluated
     (images / 'broken.jpg').touch()
     assert re.search('holds features of another content .* give another --out', refused(capfd, *arguments))
 
@@ -91,7 +91,7 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
 def test_another_feature_of_a_data_set_with_labels(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture
 ) -> None:
-    arguments = (checkpoint, tmp_path / 'out', '--config', DIGITS, '--encoder', 'target')
+    arguments = (checkpoint, tmp_path / 'out', '--config', DIGITS, '--encoder', 'online')
     found = extract(*arguments, '--feature', 'ClassTokenAndAverage')
     assert found['features'].shape == (360, 192) and set(found['labels']) == set(range(10))
     assert 'holds features of another model' in refused(capfd, *arguments)
@@ -103,7 +103,7 @@ def test_a_backbone_without_its_config(
     torch.save(backbone_weights(checkpoint), tmp_path / 'bare.pth')
     arguments = ('--images', images, '--image-size', 16)
     message = refused(capfd, tmp_path / 'bare.pth', tmp_path / 'out', *arguments)
-    assert 'says nothing about a backbone and its data_preprocessor; name' in message
+    assert 'holds weights without the config they were trained with' in message
     bare = extract(tmp_path / 'bare.pth', tmp_path / 'out', *arguments, '--backbone-config', DIGITS)
     whole = extract(checkpoint, tmp_path / 'whole', *arguments)
     np.testing.assert_array_equal(bare['features'], whole['features'])

@@ -1,22 +1,15 @@
 """What users get wrong ends in one sentence and exit status 2."""
 
-import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 import torch
-from PIL import Image
 from tools.in_process import refusal, run_here
 from weights.test_checkpoint import Payload
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 FOLDER = 'configs/patchmix/vit-s16_folder.py'
-TINY = (
-    'model.backbone.arch.num_layers=1', 'train_dataloader.batch_size=4',
-    'train_cfg.max_epochs=1', 'default_hooks.logger.interval=1',
-)  # fmt: skip
 
 
 def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
@@ -65,27 +58,3 @@ def test_evaluating_what_cannot_be_evaluated(capfd: pytest.CaptureFixture, tmp_p
         (DIGITS, ('--out', tmp_path / 'file/a.json'), f'results cannot be written to {tmp_path}/file'),
     ):
         assert message in refusal(capfd, 'tools/test.py', config, 'some.pth', '--work-dir', tmp_path, *out)
-
-
-def test_unreadable_images(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    """A folder of nothing else is refused; some are named, and training goes on."""
-    images = tmp_path / 'images'
-    images.mkdir()
-    for number in range(5):
-        (images / f'bad{number}.jpg').write_bytes(b'not an image')
-    command = ('tools/train.py', FOLDER, '--data-root', images, '--work-dir')
-    line = refusal(capfd, *command, tmp_path / 'refused', options=('train_dataloader.num_workers=0', *TINY))
-    assert 'none of 5 images tried in' in line and '(not an image)' in line
-    for number in range(6):
-        Image.new('RGB', (40, 40), (40 * number, 0, 0)).save(images / f'good{number}.png')
-    (images / 'good0.png').rename(images / os.fsdecode(b'good\xff\x1b[2J.png'))
-    (images / 'bad1.jpg').rename(images / os.fsdecode(b'bad\nINFO \xff.jpg'))
-    for number in range(2, 5):
-        (images / f'bad{number}.jpg').unlink()
-    assert run_here(*command, tmp_path / 'run', options=('train_dataloader.num_workers=2', *TINY)) == 0
-    log = next((tmp_path / 'run').glob('*/*.log')).read_text()
-    assert all(log.count(f'images/bad{name}.jpg (not an image)') == 1 for name in ('0', r'\nINFO \udcff'))
-    assert 'met 2 unreadable image(s)' in log
-    assert (tmp_path / 'run/epoch_1.pth').exists()
-    record = json.loads((tmp_path / 'run/environment.json').read_text())
-    assert record['train_data']['samples'] == 8 and 'torch' in record['packages']

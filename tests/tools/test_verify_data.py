@@ -1,12 +1,14 @@
 """tools/verify_data.py, and a whole run, on files with every kind of fault."""
 
 import io
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engine.tiny_runs import run_config, trained
+from own_sources import write_tar
 from PIL import Image
 from tools.in_process import refusal, run_here
 
@@ -59,6 +61,13 @@ def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert not (tmp_path / 'bad.txt').exists()
 
 
+def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    write_tar(tmp_path / 'a.tar', {'good.jpg': encoded(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
+    assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--workers', 1) == 1
+    assert '1 of 2 images can be read' in capfd.readouterr().out
+    assert 'a.tar/truncated.jpg' in (tmp_path / 'bad.txt').read_text()
+
+
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
     assert '--workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--workers', 0)
@@ -75,7 +84,8 @@ def test_the_list_lies_where_results_lie(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / 'images', 35, [*FAULTS, 'cmyk.jpg', 'one.png'])
+    folder = write_folder(tmp_path / 'images', 34, [*FAULTS, 'cmyk.jpg', 'one.png'])
+    (folder / os.fsdecode(b'good\xff\x1b[2J.jpg')).write_bytes(encoded(34))
     crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, backend='pillow')
     views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop]])
     pipeline = [dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')]
@@ -92,3 +102,6 @@ def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Pat
     assert [log.count(f'images/{name} (') for name in FAULTS] == [1, 1, 1]
     assert 'met 3 unreadable image(s), named above: 1 empty, 1 no image, 1 truncated' in log
     assert 'converted images as it loaded them: 1 four channels, 1 tiny' in log
+    record = json.loads((tmp_path / '0/environment.json').read_text())
+    assert record['train_data']['samples'] == 40 and len(record['train_data']['paths']) == 16
+    assert 'torch' in record['packages']

@@ -9,7 +9,7 @@ import transformers
 from torch import Tensor, nn
 
 from mixcl.registry import MODELS
-from mixcl.weights.layouts import to_layout
+from mixcl.weights.layouts import translated
 
 HEADS = {32: 2, 192: 3, 384: 6, 768: 12}
 
@@ -109,8 +109,8 @@ def heads(prefix: str, layers: tuple[int | str, ...]) -> dict[str, Tensor]:
 def released(kind: str, online: nn.Module, target: nn.Module | None) -> dict:
     """A checkpoint as authors save it, of the same networks under mmpretrain's names."""
     layout = dict(aps='aps', mixco_simclr='sequential').get(kind, 'timm')
-    first = to_layout(online.state_dict(), layout)
-    second = to_layout(target.state_dict(), layout) if target is not None else {}
+    first, _ = translated(online.state_dict(), 'mmpretrain', layout)
+    second = translated(target.state_dict(), 'mmpretrain', layout)[0] if target is not None else {}
     if kind == 'aps':
         first['pos_embedding'] = first['pos_embedding'][:, 1:].transpose(0, 1)  # (T, 1, C)
         first = {name: tensor for name, tensor in first.items() if not name.endswith('qkv.bias')}

@@ -241,6 +241,37 @@ def test_another_number_of_heads_is_warned_of_where_custom_says_it(
         assert [text.rpartition('num_heads=')[2] for text in said] == ([] if usual is None else [str(usual)])
 
 
+@pytest.mark.parametrize('prefix', ['module.', '_orig_mod.', 'module._orig_mod.', 'model.', 'backbone.'])
+def test_prefixes_of_training_loops(tmp_path: Path, prefix: str) -> None:
+    other, own = others.timm_vit(32), others.contrastive_vit(32)
+    nn.init.zeros_(own.cls_token)
+    load_backbone(own, read_pretrained(saved(tmp_path, others.prefixed(other.state_dict(), prefix))))
+    assert_same_features(own, other, images(32))
+
+
+def test_running_averages_are_the_target(tmp_path: Path) -> None:
+    first, average = others.timm_vit(32), others.timm_vit(32)
+    nn.init.constant_(average.cls_token, 3)
+    both = saved(tmp_path, dict(state_dict=first.state_dict(), state_dict_ema=average.state_dict()))
+    for encoder, expected, left_out in (('online', first, 'target'), ('target', average, 'online')):
+        own = others.contrastive_vit(32)
+        report = load_backbone(own, read_pretrained(both, encoder))
+        assert f'30 tensors loaded; new: none; left out: head (2, a head), {left_out} encoder (32' in report
+        assert_same_features(own, expected, images(32))
+    own = others.contrastive_vit(32)
+    load_backbone(own, read_pretrained(saved(tmp_path, dict(model_ema=average.state_dict()))))
+    assert_same_features(own, average, images(32))
+
+
+def test_a_teacher_alone(tmp_path: Path) -> None:
+    own = others.contrastive_vit(32)
+    released = others.released('dino', own, own)
+    path = saved(tmp_path, dict(teacher=released['teacher']))
+    assert 'format: DINO; 30 tensors loaded' in load_backbone(own, read_pretrained(path, 'target'))
+    with pytest.raises(UserError, match=r'has no online encoder .* use --encoder target'):
+        read_pretrained(path)
+
+
 def test_foreign_and_half_files_are_one_sentence(tmp_path: Path) -> None:
     whole = others.timm_vit(32).state_dict()
     half = dict(list(whole.items())[: len(whole) // 2])
@@ -249,6 +280,7 @@ def test_foreign_and_half_files_are_one_sentence(tmp_path: Path) -> None:
         (half, r'format: timm\).* 16 of 30 names match; .* tensors are not in the file'),
         (others.timm_vit(32, depth=3).state_dict(), r'the file has 12 tensors more, for example layers\.2\.'),
         (torchvision.models.resnet18().state_dict(), r'format: torchvision or timm\).* 0 of 30 names match'),
+        (others.timm_vit(32, reg_tokens=4).state_dict(), 'the model has no reg_token, without which'),
         (nn.LSTM(2, 3).state_dict(), r'format: unknown\).* 0 of 30 names match'),
     ):
         with pytest.raises(UserError, match=message) as raised:

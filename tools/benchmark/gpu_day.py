@@ -148,8 +148,8 @@ def ordered(items: list[Item], records: Mapping[str, dict]) -> list[Item]:
 
 def run_day(items: list[Item], state: Path, out: Path, facts: dict[str, str], end: float) -> dict[str, dict]:
     """Do what is to be done until ``end``, a time of ``time.monotonic()``; the records by name of the item."""
-    state.mkdir(parents=True, exist_ok=True)
-    out.mkdir(parents=True, exist_ok=True)
+    for folder in (state, out):
+        folder.mkdir(parents=True, exist_ok=True)
     files = {item.name: state / f'{item.file}.json' for item in items}
     records = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
     write(out, facts, items, records)
@@ -176,7 +176,9 @@ def run_item(item: Item, state: Path, seconds: float) -> dict[str, Any]:
     begin = time.monotonic()
     with log.open('w') as output:
         status = end_status([sys.executable, f'{HERE}/{words[0]}', *words[1:]], output, environment, seconds)
-    found = json.loads(rows.read_text()) if rows.exists() else []
+    found = []
+    with contextlib.suppress(OSError, ValueError):  # none, or half of them, of a program that was killed
+        found = json.loads(rows.read_text())
     wrong = any(row.get('right') is False for row in found)
     names = {0: 'wrong' if wrong else 'done', None: f'too long (killed after {seconds:.0f} s)'}
     names[TO_BE_CONTINUED] = 'to be continued'
@@ -210,9 +212,7 @@ def write(out: Path, facts: dict[str, str], items: list[Item], records: dict[str
     """The two files of the day, as they are now."""
     kept = [records[item.name] for item in items if item.name in records]
     put(out / 'gpu_day.json', json.dumps(dict(machine=facts, items=kept), indent=1))
-    missing = {
-        item.name: item.command.split()[0] for item in items if not (ROOT / HERE / item.command.split()[0]).exists()
-    }
+    missing = {item.name: item.script for item in items if not item.is_there}
     put(out / 'gpu_day.md', page(facts, [(item.section, item.name) for item in items], records, missing))
 
 
@@ -251,7 +251,10 @@ def main(args: argparse.Namespace) -> None:
     device, smoke = 'cuda' if gpu else 'cpu', args.smoke or not gpu
     state = (args.state or args.out).resolve() / (f'{device}-smoke' if smoke else device)
     end = begin + 60 * args.minutes - RESERVE
-    run_day(plan(device, smoke), state, args.out, machine_facts(gpu, smoke), end)
+    try:
+        run_day(plan(device, smoke), state, args.out, machine_facts(gpu, smoke), end)
+    except OSError as error:
+        sys.exit(f'error: {error}; --out and --state must be folders that can be written, on a disk with room')
     print(f'the page is {args.out / "gpu_day.md"}')
 
 

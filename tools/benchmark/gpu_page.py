@@ -82,7 +82,7 @@ def goals(records: Mapping[str, dict]) -> list[str]:
     for goal in GOALS:
         try:
             value = goal.measured(records.get(goal.item, {}).get('rows', []))
-        except ValueError:  # of no rows
+        except (KeyError, ValueError):  # of no rows, or of those of another version
             found = 'not yet'
         else:
             reached = value >= goal.least if goal.least is not None else value <= (goal.most or 0)

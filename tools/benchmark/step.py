@@ -13,7 +13,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +51,7 @@ from torch import Tensor
 
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
+from mixcl.engine.hooks.health.arithmetic import peak_flops
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 
@@ -59,9 +59,6 @@ HERE = Path(__file__).parent
 LOSSES = dict(InfoNCE='contrast', NegativeCosine='cosine', DINODistillation='dino')
 TARGETS = dict(EMA='EMA', EpochwiseEMA='EMA', ShuffledEMA='EMA', StopGrad='StopGrad', Shared='Shared')
 PRECISIONS = dict(zip(FORMATS, (torch.float32, torch.bfloat16), strict=True))
-PRODUCT = dict(cpu=1536, cuda=8192)
-"""Side of the matrices whose product gives the peak."""
-
 COUNTED = 16
 """Images of which FLOPs are counted, on the CPU; more take in proportion."""
 
@@ -189,23 +186,9 @@ def race(plain: Contestant, other: Contestant, steps: int, repeats: int) -> dict
     )
 
 
-def peak_flops(device: str, precision: str) -> float:
-    """FLOPs per second of the best of ten matrix products; fp32 on a GPU is TF32, as in runs of mixcl."""
-    torch.set_float32_matmul_precision('high')
-    side = PRODUCT[device]
-    factors = [torch.randn(side, side, device=device).to(PRECISIONS[precision]) for _ in range(2)]
-    times = []
-    for _ in range(10):
-        start = time.perf_counter()
-        factors[0] @ factors[1]
-        if device == 'cuda':
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return 2 * side**3 / min(times)
-
-
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each precision, eager and (``--compile``) compiled, with a plain contestant of its own."""
+    torch.set_float32_matmul_precision('high')  # so that the peak of fp32 is that of TF32 on a GPU, as in runs of mixcl
     cfg = read_config(args.config, args.cfg_options)
     if args.smoke:
         shrink_to_smoke(cfg)
@@ -229,7 +212,7 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
             finally:
                 plain.end()
                 other.end()
-            peak = peak_flops(args.device, precision)
+            peak = peak_flops(args.device, PRECISIONS[precision])
             row |= dict(precision=precision, compiled=bool(extra), against=args.against or precision, flops=flops)
             row |= dict(mfu=flops / row['seconds'] / peak, plain_peak=plain.answers[-1]['peak'])
             rows.append(row)

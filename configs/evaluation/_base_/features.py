@@ -17,5 +17,5 @@ test_cfg = dict(type='FeatureLoop', bank_dataloader=test_dataloader)
 # ImageNet's mean and standard deviation, in RGB order, where neither checkpoint nor data set has its own. The pipelines
 # give BGR.
 data_preprocessor = dict(
-    type='mmpretrain.SelfSupDataPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
+    type='mixcl.ViewPreprocessor', mean=[123.675, 116.28, 103.53], std=[58.395, 57.12, 57.375], to_rgb=True
 )

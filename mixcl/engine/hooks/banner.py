@@ -63,9 +63,12 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     rate = max(group.get('initial_lr', group['lr']) for group in groups)
     scaling = runner.auto_scale_lr or {}
     base = scaling.get('base_batch_size')
-    line = f'learning rate {rate:.4g}, as configured' + (f' for batch {base}' if base else '')
+    least = min(group.get('initial_lr', group['lr']) for group in groups)
+    range_ = f', by layers down to {least:.2g}' if least < rate else ''
+    line = f'learning rate {rate:.4g}{range_}, as configured' + (f' for batch {base}' if base else '')
     if base and scaling.get('enable'):
-        return f'learning rate {rate:.4g}: the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+        full = rate * base / batch
+        return f'learning rate {rate:.4g}{range_}: the {full:.4g} of batch {base}, scaled linearly to {batch}'
     if base and base != batch:
         line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'
     return line
@@ -84,12 +87,15 @@ def _decay_lines(groups: list[dict]) -> list[str]:
 
 def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    backbone = sum(p.numel() for p in model.get_submodule('backbone').parameters())
+    parts = list(model.get_submodule('backbone').parameters())
+    backbone = sum(p.numel() for p in parts if p.requires_grad)
+    frozen = sum(p.numel() for p in parts) - backbone
     gradients = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad)
     memory = in_bytes(checkpoint_bytes(model, optimizer) + gradients)
     return (
-        f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M; all weights, '
-        f'gradients and the optimiser take {memory} of memory, activations more'
+        f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'
+        + (f' beside {frozen / 1e6:.2f} M that are frozen' if frozen else '')
+        + f'; all weights, gradients and the optimiser take {memory} of memory, activations more'
     )
 
 

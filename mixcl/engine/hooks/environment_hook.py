@@ -28,7 +28,6 @@ class EnvironmentHook(Hook):
 
     @master_only
     def before_train(self, runner: Runner) -> None:
-        """Write it."""
         record = dict(**collect_env(), seed=runner.seed, world_size=runner.world_size)
         record['train_data'] = fingerprint(runner.train_dataloader.dataset)
         text = json.dumps(record, indent=1)

@@ -17,13 +17,7 @@ class BlockClip:
 
     A running mean ``G <- momentum * G + (1 - momentum) * g`` follows the gradient as it comes, never the clipped one.
     Where ``|g| > alpha * |G|``, with G of the step before, g is scaled to the length of G. The first gradient passes.
-    Everything is decided on the device.
-
-    Args:
-        parameters: of the block.
-        momentum: share of G that stays, in (0, 1).
-        alpha: above 0.
-        mean: G so far, one flat tensor; None at the start.
+    Everything is decided on the device. ``mean`` is G so far, one flat tensor; None at the start.
     """
 
     def __init__(
@@ -90,7 +84,6 @@ class AdaptiveClipHook(Hook):
         self._share: Tensor | None = None
 
     def before_train(self, runner: Runner) -> None:
-        """Find the blocks, and be called before every optimiser step from now on."""
         if isinstance(runner.model, MMFullyShardedDataParallel):
             raise UserError(
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
@@ -111,12 +104,10 @@ class AdaptiveClipHook(Hook):
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
-        """Hand the share of clipped blocks to the log."""
         if self._share is not None and outputs is not None:
             outputs['clipped_blocks'], self._share = self._share, None
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Store the running means."""
         checkpoint['adaptive_clip'] = [clip.mean for clip in self.clips]
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
@@ -125,8 +116,7 @@ class AdaptiveClipHook(Hook):
             self._stored = checkpoint.get('adaptive_clip', [])
 
     def _find_blocks(self, model: nn.Module) -> list[nn.Module]:
-        found = dict(model.named_modules()).get(self.blocks, nn.Module())
-        blocks = list(found.children())
+        blocks = list(dict(model.named_modules()).get(self.blocks, nn.Module()).children())
         if not blocks:
             raise UserError(
                 f'AdaptiveClipHook: the model has no list of blocks {self.blocks!r}; give the name of the transformer '

@@ -55,7 +55,6 @@ class PretrainedBackboneHook(Hook):
             self._load(runner)
 
     def before_train(self, runner: Runner) -> None:
-        """Load, unless done or unneeded."""
         if self._done or runner._has_loaded:
             return
         report = self._load(runner)

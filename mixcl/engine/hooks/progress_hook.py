@@ -23,7 +23,6 @@ class ProgressHook(Hook):
     priority = 'LOWEST'
 
     def before_train(self, runner: Runner) -> None:
-        """Begin a line for all steps."""
         self._begun = time.monotonic()
         self._loss = ''
         self._train = Progress(self._epoch(runner), runner.max_iters, done=runner.iter).__enter__()
@@ -31,7 +30,6 @@ class ProgressHook(Hook):
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
-        """Move on."""
         done = runner.iter + 1
         if done == runner.max_iters or self._train.due():
             loss = (outputs or {}).get('loss')
@@ -41,7 +39,6 @@ class ProgressHook(Hook):
         self._train.update(done, self._note(runner))
 
     def after_train(self, runner: Runner) -> None:
-        """Say in a line what came out."""
         self._train.__exit__()
         duration = in_hours(time.monotonic() - self._begun)
         if runner.iter > runner.max_iters:  # a finished run, whose length was made shorter
@@ -52,11 +49,9 @@ class ProgressHook(Hook):
         )
 
     def before_val_epoch(self, runner: Runner) -> None:
-        """Begin a line for the images of a validation."""
         self._begin('validation', runner.val_dataloader)
 
     def before_test_epoch(self, runner: Runner) -> None:
-        """Begin a line for the images of a test."""
         self._begin('test', runner.test_dataloader)
 
     def _begin(self, what: str, loader: Sized) -> None:
@@ -72,7 +67,6 @@ class ProgressHook(Hook):
             self._evaluation.__exit__()
 
     def after_test_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
-        """Show what was measured."""
         self._evaluation.__exit__()
         for name, value in (metrics or {}).items():
             runner.logger.info(f'{name}: {value}', extra=FOR_PEOPLE)

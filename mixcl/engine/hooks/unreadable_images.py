@@ -32,9 +32,6 @@ class UnreadableImagesHook(Hook):
     Args:
         max_share: the run stops when more than this share of the training images (and more than five) turned out
             unreadable, in [0, 1].
-
-    Raises:
-        UserError: for a share out of range.
     """
 
     def __init__(self, max_share: float = 0.001) -> None:
@@ -62,7 +59,6 @@ class UnreadableImagesHook(Hook):
             self._stop_if_too_many(len(runner.train_dataloader.dataset))
 
     def after_train(self, runner: Runner) -> None:
-        """Sum up."""
         if self.unreadable:
             runner.logger.warning(
                 f'process {get_rank()} met {len(self.unreadable)} unreadable image(s), named above: '

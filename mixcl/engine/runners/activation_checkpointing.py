@@ -21,7 +21,6 @@ def checkpoint_activations(model: nn.Module, names: str | Sequence[str]) -> None
     gradient to a part whose inputs have none.)
 
     Args:
-        model: without distributed wrapper.
         names: of modules, for example ``'backbone.layers'``; a list or sequence stands for each of its members.
 
     Raises:

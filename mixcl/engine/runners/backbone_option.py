@@ -55,7 +55,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
         built = _fitted(model.backbone, old, max(crop_sizes(cfg.train_dataloader)))
     if patch := plain_patch_size(built):
         resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, 1.0, patch)
-        _set_patch_size((model.get('mixer'), cfg.train_dataloader), patch)
+        _follow_patches((model.get('mixer'), cfg.train_dataloader, cfg.get('custom_hooks')), patch)
     channels = model.backbone.get('in_channels', 3)
     head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
     _spare_from_decay(cfg, built)
@@ -137,14 +137,16 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
     return pooled(last).shape[1]
 
 
-def _set_patch_size(parts: object, patch: int) -> None:
-    """Let everything that cuts images into patches cut where the backbone does."""
+def _follow_patches(parts: object, patch: int) -> None:
+    """Let all that cuts images into patches cut where the backbone does, and clipping find the blocks of timm."""
     for _, node in walk(parts):
         kind = str(node.get('type')).rpartition('.')[2] if isinstance(node, dict) else None
         if kind in ('PatchMix', 'SampledPatchPair'):
             node['patch_size'] = patch
         elif kind == 'RegionSwap':
             node['cell'] = max(round(node.get('cell', 32) / patch), 1) * patch
+        elif kind == 'AdaptiveClipHook':
+            node['blocks'] = 'backbone.model.blocks'
 
 
 def _spare_from_decay(cfg: Config, backbone: Any) -> None:

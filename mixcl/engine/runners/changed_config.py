@@ -60,12 +60,7 @@ class Change(NamedTuple):
 
 
 def changes_between(old: Config, new: Config) -> list[Change]:
-    """The values that two configs do not share, of all that the Runner reads.
-
-    Args:
-        old: as read from a checkpoint.
-        new: of this start.
-    """
+    """The values that two configs do not share, of all that the Runner reads; the old is as read from a checkpoint."""
     # Through the same text form, in which classes are names.
     read = stored_config(dict(state_dict={}, meta=dict(cfg=new.pretty_text)), 'this run')
     return [
@@ -76,20 +71,10 @@ def changes_between(old: Config, new: Config) -> list[Change]:
 
 
 def check_changes(old: Config, new: Config, old_processes: int, path: str, allow: bool) -> list[Change]:
-    """Decide which changes a resumed run may have.
-
-    Args:
-        old: config of the run that goes on.
-        new: of this start.
-        old_processes: number of processes that it had.
-        path: of the checkpoint, for the message.
-        allow: every change (``--allow-changes``).
-
-    Returns:
-        All changes, to be told.
+    """All changes of a resumed run, to be told; ``path`` is that of the checkpoint, for the message.
 
     Raises:
-        UserError: for one that changes what is computed.
+        UserError: for one that changes what is computed, unless ``allow`` (``--allow-changes``).
     """
     changes = changes_between(old, new)
     refused = [change for change in changes if not change.is_allowed]
@@ -107,23 +92,15 @@ def check_changes(old: Config, new: Config, old_processes: int, path: str, allow
     return changes
 
 
-def another_optimizer(changes: list[Change]) -> bool:
-    """Whether the optimiser is of another kind, for which the state of the old one means nothing."""
-    return any(change.path == 'optim_wrapper.optimizer.type' for change in changes)
-
-
 class NewSettingsHook(Hook):
     """Lets the settings of the config take effect in place of those in the checkpoint that is resumed.
 
     The schedules of this start are moved on to the checkpoint's step, and with them the values that they set. The state
     of the optimiser stays where it fits the parameters.
-
-    Args:
-        another_optimizer: whether the state of the checkpoint's optimiser means nothing.
     """
 
-    def __init__(self, another_optimizer: bool = False) -> None:
-        self.another_optimizer = another_optimizer
+    def __init__(self, changes: list[Change]) -> None:
+        self.another_optimizer = any(change.path == 'optim_wrapper.optimizer.type' for change in changes)
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Change the checkpoint that was read.
@@ -171,11 +148,8 @@ def _sizes(optimizer: dict) -> list[int]:
 def _compared(cfg: Config) -> dict[str, Any]:
     sections = dict(runner_sections(cfg))
     hooks = [hook for hook in sections.get('custom_hooks') or [] if isinstance(hook, Mapping)]
-    return {**sections, 'custom_hooks': [hook for hook in hooks if _name(hook) not in REPORTING_HOOKS]}
-
-
-def _name(part: Mapping) -> str:
-    return str(part.get('type')).rpartition('.')[2]
+    deciding = [hook for hook in hooks if str(hook.get('type')).rpartition('.')[2] not in REPORTING_HOOKS]
+    return {**sections, 'custom_hooks': deciding}
 
 
 def _differences(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:

@@ -39,6 +39,11 @@ def use_views(cfg: Config, views: str) -> None:
     dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
     if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
         raise UserError(f'--views {views} is for configs that have train_dataloader.dataset.views')
+    channels = ((cfg.get('model') or {}).get('backbone') or {}).get('in_channels', 3)
+    if views == 'pillow' and channels != 3:
+        raise UserError(
+            f'--views pillow is for images of 3 channels, not {channels}: leave it out, the device does any'
+        )
     dataset.views = views
 
 

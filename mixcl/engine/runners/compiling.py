@@ -26,18 +26,14 @@ def check_compiling(cfg: Config) -> None:
 
 
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
-    """Compile every block of a model's backbones, in place: names and weights in checkpoints stay as they are.
+    """Compile every block of a model's backbones in place, and count them; checkpoints stay as they are.
 
     mmengine's own switch of this name compiles the whole step with loss, backward pass and optimiser, whose many small
     parts break the graph. Blocks are compiled once for all that are alike, each resolution by itself; they
     draw the same random numbers as without.
 
     Args:
-        model: without distributed wrapper; its ``backbone`` and its target encoder's are compiled.
         settings: True, or arguments of ``torch.compile``.
-
-    Returns:
-        how many blocks were compiled.
 
     Raises:
         UserError: if there is nothing to compile, or PyTorch cannot compile on this machine.

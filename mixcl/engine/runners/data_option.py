@@ -8,33 +8,32 @@ from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 
 from mixcl.datasets.own_images import Survey
+from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
+from mixcl.shipped import shipped
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
 FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
-READERS = ('LoadImage', 'RGBToBGR', 'LoadImageFromFile')
+READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
 def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
     """The config of the data set that ``--data`` asks for, without split and pipeline.
 
     Args:
-        spec: such as 'folder:photos', or 'hf:photos,image=picture,label=kind', where the last two name columns.
+        spec: such as 'folder:photos'.
         data_root: what the paths of a list are relative to; by default its folder.
 
     Raises:
         UserError: if it is none of these.
     """
     kind, colon, place = spec.partition(':')
-    place, *columns = place.split(',') if kind == 'hf' else [place]
-    settings = dict(column.partition('=')[::2] for column in columns)
-    if kind not in KINDS or not place or not settings.keys() <= {'image', 'label'} or not all(settings.values()):
+    if kind not in KINDS or not place:
         hint = f'; did you mean folder:{spec}?' if not colon and os.path.isdir(spec) else ''
         raise UserError(f'--data {spec} is none of {FORMS}{hint}')
-    if kind == 'list':
-        settings['data_root'] = data_root or ''
-    elif data_root:
+    settings = dict(data_root=data_root or '') if kind == 'list' else {}
+    if data_root and not settings:
         raise UserError(f'--data-root {data_root}: with --data it is for lists, whose paths are relative to it')
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
@@ -50,7 +49,7 @@ def survey(images: Mapping[str, Any]) -> Survey:
 
 
 def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
-    """Let a config train on other images, in place; its views stay, and validation too if the images have labels.
+    """Let a config train on other images, in place; its views stay. With labels there is kNN, also where it had none.
 
     Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others; without
     labels, validation and test are taken out. A classifier gets as many outputs as there are classes.
@@ -69,6 +68,8 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
     images = source_config(spec, data_root)
     if not cfg.get('train_dataloader') or cfg.get('default_scope') == 'mmdet':
         raise UserError(f'--data {spec} is for pretraining and for classifiers, which this config does not train')
+    own = innermost(cfg.train_dataloader.dataset)
+    images |= extensions_of(cfg) if images['type'] == 'mixcl.FolderImages' else {}
     found = survey(images)
     head = (cfg.get('model') or {}).get('head') or {}
     if 'num_classes' in head:
@@ -77,33 +78,61 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
         head['num_classes'] = len(found.classes)
         for place in (cfg.get('data_preprocessor') or {}, cfg.model.get('data_preprocessor') or {}):
             place.update({'num_classes': len(found.classes)} if 'num_classes' in place else {})
-    _replace(cfg.train_dataloader, images, 'train' if 'num_classes' in head else 'pretrain')
+    others = [step for step in own.pipeline if kind_of(step) not in READERS]
+    load, size = reader_of(cfg), max(crop_sizes(cfg.train_dataloader), default=224)
+    _replace(cfg.train_dataloader, images, 'train' if 'num_classes' in head else 'pretrain', [load, *others])
     for part in ('val', 'test'):
+        names = [f'{part}_{name}' for name in ('dataloader', 'cfg', 'evaluator')]
         if not found.classes:
-            cfg[f'{part}_dataloader'] = cfg[f'{part}_cfg'] = cfg[f'{part}_evaluator'] = None
-        elif cfg.get(f'{part}_dataloader'):
-            _replace(cfg[f'{part}_dataloader'], images, 'test')
-            if cfg[f'{part}_cfg'].get('bank_dataloader'):
-                _replace(cfg[f'{part}_cfg'].bank_dataloader, images, 'train')
-    if found.classes and not cfg.get('val_dataloader'):
-        return f'{spec}: {found}; this config has no kNN, those named _in1k have'
+            cfg.update(dict.fromkeys(names))
+            continue
+        if not cfg.get(names[0]):
+            measures = Config.fromfile(shipped('configs') / '_base_/pretraining.py')
+            cfg.update({name: measures[name] for name in names})
+        pipeline = evaluation_pipeline(load, size)
+        _replace(cfg[names[0]], images, 'test', pipeline)
+        if cfg[names[1]].get('bank_dataloader'):
+            _replace(cfg[names[1]].bank_dataloader, images, 'train', pipeline)
     return f'{spec}: {found}'
 
 
-def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str) -> None:
-    outer = inner = loader.dataset
-    while 'dataset' in inner:
-        inner = inner.dataset
-    settings = outer if str(outer.type).rpartition('.')[2] == 'KeyedDataset' else dict(type='mixcl.KeyedDataset')
-    new = dict(**images, split=split, pipeline=read_from_files(inner.pipeline))
+def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline: list) -> None:
+    outer = loader.setdefault('dataset', ConfigDict(type='mixcl.KeyedDataset'))
+    settings = outer if kind_of(outer) == 'KeyedDataset' else dict(type='mixcl.KeyedDataset')
+    inner = innermost(outer)
+    new = dict(**images, split=split, pipeline=pipeline)
     new |= {'indices': inner.indices} if 'indices' in inner else {}  # of --cfg-options
     loader.dataset = ConfigDict({**settings, 'dataset': new})
 
 
-def read_from_files(pipeline: list) -> list:
-    """A pipeline, for images in files: those in memory are RGB and need no reading."""
-    kinds = [str(step['type']).rpartition('.')[2] for step in pipeline]
-    if 'LoadImage' in kinds:
-        return pipeline
-    steps = [step for step, kind in zip(pipeline, kinds, strict=True) if kind not in READERS]
-    return [dict(type='LoadImage'), *steps]
+def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
+    """The step that reads images from files for a config: its own of other than three channels, else ``LoadImage``."""
+    steps = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {}).get('pipeline') or []
+    return next((dict(step) for step in steps if kind_of(step) == 'LoadChannels'), dict(type='LoadImage'))
+
+
+def extensions_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the files that a config trains on, where it names them."""
+    dataset = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
+    return {'extensions': dataset['extensions']} if 'extensions' in dataset else {}
+
+
+def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
+    """Read an image, resize its short edge to 256/224 of a size and crop the centre, as the papers do."""
+    by = dict(backend='pillow', interpolation='bicubic')
+    if channels := load.get('channels'):  # Pillow knows three, and OpenCV's averages four
+        by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')
+    resize = dict(type='mmpretrain.ResizeEdge', scale=size * 256 // 224, edge='short', **by)
+    return [dict(load), resize, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(type='mmpretrain.PackInputs')]
+
+
+def innermost(dataset: Any) -> Any:
+    """The config of the data set that others wrap."""
+    while 'dataset' in dataset:
+        dataset = dataset['dataset']
+    return dataset
+
+
+def kind_of(part: Mapping[str, Any]) -> str:
+    """The type of a part of a config, without its scope."""
+    return str(part.get('type')).rpartition('.')[2]

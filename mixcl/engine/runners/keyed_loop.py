@@ -32,7 +32,6 @@ class KeyedSteps(BaseLoop):
       processes, with a checkpoint.
 
     Args:
-        runner, dataloader and others: same as mmengine's loop.
         max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
 
     Attributes:

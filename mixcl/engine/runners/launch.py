@@ -23,7 +23,7 @@ from mixcl.configuration import (
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.changed_config import NewSettingsHook, another_optimizer, check_changes
+from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import on_main_process
@@ -203,7 +203,7 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
         for change in changes:
             runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
         if any(change.decides for change in changes):
-            runner.register_hook(NewSettingsHook(another_optimizer(changes)), priority='HIGHEST')
+            runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
     length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
     if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
         message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished; a larger max_epochs'

@@ -67,13 +67,7 @@ class PretrainLoop(KeyedTrainLoop):
 
 
 class ChunkedLoader:
-    """Hands out every batch of a loader once per chunk.
-
-    Args:
-        loader: of whole batches.
-        chunks: of a batch; an epoch is so many times as many batches as the loader's.
-        chunk: makes the part of a number from a batch.
-        prepare: is applied to every batch before.
+    """Hands out every batch of a loader, prepared, once per chunk: ``chunk(batch, number)``.
 
     Attributes:
         first_chunk: of the next iteration's first batch, where a run continues within one.

@@ -64,14 +64,10 @@ def _leave() -> None:
 
 
 def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
-    """Let the first process act, and all of them raise the error that it met.
+    """Let the first process act, and all of them raise the UserError that it met.
 
     Args:
-        act: what to do.
         shared: whether every process gets the result; by default the others get None.
-
-    Raises:
-        UserError: that of the first process.
     """
     result: Any = None
     told: list[Any] = [None]

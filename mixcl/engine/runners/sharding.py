@@ -89,7 +89,6 @@ class ShardedStatesHook(Hook):
         runner.save_checkpoint = collect_and_save
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Store whole tensors."""
         checkpoint.update({name: states for name, states in self._whole.items() if name in checkpoint})
         self._whole = {}
 

@@ -20,7 +20,6 @@ def config_name(path: str | Path, parents: int = 0) -> str:
     """The name of a config: its path below ``configs/`` without the ending, or the name of the file elsewhere.
 
     Args:
-        path: of the config.
         parents: how many folders are part of the name elsewhere.
     """
     parts = Path(path).resolve().with_suffix('').parts[1:]
@@ -34,11 +33,7 @@ def checkpoints_in(work_dir: str | Path) -> list[Path]:
 
 
 def check_unused(cfg: Config, overwrite: bool) -> None:
-    """Refuse a work dir with the checkpoints of another run.
-
-    Args:
-        cfg: of the run; if it resumes a checkpoint of the work dir, that is its own.
-        overwrite: whether the checkpoints are to be removed.
+    """Refuse a work dir with the checkpoints of another run, unless they are to be removed.
 
     Raises:
         UserError: if they are to be kept, or the run starts from one that is to be removed.

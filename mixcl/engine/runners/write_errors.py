@@ -15,12 +15,26 @@ def outlive_write_errors(runner: Runner) -> None:
 
     What could not be written is lost, apart from the text of the log, which follows once there is room.
     """
-    told = _Told(runner)
+    told: list[OSError] = []
+
+    def tell(error: OSError) -> None:
+        if not told:
+            told.append(error)
+            runner.logger.error(
+                f'logs and curves cannot be written to {runner.log_dir} ({error.strerror or error}): the run goes on, '
+                'and what they would tell of it is lost until there is room again'
+            )
+
+    def handle(otherwise: Callable[[logging.LogRecord], None], record: logging.LogRecord) -> None:
+        """Before ``logging.Handler.handleError``, which prints a traceback for every line."""
+        error = sys.exc_info()[1]
+        tell(error) if isinstance(error, OSError) else otherwise(record)
+
     for handler in runner.logger.handlers:
-        handler.handleError = partial(told.of_log, handler.handleError)
+        handler.handleError = partial(handle, handler.handleError)
     backends = runner.visualizer._vis_backends
     for name, backend in backends.items():
-        backends[name] = _Backend(backend, told)
+        backends[name] = _Backend(backend, tell)
 
 
 def hush_writers() -> None:
@@ -33,36 +47,12 @@ def _of_others(args: threading.ExceptHookArgs) -> None:
         threading.__excepthook__(args)
 
 
-class _Told:
-    """Says the first time, whoever meets it, that something cannot be written."""
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.already = False
-
-    def __call__(self, error: OSError) -> None:
-        if not self.already:
-            self.already = True
-            self.runner.logger.error(
-                f'logs and curves cannot be written to {self.runner.log_dir} ({error.strerror or error}): the run goes '
-                'on, and what they would tell of it is lost until there is room again'
-            )
-
-    def of_log(self, otherwise: Callable[[logging.LogRecord], None], record: logging.LogRecord) -> None:
-        """Before ``logging.Handler.handleError``, which prints a traceback for every line."""
-        error = sys.exc_info()[1]
-        if isinstance(error, OSError):
-            self(error)
-        else:
-            otherwise(record)
-
-
 class _Backend:
     """A backend of mmengine's visualizer whose calls do nothing where they cannot write."""
 
-    def __init__(self, backend: Any, told: _Told) -> None:
+    def __init__(self, backend: Any, tell: Callable[[OSError], None]) -> None:
         self._backend = backend
-        self._told = told
+        self._tell = tell
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._backend, name)
@@ -73,6 +63,6 @@ class _Backend:
             try:
                 return found(*args, **kwargs)
             except OSError as error:
-                self._told(error)
+                self._tell(error)
 
         return call

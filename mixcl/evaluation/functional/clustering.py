@@ -68,14 +68,8 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
 def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, seed: int = 0) -> Tensor:
     """Draw some images of each of some classes, as MixCo does for its maps (https://arxiv.org/abs/2010.06300, Fig. 3).
 
-    Args:
-        labels: (N,) int64 classes of all images.
-        classes: how many classes; all, where there are fewer.
-        images: how many images of each; all, where there are fewer.
-        seed: of the draw.
-
-    Returns:
-        Indices into the labels, ascending, int64 on the CPU; a function of the labels and the seed.
+    Indices into the labels (N,), ascending, int64 on the CPU: a function of labels and seed. Where there are fewer
+    classes, or fewer images of one, all are taken.
     """
     labels = labels.cpu()
     present = labels.unique()

@@ -62,7 +62,6 @@ def vote(cosines: Tensor, labels: Tensor, num_classes: int, temperature: float =
     Args:
         cosines: (Nq, k) in [-1, 1].
         labels: (Nq, k) int64, the neighbours' classes, in [0, num_classes).
-        num_classes: columns of the result.
         temperature: above 0; the smaller, the more the nearest neighbour decides.
 
     Returns:

@@ -85,7 +85,6 @@ def probe_sweep(
         train_labels: (N,) int64 classes, on the device of the training features.
         test_features: (M, D), on the device where to compute; the training features are moved there batch by batch.
         test_labels: (M,) int64 classes.
-        settings: of the probes; None for the defaults.
 
     Returns:
         top-1 accuracies in percent, and what was chosen:
@@ -153,17 +152,11 @@ class Probes(NamedTuple):
 def train_probes(
     features: Tensor, labels: Tensor, num_classes: int, settings: ProbeSettings, device: torch.device | str = 'cpu'
 ) -> Probes:
-    """Train one probe for every rate and weight decay.
+    """Train one probe for every rate and weight decay, in the order of ``settings.grid``.
 
     Args:
-        features: (N, D), any floating dtype and device.
+        features: (N, D), any floating dtype and device; computed on ``device``.
         labels: (N,) int64 classes, below ``num_classes``.
-        num_classes: C.
-        settings: of the probes.
-        device: where to compute.
-
-    Returns:
-        The probes in the order of ``settings.grid``.
     """
     deviation, mean = torch.std_mean(features.float(), dim=0, correction=0)
     # What varies by rounding only is a constant, which division would turn into noise.

@@ -27,7 +27,6 @@ def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
     Args:
         label: (N,) 1, 0 or -1; at least ``shot`` ones and 19 times as many minus ones.
         shot: positives to choose.
-        *key: what the choice is a function of.
 
     Returns:
         (20 * shot,) int64 image numbers without repetition, the positives first.
@@ -60,9 +59,7 @@ def low_shot_mean_average_precisions(
     Args:
         bank, bank_present, queries, present, costs, jobs: same as
             :func:`~mixcl.evaluation.functional.svm.svm_mean_average_precisions`.
-        shots: values of k.
-        samples: random samples per k.
-        seed: of the samples and of liblinear.
+        shots: values of k, each with so many random ``samples``.
 
     Returns:
         for every k the mean over the samples, ``lowshot{k}_map``, and their (population) standard deviation,

@@ -27,12 +27,7 @@ class MaskedAccuracy(Accuracy):
         super().__init__(topk=(1, 5), thrs=None)
 
     def process(self, data_batch: Any, data_samples: Sequence[dict]) -> None:
-        """Keep what counts of a batch.
-
-        Args:
-            data_batch: not used.
-            data_samples: with ``pred_score`` (1000,) and ``gt_label`` (1,), one of ``class_numbers``.
-        """
+        """Keep what counts of samples with ``pred_score`` (1000,) and ``gt_label`` (1,), one of ``class_numbers``."""
         classes = torch.tensor(self.dataset_meta['class_numbers'])
         masked = [
             dict(
@@ -57,12 +52,7 @@ class CorruptionRobustness(BaseMetric):
     default_prefix = ''
 
     def process(self, data_batch: Any, data_samples: Sequence[dict]) -> None:
-        """Judge a batch.
-
-        Args:
-            data_batch: not used.
-            data_samples: with ``pred_score`` (1000,), ``gt_label`` (1,), ``corruption`` and ``severity``.
-        """
+        """Judge samples with ``pred_score`` (1000,), ``gt_label`` (1,), ``corruption`` and ``severity``."""
         for sample in data_samples:
             setting = CORRUPTIONS.index(sample['corruption']) * len(SEVERITIES) + SEVERITIES.index(sample['severity'])
             wrong = int(sample['pred_score'].argmax() != sample['gt_label'])

@@ -45,12 +45,7 @@ class VOCLowShot(VOCSVM):
     chosen on the test images, as in the papers.
 
     Args:
-        costs, seed, jobs: same as :class:`VOCSVM`; the seed is that of the samples, too.
-        shots: values of k.
-        samples: random samples per k.
-
-    Raises:
-        UserError: if a value of ``shots`` is below 1.
+        shots: values of k, 1 or more, each with so many random ``samples``; the others same as :class:`VOCSVM`.
     """
 
     shots: Sequence[int] = SHOTS

@@ -22,9 +22,6 @@ class FrozenFeatures(BaseModule):
         feature: config of the :class:`~mixcl.evaluation.models.output_features.Feature`; by default
             :class:`~mixcl.evaluation.models.output_features.Output`.
 
-    Attributes:
-        backbone: the wrapped backbone; pretrained weights are loaded into it.
-
     Raises:
         UserError: if the backbone does not have such features.
     """
@@ -32,6 +29,7 @@ class FrozenFeatures(BaseModule):
     def __init__(self, backbone: Mapping, feature: Mapping | None = None) -> None:
         super().__init__()
         self.backbone = MODELS.build(backbone)
+        self._in_channels = backbone.get('in_channels', 3)
         self.feature: Feature = MODELS.build(feature) if feature else Output()
         self.feature.check(self.backbone)
         self.requires_grad_(False)
@@ -49,7 +47,7 @@ class FrozenFeatures(BaseModule):
     def channels(self, image_size: int | Sequence[int]) -> tuple[int, ...]:
         """The widths D_i of the features of images of a size, as one number or (height, width)."""
         height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
-        blank = next(self.backbone.parameters()).new_zeros(1, 3, height, width)
+        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, height, width)
         return tuple(features.shape[1] for features in self(blank))
 
 
@@ -59,20 +57,11 @@ class FrozenEncoder(BaseModel):
 
     Its weights come from :class:`~mixcl.engine.hooks.pretrained_hook.PretrainedBackboneHook` (``--pretrained``).
 
-    Args:
-        backbone: config of the backbone.
-        feature: config of the feature, same as :class:`FrozenFeatures`; by default the backbone's output.
-        data_preprocessor: config of the preprocessor, with the mean and deviation of pretraining.
-
-    Attributes:
-        encoder_names: ``('online',)``, whichever encoder of a checkpoint was loaded.
-        backbone: the :class:`~mixcl.evaluation.models.FrozenFeatures`.
-
-    Raises:
-        UserError: if the backbone does not have such a feature.
+    Arguments and errors same as :class:`FrozenFeatures`.
     """
 
     encoder_names = ('online',)
+    """Whichever encoder of a checkpoint was loaded."""
 
     def __init__(
         self, backbone: Mapping, feature: Mapping | None = None, data_preprocessor: Mapping | None = None

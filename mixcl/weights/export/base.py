@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
-from mixcl.weights.layouts import to_layout
+from mixcl.weights.layouts import translated
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,15 @@ class Exported:
 
     def renamed(self, layout: str) -> dict[str, Tensor]:
         """The weights of a vision transformer or ResNet by another library's names, or the error that it has none."""
-        try:
-            return to_layout(self.backbone.state_dict(), layout)
-        except ValueError as error:
-            raise self.refusal(layout, str(error), 'mmpretrain or onnx') from error
+        renamed, absent = translated(self.backbone.state_dict(), 'mmpretrain', layout)
+        if absent:
+            raise self.refusal(layout, f'it has no name for {absent[0]}', 'mmpretrain or onnx')
+        return renamed
 
     def refusal(self, target: str, reason: str, others: str = 'onnx') -> UserError:
         """The error that says why a format cannot take it, and which others can."""
         name = type(self.backbone).__name__
+        others = dict(TimmBackbone='timm or onnx', TorchvisionBackbone='torchvision or onnx').get(name, others)
         return UserError(
             f'the {name} in {self.source} cannot be exported to {target}: {reason}; choose --to {others} instead'
         )

@@ -108,55 +108,19 @@ def without_wrapper(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str
 
 
 def translated(state: Mapping[str, Tensor], layout: str, wanted: str) -> tuple[dict[str, Tensor], list[str]]:
-    """Rename the weights of a backbone from one layout to another.
+    """Rename the weights of a backbone from one library's names to another's.
+
+    Args:
+        state: names without any prefix.
+        layout: whose names they are, one of :data:`LAYOUTS`.
+        wanted: the other.
 
     Returns:
-        The weights, and the names of those that one of the two tables does not have, such as heads.
+        The weights, and the names of those that one of the two does not have, such as heads.
     """
-    kind, own = _naming(state, layout)
+    kind = next((kind for kind, naming in LAYOUTS[layout].items() if naming.marker in state), '')
     if kind not in LAYOUTS[wanted]:
         return {}, list(state)
-    left_out = [name for name in state if not own.to_common({name: state[name]})]
-    return LAYOUTS[wanted][kind].from_common(own.to_common(state)), left_out
-
-
-def from_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
-    """Rename the weights of a backbone as mmpretrain has them.
-
-    Args:
-        state: names without any prefix; what is no part of the backbone (heads) is left out.
-        layout: one of :data:`LAYOUTS`.
-
-    Raises:
-        ValueError: if they are not the weights of a network of that library known here.
-    """
-    return _naming(state, layout)[1].to_common(state)
-
-
-def to_layout(state: Mapping[str, Tensor], layout: str) -> dict[str, Tensor]:
-    """Rename the weights of a backbone as another library has them; the inverse of :func:`from_layout`.
-
-    Args:
-        state: by mmpretrain's names, without any prefix.
-        layout: one of :data:`LAYOUTS`.
-
-    Raises:
-        ValueError: if they are not the weights of a vision transformer or ResNet of mmpretrain, or the library has no
-            name for one of them.
-    """
-    kind, _ = _naming(state, 'mmpretrain')
-    if kind not in LAYOUTS[layout]:
-        raise ValueError(f'{layout} has no names for such a network')
-    naming = LAYOUTS[layout][kind]
-    renamed = naming.from_common(state)
-    if absent := state.keys() - naming.to_common(renamed).keys():
-        raise ValueError(f'{layout} has no names for {", ".join(sorted(absent)[:3])}')
-    return renamed
-
-
-def _naming(state: Mapping[str, Tensor], layout: str) -> tuple[str, Naming]:
-    """Which network the weights are of, by the names of a layout, and how it names them."""
-    for kind, naming in LAYOUTS[layout].items():
-        if naming.marker in state:
-            return kind, naming
-    raise ValueError(f'no weights of a vision transformer or ResNet by the names of {layout}')
+    own, other = LAYOUTS[layout][kind], LAYOUTS[wanted][kind]
+    left_out = [name for name in state if not other.from_common(own.to_common({name: state[name]}))]
+    return other.from_common(own.to_common(state)), left_out

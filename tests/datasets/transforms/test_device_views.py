@@ -94,8 +94,9 @@ def test_an_operation_is_pillows(operation: Operation, run_programs: RunPrograms
             programs = torch.tensor([[(operation, number)]] * len(images), dtype=torch.float32)
             ours = run_programs(batch(images), programs)
             difference = (ours - batch([pillow(image, number) for image in images]).float()).abs()
-            # Pillow's blur rounds six times, which makes a third level in few pixels.
-            assert difference.max() <= 2 + (operation == Operation.BLUR), number
+            # Pillow's blur rounds six times, which the device does not: a third level in few pixels.
+            most = 1 if run_programs is on_a_cpu else 2 + (operation == Operation.BLUR)
+            assert difference.max() <= most, number
             assert (difference > 2).float().mean() < 1e-3, number
             assert torch.equal(ours, ours.round().clamp(0, 255))
 

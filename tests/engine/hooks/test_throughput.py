@@ -10,6 +10,7 @@ import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config, trained
 from mmengine.runner import EpochBasedTrainLoop, Runner
 from torch.nn import functional
+from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.engine.hooks import run_time
@@ -48,6 +49,17 @@ def test_speed_is_in_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert all(0 <= share <= 1 for share in scalars(runner, 'data_wait'))
     gflops = float(re.search(r'([\d.]+) GFLOPs per step and process', log)[1])
     assert scalars(runner, 'mfu')[:3] == pytest.approx([gflops / 1000 / s for s in seconds], rel=1e-3)
+
+
+def test_batches_that_a_sampler_makes_are_counted() -> None:
+    """As in detection, whose loaders have no batch size of their own."""
+    images = list(range(12))
+    loader = DataLoader(images, batch_sampler=BatchSampler(SequentialSampler(images), 6, drop_last=True))
+    hub, found = SimpleNamespace(get_scalar=lambda name: SimpleNamespace(mean=lambda steps: 3.0)), {}
+    hub.update_scalar = found.__setitem__
+    runner = SimpleNamespace(hooks=[], message_hub=hub, train_dataloader=loader, world_size=2)
+    throughput.ThroughputHook().after_train_iter(runner, batch_idx=1)
+    assert found['train/images_per_second'] == 6 * 2 / 3.0
 
 
 def test_all_of_a_step_is_counted(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_crops_are_whole_patches_at_any_size() -> None:
     assert smaller.model.backbone.arguments.img_size == 98
     sampled = with_backbone('aps/vit-s16_in1k', 'timm:vit_small_patch14_dinov2')
     assert sampled.train_dataloader.dataset.dataset.pipeline[1].patch_size == 14
+    clip = next(hook for hook in sampled.custom_hooks if hook.type == 'AdaptiveClipHook')
+    assert len(build(sampled).get_submodule(clip.blocks)) == 12
     swapped = ConfigDict(type='Choice', mixers=[dict(type='Mixup'), dict(type='RegionSwap', cell=32)])
     cfg = with_backbone('patchmix/vit-s16_in1k', 'timm:vit_small_patch14_dinov2', **{'model.mixer': swapped})
     assert cfg.model.mixer.mixers[1].cell == 28

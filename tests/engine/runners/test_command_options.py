@@ -34,5 +34,7 @@ def test_who_makes_the_views() -> None:
     assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'mixcl.ViewPreprocessor')
     use_views(cfg, 'pillow')
     assert cfg.train_dataloader.dataset.views == 'pillow'
+    with pytest.raises(UserError, match='--views pillow is for images of 3 channels, not 4: leave it out'):
+        use_views(Config.fromfile('configs/patchmix/vit-s16_folder_4channels.py'), 'pillow')
     with pytest.raises(UserError, match=r'--views pillow is for configs that have train_dataloader.dataset.views'):
         use_views(Config(dict(train_dataloader=dict(dataset=dict(type='KeyedDataset')))), 'pillow')

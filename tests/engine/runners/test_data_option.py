@@ -32,10 +32,18 @@ def loaders(cfg: Config) -> dict[str, Config]:
     return dict(train=cfg.train_dataloader, val=cfg.val_dataloader, bank=cfg.val_cfg.bank_dataloader)
 
 
-@pytest.mark.parametrize('config', ['patchmix/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2', 'aps/vit-s2_cifar10'])
-def test_any_pretraining_on_a_folder_with_kNN(config: str, sources: dict) -> None:
+@pytest.mark.parametrize(
+    ('config', 'size'),
+    [
+        ('patchmix/vit-s16_in1k', 224),
+        ('mixco/r18_tinyimagenet_mocov2', 224),
+        ('aps/vit-s2_cifar10', 32),
+        ('patchmix/vit-xs4_digits', 16),  # whose own images need no crop
+        ('patchmix/vit-s16_folder', 224),  # which has no kNN of its own
+    ],
+)
+def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: dict) -> None:
     cfg = read_config(CONFIGS / f'{config}.py')
-    size = cfg.val_dataloader.dataset.get('dataset', cfg.val_dataloader.dataset).pipeline[-2].crop_size
     said = use_data(cfg, sources['folder'])
     with DefaultScope.overwrite_default_scope('mixcl'):
         train, val, bank = (DATASETS.build(loader.dataset) for loader in loaders(cfg).values())
@@ -81,6 +89,30 @@ def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_fo
     assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)
     with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
         planned(CONFIGS, ['robustness'], sources['hf'], subject)
+
+
+@pytest.mark.parametrize('channels', [1, 4, 13])
+def test_other_channels_than_three_come_to_pretraining_evaluations_and_extraction(
+    channels: int, tmp_path: Path
+) -> None:
+    for number in range(6):
+        (tmp_path / 'ab'[number % 2]).mkdir(exist_ok=True)
+        np.save(tmp_path / 'ab'[number % 2] / f'{number}.npy', np.full((40, 60, channels), number, np.uint16))
+    cfg = read_config(CONFIGS / 'patchmix/vit-s16_folder_4channels.py')
+    cfg.merge_from_dict({'model.backbone.in_channels': channels, 'model.backbone.arch.num_layers': 1})
+    cfg.train_dataloader.dataset.dataset.pipeline[0].channels = channels
+    cfg.data_preprocessor.update(mean=[1.0] * channels, std=[2.0] * channels)
+    spec = f'folder:{tmp_path}'
+    assert '6 images to pretrain on; 2 classes' in use_data(cfg, spec)
+    subject = Subject(config=cfg, backbone=cfg.model.backbone.to_dict())
+    plans = [plan.cfg for plan in planned(CONFIGS, ['knn', 'linear', 'finetune'], spec, subject)]
+    loaded = [*loaders(cfg).values(), plans[0].test_dataloader, plans[1].train_dataloader, plans[2].val_dataloader]
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        samples = [DATASETS.build(loader.dataset)[0]['inputs'] for loader in loaded]
+        samples.append(KeyedDataset(source_images(spec, cfg))[0]['inputs'])
+    crops = [crop for sample in samples for crop in (sample if isinstance(sample, list) else [sample])]
+    assert {tuple(crop.shape) for crop in crops} == {(channels, 224, 224)}
+    assert [len(plan.data_preprocessor.mean) for plan in plans] == [channels] * 3
 
 
 def test_a_list_below_another_folder_is_evaluated_or_refused_before_anything_starts(tmp_path: Path) -> None:

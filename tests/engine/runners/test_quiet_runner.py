@@ -19,7 +19,8 @@ from mixcl.errors import UserError
 def test_the_terminal_has_what_people_need_and_the_file_has_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     trained(run_config(tmp_path))
     shown, log = capsys.readouterr().out, next(tmp_path.glob('*/*.log')).read_text()
-    assert shown.startswith(f'this run, in {tmp_path}:\n  global batch 8') and len(shown.splitlines()) <= 12
+    lines = [line for line in shown.splitlines() if 'steps/s' not in line]  # of which a slow machine shows more
+    assert shown.startswith(f'this run, in {tmp_path}:\n  global batch 8') and len(lines) <= 12
     assert re.search(r'^10 of 10 steps in \d+ min \d+ s, loss [\d.]+\n$', shown.splitlines(keepends=True)[-1])
     for part in ('System environment:', 'Config:', 'Hooks will be executed', 'Epoch(train) [2][5/5]', 'this run, in '):
         assert part in log and (part == 'this run, in ' or part not in shown)

@@ -62,7 +62,6 @@ def readings(
       when they collapse. Rank and uniformity use at most the first 512 rows.
 
     Args:
-        objective: of the model.
         features: (N, C) of the first streams that went through the projector.
         rows: (R,) losses that the objective gave.
         queries, keys, target, negatives, options: what it was asked; (R, D) and (n, D), prepared and gathered.

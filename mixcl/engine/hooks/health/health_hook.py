@@ -58,7 +58,7 @@ RULES = (
         'chance',
         'chance_ratio',
         'the loss is {value:.0%} of what guessing gives: the model does not tell images apart; check the learning rate '
-        'and its warm-up, and that the views of an image show the same image (tools/visualize_mix.py)',
+        'and its warm-up, and that the views of an image show the same image (tools/visualize.py views)',
         high=0.98,
     ),
     Rule(
@@ -100,9 +100,6 @@ class HealthHook(Hook):
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
         patience: readings, one per line of the log; at least 1. A spike of the gradient is told at once.
         abort: names of rules at which the run stops instead: 'collapse', 'rank', 'chance', 'gap', 'gradient', 'spike'.
-
-    Raises:
-        UserError: for values out of range or unknown names.
     """
 
     # After the hooks of normal priority (50), whose values it looks at, and before the logger (60) writes its line.
@@ -123,18 +120,15 @@ class HealthHook(Hook):
         self._norms: deque[float] = deque(maxlen=100)
 
     def before_train(self, runner: Runner) -> None:
-        """Listen to the objective from now on, where the model has one."""
         self._first_term = FirstTermListener(unwrapped(runner.model))
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
-        """Listen to this step if it will be logged."""
         if is_logged(runner, batch_idx):
             self._first_term.listen()
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
-        """Read, and say what is wrong."""
         if not is_logged(runner, batch_idx):
             return
         for name, value in self._first_term.heard().items():

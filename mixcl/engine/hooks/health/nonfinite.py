@@ -43,9 +43,6 @@ class NonFiniteHook(Hook):
     Args:
         policy: 'raise' stops the run with a sentence; 'skip' goes on with the next step.
         max_failures: failures in a row after which the run stops whatever the policy; at least 1.
-
-    Raises:
-        UserError: for values out of range.
     """
 
     # Before the hook that logs the outputs of a step, to which the norm of the gradient is added.
@@ -69,7 +66,6 @@ class NonFiniteHook(Hook):
     # ----- following a step -----
 
     def before_train(self, runner: Runner) -> None:
-        """Be told of every loss and asked before every optimiser step from now on."""
         self._runner = runner
         self._model = unwrapped(runner.model)
         self._optimizer: Any = runner.optim_wrapper.optimizer
@@ -77,7 +73,6 @@ class NonFiniteHook(Hook):
         self._optimizer.register_step_pre_hook(self._before_optimizer_step)
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
-        """Note what the step sees, and what the forward pass will change."""
         if not self._batches:
             self._copy_buffers()
         self._batches.append(BatchRecord(runner.iter, image_names(data_batch)))

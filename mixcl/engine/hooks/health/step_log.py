@@ -34,7 +34,6 @@ class DeferredInfoHook(RuntimeInfoHook):
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
     ) -> None:
-        """Keep the outputs, and hand them on if they are due."""
         self._waiting.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
         if is_logged(runner, batch_idx):
             self._hand_on(runner)

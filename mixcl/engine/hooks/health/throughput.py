@@ -59,8 +59,9 @@ class ThroughputHook(Hook):
         hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
         waiting = hub.get_scalar('train/data_time').mean(steps)
-        images = runner.train_dataloader.batch_size * runner.world_size
-        hub.update_scalar('train/images_per_second', images / seconds)
+        loader = runner.train_dataloader
+        images = loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
+        hub.update_scalar('train/images_per_second', images * runner.world_size / seconds)
         hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
         if self.flops:
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)

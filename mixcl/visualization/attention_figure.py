@@ -1,0 +1,149 @@
+"""Where an encoder looks in images and in mixtures of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from mixcl.composition import Composition
+from mixcl.randomness import generator
+from mixcl.registry import MIXERS
+from mixcl.visualization.attention_maps import (
+    activation_shares,
+    attention_layers,
+    last_map,
+    other_tokens,
+    patch_shares,
+    rollout,
+    shares_by_source,
+)
+from mixcl.visualization.canvas import PALETTE, bare, heat, plain, show
+from mixcl.visualization.gallery import displayed, encoder_of, gallery_of, normalised
+from mixcl.visualization.pictured import Pictured
+
+MOST_HEADS = 12
+MIXTURES = 3
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source."""
+
+    kind: str
+    maps: dict[str, Tensor]
+
+
+def looks_of(backbone: nn.Module, images: Tensor) -> Looks:
+    """Attention of the class token where there is one, else of the patches; activation maps of other architectures."""
+    tokens = other_tokens(backbone)
+    if tokens is None:
+        return Looks('share of the feature', {'activation': activation_shares(last_map(backbone, images))})
+    layers = attention_layers(backbone, images)
+    size = images.shape[-2:]
+    heads = patch_shares(layers[-1], *tokens, size)
+    maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
+    maps['rollout'] = patch_shares(rollout(layers), *tokens, size)
+    maps['mean of heads'] = heads.mean(dim=1)
+    return Looks('attention of the class token' if tokens[1] else 'attention of all patches', maps)
+
+
+def attention_figure(
+    pictured: Pictured, num_images: int = 4, seed: int = 0, encoder: str | None = None, image_size: int | None = None
+) -> tuple[Figure, str]:
+    """Heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
+
+    Args:
+        pictured: the model and its images.
+        num_images: how many images.
+        seed: of the choice of images, of the mixing, and of random weights.
+        encoder: 'online' or 'target'.
+        image_size: of images of a folder.
+
+    Returns:
+        the figure, and a sentence on what it shows.
+
+    Raises:
+        UserError: if there are too few images, or the backbone has neither attention nor maps.
+    """
+    model = encoder_of(pictured, encoder, seed)
+    gallery = gallery_of(pictured, num_images, num_images, image_size, seed)
+    pixels = gallery.images(range(num_images))
+    inputs = normalised(model, pixels)
+    backbone: Any = model.backbone.backbone
+    seen = displayed(pictured.config, pixels)
+    looks = looks_of(backbone, inputs)
+    mixtures = _mixtures(pictured, inputs, seen, seed)
+    rows, columns = num_images, 1 + len(looks.maps)
+    extra = min(MIXTURES, num_images) if mixtures else 0
+    lying = columns == 2  # an image and one map below it, in the place of a long thin figure
+    height = columns if lying else rows
+    figure = Figure(
+        figsize=(max(1.35 * (rows if lying else columns), 7.5), 1.5 * (height + extra) + 1), layout='constrained'
+    )
+    parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
+    above = parts[0]
+    above.suptitle(f'{plain(pictured.name, 80)}: {looks.kind}' + (', last block' if len(looks.maps) > 1 else ''))
+    axes = above.subplots(*((columns, rows) if lying else (rows, columns)), squeeze=False)
+    axes = axes.T if lying else axes
+    for row in range(rows):
+        show(axes[row][0], seen[row], f'image {row + 1}')
+        for axis, (name, maps) in zip(axes[row][1:], looks.maps.items(), strict=True):
+            heat(axis, maps[row], name if row == 0 or lying else '')
+    if mixtures:
+        _draw_mixtures(parts[1], *mixtures, looks_of(backbone, mixtures[0]), extra)
+    said = f'{looks.kind} ({type(backbone).__name__})'
+    if len(looks.maps) == 1:
+        said += ', in the place of attention, which this backbone has not'
+    return figure, said
+
+
+def _mixtures(
+    pictured: Pictured, inputs: Tensor, seen: Tensor, seed: int
+) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
+    """Mixtures as the model takes them and as people see them, and what they show; None where they cannot be told."""
+    settings = (pictured.config.get('model') or {}).get('mixer')
+    if not settings:
+        return None
+    mixer = MIXERS.build(dict(settings))
+    mixer.check(len(inputs), *inputs.shape[-2:])
+    plan = mixer.plan(len(inputs), generator(seed, 'attention'))
+    (mixed, composition), (visible, _) = (mixer.place(part, plan, generator(seed, 'place')) for part in (inputs, seen))
+    if composition.shown is None:  # every part of the image shows all sources
+        return None
+    return mixed, visible, composition, composition.shown
+
+
+def _draw_mixtures(
+    figure: Any, mixed: Tensor, visible: Tensor, composition: Composition, shown: Tensor, looks: Looks, count: int
+) -> None:
+    name, maps = list(looks.maps.items())[-1]
+    sources = composition.sources.shape[1]
+    attended, area = shares_by_source(maps, shown, sources)
+    figure.suptitle(f'Mixtures: {looks.kind}, by source', fontsize=10)
+    axes = figure.subplots(count, 4, squeeze=False, width_ratios=[1, 1, 1, 2.2])
+    colours = ListedColormap(PALETTE[:sources])
+    for row, (image, where, map_, bars) in enumerate(axes[:count]):
+        titles = ('mixture', 'source', name) if row == 0 else ('', '', '')
+        show(image, visible[row], titles[0])
+        where.imshow(shown[row].int().numpy(), cmap=colours, vmin=0, vmax=sources - 1, interpolation='nearest')
+        where.set_title(titles[1], fontsize=7)
+        bare(where)
+        heat(map_, maps[row], titles[2])
+        _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), looks.kind if row == 0 else '')
+
+
+def _draw_bars(axis: Axes, attended: Tensor, area: Tensor, sources: Sequence[int], kind: str) -> None:
+    for place, (share, part) in enumerate(zip(attended.tolist(), area.tolist(), strict=True)):
+        axis.barh(place - 0.2, share, 0.36, color=PALETTE[place])
+        axis.barh(place + 0.2, part, 0.36, color=PALETTE[place], alpha=0.35)
+        axis.text(share, place - 0.2, f' {share:.0%}', va='center', fontsize=6)
+        axis.text(part, place + 0.2, f' {part:.0%} of the area', va='center', fontsize=6)
+    axis.set_yticks(range(len(sources)), [f'image {source + 1}' for source in sources], fontsize=6)
+    axis.set(xlim=(0, 1.15 * max(attended.max().item(), area.max().item()) + 0.25), xticks=[])
+    axis.invert_yaxis()
+    axis.spines[['top', 'right', 'bottom']].set_visible(False)
+    axis.set_title(f'{kind}, and (pale) of the area' if kind else '', fontsize=7)

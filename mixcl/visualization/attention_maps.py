@@ -1,0 +1,149 @@
+"""Where an encoder looks: attention of transformers, and what each place of a map gives to the feature."""
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import timm
+import torch
+import torchvision
+from mmpretrain.models import VisionTransformer
+from mmpretrain.models.utils import MultiheadAttention
+from torch import Tensor, nn
+
+from mixcl.errors import UserError
+from mixcl.evaluation.features import evaluating
+
+
+def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
+    """The attention of every block, (B, heads, tokens, tokens) each; rows sum to 1.
+
+    Args:
+        backbone: a vision transformer of mmpretrain, timm (also ``Eva``) or torchvision, perhaps within a backbone of
+            mixcl; see :func:`other_tokens`.
+        images: (B, C, H, W), normalised.
+    """
+    layers: list[Tensor] = []
+    with evaluating(backbone), ExitStack() as stack:
+        for module in backbone.modules():
+            if isinstance(module, MultiheadAttention):
+                stack.enter_context(patch.object(module, 'scaled_dot_product_attention', partial(_attend, layers)))
+            elif hasattr(module, 'fused_attn') and isinstance(getattr(module, 'attn_drop', None), nn.Module):
+                stack.enter_context(patch.object(module, 'fused_attn', False))
+                hook = module.get_submodule('attn_drop').register_forward_hook(
+                    lambda _, __, output: layers.append(output)
+                )
+                stack.callback(hook.remove)
+            elif isinstance(module, nn.MultiheadAttention):
+                hook = module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True)
+                stack.callback(hook.remove)
+                hook = module.register_forward_hook(lambda _, __, output: layers.append(output[1]))
+                stack.callback(hook.remove)
+        backbone(images)
+    return [layer.float() for layer in layers]
+
+
+def _ask_for_weights(_: nn.Module, inputs: tuple, options: dict) -> tuple[tuple, dict]:
+    return inputs, options | dict(need_weights=True, average_attn_weights=False)
+
+
+def _attend(layers: list[Tensor], query: Tensor, key: Tensor, value: Tensor, **_: Any) -> Tensor:
+    layers.append((query @ key.mT * query.shape[-1] ** -0.5).softmax(dim=-1))
+    return layers[-1] @ value
+
+
+def other_tokens(backbone: nn.Module) -> tuple[int, bool] | None:
+    """How many tokens precede the patches, and whether the first is a class token; None for other architectures."""
+    for module in backbone.modules():
+        match module:
+            case VisionTransformer():
+                return module.num_extra_tokens, module.cls_token is not None
+            case timm.models.VisionTransformer() | timm.models.Eva():
+                return module.num_prefix_tokens, module.cls_token is not None
+            case torchvision.models.VisionTransformer():
+                return 1, True
+    return None
+
+
+def rollout(layers: Sequence[Tensor]) -> Tensor:
+    """(B, tokens, tokens): how much of each token reaches each token of the last block; rows sum to 1.
+
+    The product over the blocks of half the heads' mean, half the identity for the residual. Source: Abnar and Zuidema,
+    Quantifying attention flow in transformers, https://arxiv.org/abs/2005.00928, section 3.
+    """
+    total = torch.eye(layers[0].shape[-1], device=layers[0].device)
+    for layer in layers:
+        total = (layer.mean(dim=1) + torch.eye(layer.shape[-1], device=layer.device)) / 2 @ total
+    return total
+
+
+def patch_shares(attention: Tensor, others: int, has_class: bool, size: Sequence[int]) -> Tensor:
+    """(..., h, w) that sum to 1: the shares of the patches in what the class token attends to.
+
+    Args:
+        attention: (..., tokens, tokens).
+        others: how many tokens precede the patches.
+        has_class: whether the first is a class token; if not, the mean over the patches counts.
+        size: (height, width) of the images, of whose proportions the grid of patches is.
+    """
+    rows = attention[..., 0, others:] if has_class else attention[..., others:, others:].mean(dim=-2)
+    down = round((rows.shape[-1] * size[0] / size[1]) ** 0.5)
+    return (rows / rows.sum(dim=-1, keepdim=True)).unflatten(-1, (down, rows.shape[-1] // down))
+
+
+def activation_shares(maps: Tensor) -> Tensor:
+    """(B, h, w) that sum to 1: what each place of a map (B, C, h, w) gives to the length of the average over all.
+
+    With the mean f over P places x, ``|f|^2 = sum x.f / P``: an exact division without a gradient. Places that point
+    away from f give 0 and not less.
+    """
+    feature = maps.mean(dim=(2, 3), keepdim=True)
+    given = (maps * feature).sum(dim=1).clamp_min(0)
+    return given / given.sum(dim=(1, 2), keepdim=True).clamp_min(torch.finfo(given.dtype).tiny)
+
+
+def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
+    """(B, C, h, w), the last output of any part of a backbone that has two dimensions of places.
+
+    Raises:
+        UserError: if there is none.
+    """
+    found: list[Tensor] = []
+
+    def note(_: nn.Module, __: Any, output: Any) -> None:
+        last = output[-1] if isinstance(output, (tuple, list)) and output else output
+        if isinstance(last, Tensor) and last.dim() == 4 and last.shape[1] != 1:
+            channels_last = last.shape[1] == last.shape[2] != last.shape[3]
+            maps = last.movedim(3, 1) if channels_last else last
+            found.extend([maps] if maps.shape[2] * maps.shape[3] > 1 else [])
+
+    hooks = [module.register_forward_hook(note) for module in backbone.modules()]
+    with evaluating(backbone):
+        backbone(images)
+    for hook in hooks:
+        hook.remove()
+    if not found:
+        raise UserError(
+            f'{type(backbone).__name__} has neither the attention of a known vision transformer nor a map of more than '
+            'one place, so nothing can be drawn; larger images (--image-size) give larger maps'
+        )
+    return found[-1].float()
+
+
+def shares_by_source(shares: Tensor, shown: Tensor, sources: int) -> tuple[Tensor, Tensor]:
+    """What each source of a mixture has of some shares, and of the area; both (B, sources), rows sum to 1.
+
+    Args:
+        shares: (B, h, w) that sum to 1.
+        shown: (B, H, W) int64 or bool, which source each cell shows; the cells may be of another size.
+        sources: how many there are.
+    """
+    masks = torch.stack([(shown == source).float() for source in range(sources)], dim=1)
+    resize = nn.functional.interpolate
+    # Onto a grid on which both are whole cells, over which a share is spread evenly.
+    size = [math.lcm(*sides) for sides in zip(masks.shape[2:], shares.shape[1:], strict=True)]
+    spread = resize(shares[:, None], size) * (shares[0].numel() / (size[0] * size[1]))
+    return (resize(masks, size) * spread).sum(dim=(2, 3)), masks.mean(dim=(2, 3))

@@ -1,0 +1,66 @@
+"""How all figures look, and how they are written."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.files import check_writable
+
+PALETTE = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#000000', '#999999')
+"""Colours that people of all kinds of colour vision tell apart (Okabe and Ito, 2008)."""
+
+MARKERS = ('o', '^', 's', 'D', 'v', 'P', 'X', '*')
+"""Shapes, which tell apart what has the same colour, or is printed in grey."""
+
+
+def check_figure_path(path: str | Path) -> None:
+    """Refuse a file that no figure can be written to.
+
+    Raises:
+        UserError: if its format is unknown, or its folder cannot be written to.
+    """
+    formats = sorted(Figure().canvas.get_supported_filetypes())
+    if Path(path).suffix.lower().removeprefix('.') not in formats:
+        raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
+    check_writable(Path(path).parent, '--out')
+
+
+def write(figure: Figure, path: str | Path) -> Path:
+    """Write a figure in the format of the path's ending; returns the path."""
+    figure.savefig(path, dpi=110)
+    return Path(path)
+
+
+def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = (), size: int = 7) -> None:
+    """Draw an image (C, H, W), float in [0, 1]; of one channel in grey, of many the first three."""
+    pixels = image.float().clamp(0, 1).permute(1, 2, 0)
+    pixels = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)
+    axis.imshow(pixels.numpy(), interpolation='nearest')
+    axis.set_title(title, fontsize=size)
+    bare(axis)
+    axis.set_xlabel('\n'.join(below), fontsize=size)
+
+
+def bare(axis: Axes) -> None:
+    """Take away ticks and frame; the labels stay."""
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+
+
+def heat(axis: Axes, values: Tensor, title: str = '', size: int = 7) -> None:
+    """Draw a map (h, w) of numbers, from its smallest in black to its largest in yellow."""
+    axis.imshow(values.numpy(), cmap='inferno', interpolation='nearest')
+    axis.set_title(title, fontsize=size)
+    bare(axis)
+
+
+def plain(text: object, width: int = 24) -> str:
+    """Text from elsewhere on at most two lines, in which matplotlib reads no formulas."""
+    lines = textwrap.wrap(''.join(c if c.isprintable() else '?' for c in str(text)), width)
+    shortened = '\n'.join(lines[:2]) + (' ...' if len(lines) > 2 else '')
+    return shortened.replace('$', r'\$')

@@ -1,0 +1,137 @@
+"""Images as a model is evaluated on them, and its encoder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import Tensor
+
+from mixcl.configuration import check_data_roots
+from mixcl.datasets import KeyedDataset
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.evaluation.features import evaluating
+from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, source_images
+from mixcl.evaluation.models import FrozenEncoder
+from mixcl.randomness import generator, seed_global_generators
+from mixcl.registry import MODELS
+from mixcl.terminal import progress
+from mixcl.visualization.pictured import Pictured
+from mixcl.weights import load_backbone
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Images as the model is evaluated on them.
+
+    Attributes:
+        dataset: they are part of.
+        indices: of these images.
+        labels: (N,) int64 classes, None where they have none.
+        classes: names of the classes, as far as they are known.
+    """
+
+    dataset: KeyedDataset
+    indices: list[int]
+    labels: Tensor | None
+    classes: Sequence[str]
+
+    def class_name(self, label: int) -> str:
+        """The name of a class, or its number."""
+        return self.classes[label] if label < len(self.classes) else str(label)
+
+    def images(self, numbers: Sequence[int]) -> Tensor:
+        """(n, C, H, W) uint8, as the pipeline gives them, of some of these images."""
+        samples = [dict(inputs=self.dataset[self.indices[number]]['inputs']) for number in numbers]
+        return collate_one_size(samples)['inputs']
+
+
+def gallery_of(pictured: Pictured, most: int, least: int = 1, image_size: int | None = None, seed: int = 0) -> Gallery:
+    """Draw images that a model is evaluated on: of the source, else those that the config tests, else trains on.
+
+    Args:
+        pictured: the model.
+        most: how many; the same ones for the same seed. All where there are fewer.
+        least: how many there must be.
+        image_size: of images of a source; by default as the config evaluates, or trains.
+        seed: of the draw.
+
+    Raises:
+        UserError: if there are too few, or they cannot be read.
+    """
+    cfg = pictured.config
+    with told_as_user_error('the images'):
+        if pictured.source:
+            settings: Any = source_images(pictured.source, cfg, image_size, pictured.data_root)
+        else:
+            loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or cfg.get('train_dataloader')
+            if not loader:
+                raise UserError('the config names no images; give some by --images FOLDER')
+            check_data_roots(Config(dict(test_dataloader=loader)))
+            settings = loader['dataset']
+            while 'dataset' in settings:
+                settings = settings['dataset']
+            if not (cfg.get('test_dataloader') or cfg.get('val_dataloader')):
+                settings = {**settings, 'pipeline': image_pipeline(cfg, image_size)}
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            dataset = KeyedDataset(dict(settings))
+    if len(dataset) < least:
+        raise UserError(
+            f'this figure needs {least} images or more, but there are {len(dataset)}; give others by --images'
+        )
+    order = torch.randperm(len(dataset), generator=generator('gallery', seed))[:most]
+    labels = labels_of(dataset)
+    classes = tuple(map(str, dataset.metainfo.get('classes') or ()))
+    return Gallery(dataset, order.tolist(), None if labels is None else torch.from_numpy(labels)[order], classes)
+
+
+def encoder_of(pictured: Pictured, name: str | None = None, seed: int = 0) -> FrozenEncoder:
+    """The encoder, on the CPU: that of the checkpoint, or a random one.
+
+    Args:
+        pictured: the model.
+        name: 'online' or 'target', of a checkpoint; by default 'online'.
+        seed: of random weights.
+
+    Raises:
+        UserError: if the config describes none, the checkpoint has no such encoder, or its weights do not fit.
+    """
+    cfg, subject = pictured.config, pictured.subject
+    backbone = subject.backbone if subject else (cfg.get('model') or {}).get('backbone')
+    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
+    if not backbone or not preprocessor:
+        raise UserError('the config says nothing about a backbone and its data_preprocessor; name one that does')
+    seed_global_generators(seed, 'random encoder')
+    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the backbone'):
+        encoder = MODELS.build(
+            dict(type='FrozenEncoder', backbone=dict(backbone), data_preprocessor=dict(preprocessor))
+        )
+        if subject is None:
+            encoder.init_weights()
+    if subject is not None:
+        load_backbone(encoder.backbone, subject.encoders[subject.encoders_for(name, 'online')[0]])
+    return encoder.eval()
+
+
+def features_of(encoder: FrozenEncoder, gallery: Gallery, batch_size: int = 64) -> Tensor:
+    """(N, C) float32 features of all images of a gallery."""
+    starts = range(0, len(gallery.indices), batch_size)
+    rows = []
+    with evaluating(encoder):
+        for start in progress(starts, f'features of {len(gallery.indices)} images', len(starts)):
+            numbers = range(start, min(start + batch_size, len(gallery.indices)))
+            rows.append(encoder.extract_features(normalised(encoder, gallery.images(numbers))).float())
+    return torch.cat(rows)
+
+
+def normalised(encoder: FrozenEncoder, images: Tensor) -> Tensor:
+    """Images of a gallery as the encoder takes them."""
+    return encoder.data_preprocessor(dict(inputs=images), False)['inputs']
+
+
+def displayed(cfg: Config, images: Tensor) -> Tensor:
+    """(N, C, H, W) of a pipeline as people see them: RGB, float in [0, 1]."""
+    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    return (images.flip(1) if preprocessor.get('to_rgb') and images.shape[1] == 3 else images).float() / 255

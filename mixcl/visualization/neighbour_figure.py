@@ -1,0 +1,80 @@
+"""Images and their nearest neighbours among the others."""
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.knn import nearest_neighbours
+from mixcl.visualization.canvas import plain, show
+from mixcl.visualization.gallery import displayed, encoder_of, features_of, gallery_of
+from mixcl.visualization.pictured import Pictured
+
+RIGHT, WRONG = '#0072B2', '#D55E00'
+
+
+def others_nearest(features: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Cosines and indices, (N, k) each, of the k rows that are nearest to each row of (N, D) but itself, in order."""
+    cosines, indices = nearest_neighbours(features, features, k + 1)
+    itself = indices == torch.arange(len(features))[:, None]
+    itself[:, -1] |= ~itself.any(dim=1)  # of more than k equal rows it may not be found
+    return cosines[~itself].view(-1, k), indices[~itself].view(-1, k)
+
+
+def mistakes(labels: Tensor, cosines: Tensor, indices: Tensor) -> Tensor:
+    """(N,) how close those of other classes come: the mean of ``cosine`` over the neighbours (N, k), 0 for its own."""
+    return (cosines * (labels[indices] != labels[:, None])).mean(dim=1)
+
+
+def neighbour_figure(
+    pictured: Pictured,
+    num_images: int = 6,
+    k: int = 7,
+    worst: bool = False,
+    among: int = 2000,
+    seed: int = 0,
+    encoder: str | None = None,
+    image_size: int | None = None,
+) -> Figure:
+    """Draw rows of an image and its k nearest, with cosines, and class names where there are labels.
+
+    Args:
+        pictured: the model and its images.
+        num_images: rows.
+        k: neighbours of each.
+        worst: first those images whose neighbours of other classes are nearest; needs labels.
+        among: how many images are looked at, at most.
+        seed: of the choice of images, and of random weights.
+        encoder: 'online' or 'target'.
+        image_size: of images of a folder.
+
+    Raises:
+        UserError: if there are too few images, or no labels where they are needed.
+    """
+    gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images), image_size, seed)
+    labels = gallery.labels
+    if worst and labels is None:
+        raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
+    cosines, indices = others_nearest(features_of(encoder_of(pictured, encoder, seed), gallery), k)
+    order = torch.arange(len(indices))
+    if worst and labels is not None:
+        order = mistakes(labels, cosines, indices).argsort(descending=True, stable=True)
+    figure = Figure(figsize=(1.25 * (k + 1), 1.62 * num_images + 0.8), layout='constrained')
+    axes = figure.subplots(num_images, k + 1, squeeze=False)
+    for row, query in enumerate(order[:num_images].tolist()):
+        shown = [query, *indices[query].tolist()]
+        images = displayed(pictured.config, gallery.images(shown))
+        for column, (axis, number) in enumerate(zip(axes[row], shown, strict=True)):
+            name = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
+            cosine = '' if column == 0 else f'{cosines[query, column - 1]:.3f}'
+            show(axis, images[column], 'image' if column == 0 else cosine, [name] if name else [])
+            if labels is not None and column:
+                right = labels[number] == labels[query]
+                axis.xaxis.label.set(color=RIGHT if right else WRONG, weight='normal' if right else 'bold')
+    share = '' if labels is None else f'; of the same class: {(labels[indices] == labels[:, None]).float().mean():.0%}'
+    figure.suptitle(
+        f'{plain(pictured.name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
+        + ('\nthe worst mistakes first' if worst else '') + ('; bold: another class' if labels is not None else ''),
+        fontsize=9,
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,117 @@
+"""What figures are drawn of: a config or a checkpoint, and its images with their views."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from mixcl.configuration import check_data_roots, check_overrides, set_data_root
+from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import use_data
+from mixcl.engine.runners.launch import read_config
+from mixcl.errors import UserError
+from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.registry import DATASETS, MODELS
+from mixcl.visualization.stored_run import checked_run
+
+WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """What figures are drawn of.
+
+    Attributes:
+        config: of the model and its images.
+        subject: the checkpoint; None for the untrained model of a config.
+        source: images that were asked for, such as 'folder:photos', in the place of the config's.
+        data_root: of a source.
+    """
+
+    config: Config
+    subject: Subject | None = None
+    source: str | None = None
+    data_root: str | None = None
+
+    @property
+    def name(self) -> str:
+        """For titles."""
+        name = self.config.get('config_name') or 'model'
+        epochs = self.subject and self.subject.epochs
+        return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
+
+    @property
+    def training(self) -> Config:
+        """The config with the source in the place of its training images, whose views stay."""
+        if not self.source:
+            return self.config
+        cfg = copy.deepcopy(self.config)
+        cfg.merge_from_dict(dict.fromkeys(('val_dataloader', 'test_dataloader')))
+        use_data(cfg, self.source, self.data_root)
+        return cfg
+
+
+def read_pictured(
+    name: str,
+    config: str | None = None,
+    overrides: dict | None = None,
+    data_root: str | None = None,
+    source: str | None = None,
+) -> Pictured:
+    """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
+
+    Args:
+        name: of the config or the checkpoint.
+        config: that a checkpoint belongs to, in the place of the one that it carries.
+        overrides: of ``--cfg-options``.
+        data_root: root folder of every data set of the config, or of a source.
+        source: as for :func:`~mixcl.engine.runners.data_option.source_config`.
+
+    Raises:
+        UserError: if it cannot be read, or carries no config and none is given.
+    """
+    root = None if source else data_root
+    if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
+        subject, cfg = None, read_config(name, overrides, root)
+    else:
+        subject = read_subject(name, config)
+        if config or subject.config is None:
+            cfg = read_config(str(config), overrides, root)
+        else:
+            cfg = checked_run(subject.config, subject.checkpoint)
+            if overrides:
+                check_overrides(cfg, overrides)
+                cfg.merge_from_dict(overrides)
+            if root is not None:
+                set_data_root(cfg, root)
+    return Pictured(cfg, subject, source, data_root)
+
+
+def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
+    """(B, C, h, w) in [0, 1] for every crop of packed training samples, as the device finishes them."""
+    settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        preprocessor = MODELS.build(settings)
+    inputs = [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
+    return [crop / 255 for crop in preprocessor(default_collate(inputs))['inputs']]
+
+
+def training_set(cfg: Config, least: int) -> KeyedDataset:
+    """The training images of a config with their views.
+
+    Raises:
+        UserError: if there are none, or fewer than needed.
+    """
+    if not cfg.get('train_dataloader'):
+        raise UserError('the config trains on no images, of which views or mixtures could be shown')
+    check_data_roots(Config(dict(train_dataloader=cfg.train_dataloader)))
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        dataset = DATASETS.build(cfg.train_dataloader.dataset)
+    if len(dataset) < least:
+        raise UserError(f'the training set has {len(dataset)} images, fewer than the {least} to show')
+    return dataset

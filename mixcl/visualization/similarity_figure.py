@@ -1,0 +1,132 @@
+"""How similar mixtures are to their sources and to each other, beside the target that the loss asks for."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from matplotlib.figure import Figure
+from mmengine.config import Config
+from mmengine.registry import DefaultScope
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
+from mixcl.composition import SoftTarget
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.losses.info_nce import normalised
+from mixcl.randomness import seed_global_generators
+from mixcl.registry import MODELS
+from mixcl.visualization.canvas import plain
+from mixcl.visualization.pictured import Pictured, training_set
+from mixcl.weights import check_fits, read_checkpoint, weights_of
+
+
+class TermSimilarity(NamedTuple):
+    """One row of the table of terms: the target (R, G) and the cosines (R, G) of its queries and keys."""
+
+    name: str
+    target: Tensor
+    cosines: Tensor
+
+    def gap(self) -> str:
+        """The mean cosine of pairs that are to be alike, and of the others, in words."""
+        alike = self.target > 0
+        return f'shared {self.cosines[alike].mean():.2f}, others {self.cosines[~alike].mean():.2f}'
+
+
+def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> list[TermSimilarity]:
+    """What the objective compares in one step of training, without changing weights.
+
+    Args:
+        model: buffers such as queues move, as in the step; batch-norm statistics only in training mode.
+        batch: of its data loader.
+        seed: of the mixing.
+    """
+    compared: list[tuple[Tensor, Tensor, SoftTarget]] = []
+
+    def listen(_: Any, inputs: tuple) -> None:
+        compared.append((inputs[0], inputs[1], inputs[2]))
+
+    hook = model.objective.register_forward_pre_hook(listen)
+    seed_global_generators(seed, 'similarity')
+    model.begin_step(StepKey(seed, 0, 0))
+    with torch.no_grad():
+        model(**model.data_preprocessor(batch, True), mode='loss')
+    hook.remove()
+    return [
+        TermSimilarity(f'{term.query} to {term.key}', target.dense(len(keys)), normalised(queries) @ normalised(keys).T)
+        for term, (queries, keys, target) in zip(model.terms, compared, strict=True)
+    ]
+
+
+def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -> Figure:
+    """Draw, for every row of the table of terms, the target, and the cosines before and after training.
+
+    Both models see one batch of views and mixtures as in a step, but in evaluation mode: a few images are too few for
+    statistics of batch normalisation.
+
+    Args:
+        pictured: a pretraining config, or a checkpoint of one.
+        num_images: of the batch.
+        seed: of the views, the mixing and the initial weights.
+
+    Raises:
+        UserError: if it is no pretraining, or a batch of so many images cannot be used.
+    """
+    cfg = pictured.training
+    if (cfg.get('model') or {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
+        raise UserError('similarities are shown of pretraining, whose model has type ContrastiveLearner')
+    if num_images < 4:
+        raise UserError(f'--num-images {num_images}: similarities need 4 images or more')
+    dataset = training_set(cfg, num_images)
+    samples = [dataset[index] for index in range(num_images)]
+    batch = default_collate([{k: v for k, v in sample.items() if k != 'data_samples'} for sample in samples])
+    if 'data_samples' in samples[0]:
+        batch['data_samples'] = [sample['data_samples'] for sample in samples]
+    stages = {'before training': _model(cfg, seed)}
+    if pictured.subject is not None:
+        trained = _model(cfg, seed)
+        checkpoint = read_checkpoint(pictured.subject.checkpoint)
+        check_fits(trained, checkpoint, pictured.subject.checkpoint)
+        trained.load_state_dict(weights_of(checkpoint, pictured.subject.checkpoint))
+        epochs = pictured.subject.epochs
+        stages[f'after {epochs} epochs' if epochs else 'after training'] = trained
+    found = {}
+    for stage, model in stages.items():
+        model.check_batch([crop[0] for crop in model.data_preprocessor(batch, True)['inputs']], num_images, 1)
+        part = model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
+        found[stage] = term_similarities(model, part, seed)
+    return _draw(pictured.name, found)
+
+
+def _model(cfg: Config, seed: int) -> ContrastiveLearner:
+    """The model as it starts."""
+    seed_global_generators(seed, 'initial weights')
+    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
+        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+    model.init_weights()
+    return model.eval()
+
+
+def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:
+    stages: Sequence[list[TermSimilarity]] = list(found.values())
+    rows, columns = len(stages[0]), 1 + len(stages)
+    figure = Figure(figsize=(3.1 * columns + 0.8, 2.9 * rows + 0.7), layout='constrained')
+    axes = figure.subplots(rows, columns, squeeze=False)
+    every = torch.cat([term.cosines.flatten() for terms in stages for term in terms])
+    low, high = every.min().item(), every.max().item()
+    for row in range(rows):
+        queries, _, keys = stages[0][row].name.partition(' to ')
+        wanted = axes[row][0].imshow(stages[0][row].target.numpy(), cmap='cividis', vmin=0, vmax=1)
+        axes[row][0].set_title(f'{queries} to {keys}: target', fontsize=9)
+        for axis, (stage, terms) in zip(axes[row][1:], found.items(), strict=True):
+            cosines = axis.imshow(terms[row].cosines.numpy(), cmap='viridis', vmin=low, vmax=high)
+            axis.set_title(f'{stage}\n{terms[row].gap()}', fontsize=9)
+        for axis in axes[row]:
+            axis.set_xlabel(f'rows of {keys} (keys)', fontsize=7)
+            axis.set_ylabel(f'rows of {queries} (queries)', fontsize=7)
+            axis.tick_params(labelsize=6)
+    figure.colorbar(wanted, ax=axes[:, 0], location='bottom', shrink=0.8, label='share of the target', aspect=30)
+    figure.colorbar(cosines, ax=axes[:, 1:], location='bottom', shrink=0.8, label='cosine similarity', aspect=30)
+    figure.suptitle(f'What the loss asks for, and what the encoder gives: {plain(name, 60)}', fontsize=10)
+    return figure

@@ -1,0 +1,127 @@
+"""What augmentation does to images, with the parameters that were drawn."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from mmengine.config import Config
+from torch import Tensor
+
+from mixcl.datasets import KeyedDataset
+from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.datasets.transforms.photometry import Operation
+from mixcl.datasets.transforms.views import KeyedMultiView
+from mixcl.errors import UserError
+from mixcl.visualization.canvas import PALETTE, plain, show
+from mixcl.visualization.pictured import training_crops, training_set
+
+MOST_VIEWS = 12
+WORDS = {
+    Operation.BRIGHTNESS: 'brightness x {:.2f}',
+    Operation.CONTRAST: 'contrast x {:.2f}',
+    Operation.SATURATION: 'saturation x {:.2f}',
+    Operation.HUE: 'hue {:+.2f}',
+    Operation.GRAY: 'grey',
+    Operation.BLUR: 'blur {:.1f} px',
+    Operation.SOLARIZE: 'solarised from {:.0f}',
+    Operation.FLIP: 'mirrored',
+}
+
+
+def view_figure(cfg: Config, num_images: int = 4, seed: int = 0) -> Figure:
+    """Draw images, where their views were cropped, the views, and what was drawn for each of them.
+
+    The views are those of the config's kind, 'device' or 'pillow'; which numbers were drawn is read from the device's
+    programs, which a key gives alike for both. Steps that the device does not do are named without numbers. Of sampled
+    patches (APS) the first chunk is shown, the others are dimmed.
+
+    Args:
+        cfg: of a training with ``KeyedMultiView`` or ``SampledPatchPair``.
+        num_images: how many images.
+        seed: of the draws.
+
+    Raises:
+        UserError: if the config makes no such views, or has too few images.
+    """
+    dataset = training_set(cfg, num_images)
+    if not isinstance(dataset, KeyedDataset):
+        raise UserError('views are shown of training images within a KeyedDataset, which this config has not')
+    keys = [SampleKey(seed, 0, index) for index in range(num_images)]
+    samples = [dataset[key] for key in keys]
+    settings = {**cfg.train_dataloader.dataset, 'views': 'device'}
+    originals, drawn = _drawn(Config(dict(train_dataloader=dict(dataset=settings))), keys)
+    crops = training_crops(cfg, samples)
+    columns = 1 + min(len(crops), MOST_VIEWS)
+    lines = max(len(_parameters(view, image)) for views, image in zip(drawn, originals, strict=True) for view in views)
+    figure = Figure(figsize=(1.6 * columns, num_images * (1.75 + 0.13 * lines) + 0.4), layout='constrained')
+    axes = figure.subplots(num_images, columns, squeeze=False)
+    swap = (cfg.get('data_preprocessor') or {}).get('to_rgb')
+    for row, (image, views) in enumerate(zip(originals, drawn, strict=True)):
+        pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1) / 255
+        show(axes[row][0], pixels.flip(0) if swap and len(pixels) == 3 else pixels, f'image {row + 1}')
+        tokens = samples[row]['data_samples'].get('tokens') if 'data_samples' in samples[row] else None
+        for number, (axis, view) in enumerate(zip(axes[row][1:], views, strict=False)):
+            colour = PALETTE[number % len(PALETTE)]
+            crop, title = crops[number][row], f'view {number + 1}'
+            if tokens is not None:
+                crop = _dimmed(crop, tokens[number, 0], samples[row]['data_samples'].patch_grid)
+                title += f', {tokens.shape[2]} patches'
+            show(axis, crop, title, _parameters(view, image))
+            axis.title.set_color(colour)
+            if 'crop_box' in view:
+                top, left, height, width = view['crop_box']
+                place = (left - 0.5, top - 0.5)
+                axes[row][0].add_patch(Rectangle(place, width, height, fill=False, color=colour, lw=1.5))
+    kind = settings.get('views') and cfg.train_dataloader.dataset.get('views', 'pillow')
+    figure.suptitle(f'Views of {plain(cfg.get("config_name") or "the config", 60)}, made by: {kind}', fontsize=9)
+    return figure
+
+
+def _drawn(cfg: Config, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], list[list[dict]]]:
+    """Each image as its views found it, and the results of their pipelines, up to the photometry."""
+    dataset = training_set(cfg, len(keys))
+    step: Any = next(_multi_views(dataset), None)
+    if step is None:
+        raise UserError('the training pipeline makes no views: it has neither KeyedMultiView nor SampledPatchPair')
+    seen: list[tuple[np.ndarray, list[dict]]] = []
+    make = step.run_views
+
+    def noted(results: dict) -> list[dict]:
+        seen.append((results['img'], make(results)))
+        return seen[-1][1]
+
+    step.run_views = noted
+    found = []
+    for key in keys:
+        dataset[key]
+        found.append(seen[-1])
+    return [image for image, _ in found], [views for _, views in found]
+
+
+def _multi_views(dataset: Any) -> Iterator[KeyedMultiView]:
+    for part in dataset._parts:
+        yield from (step for step in part.pipeline.transforms if isinstance(step, KeyedMultiView))
+
+
+def _parameters(view: dict, image: np.ndarray) -> list[str]:
+    """What was done to make a view, a line each."""
+    lines = []
+    if 'crop_box' in view:
+        _, _, height, width = view['crop_box']
+        lines.append(f'crop of {height * width / (image.shape[0] * image.shape[1]):.0%}')
+    program = [(Operation(int(code)), number) for code, number in view['program']]
+    if view.get('flip') and (Operation.FLIP, 0.0) not in program:
+        lines.append(WORDS[Operation.FLIP])
+    return lines + [WORDS[operation].format(number) for operation, number in program if operation in WORDS]
+
+
+def _dimmed(crop: Tensor, kept: Tensor, grid: Sequence[int]) -> Tensor:
+    """An image (C, h, w) of which the patches that were not sampled are pale and grey."""
+    mask = torch.zeros(grid[0] * grid[1])
+    mask[kept] = 1
+    down, across = crop.shape[1] // grid[0], crop.shape[2] // grid[1]
+    mask = mask.view(1, *grid).repeat_interleave(down, dim=1).repeat_interleave(across, dim=2)
+    return mask * crop + (1 - mask) * (0.7 + 0.2 * crop.mean(dim=0, keepdim=True))

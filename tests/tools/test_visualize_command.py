@@ -1,0 +1,72 @@
+"""``tools/visualize.py``: every figure of a tiny checkpoint, and what cannot be drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine.tiny_runs import run_config, trained
+from evaluation.checkpoints import of_pretraining
+from PIL import Image
+from tools.command import ROOT, error_lines
+from tools.in_process import run_as_given
+from tools.once import once
+
+TOOL = 'tools/visualize.py'
+
+
+@pytest.fixture(scope='module')
+def run() -> Path:
+    return once('visualized', lambda folder: trained(run_config(folder, train_cfg__max_epochs=1)))
+
+
+@pytest.fixture(scope='module')
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp('photos')
+    for number in range(12):
+        pixels = np.random.default_rng(number).integers(0, 255, (24, 24, 3), dtype=np.uint8)
+        (folder / 'ab'[number % 2]).mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(folder / 'ab'[number % 2] / f'${number}.png')
+    return folder
+
+
+FIGURES = dict(
+    mix=[], views=['--num-images', 2], attention=['--num-images', 3], similarity=['--num-images', 8],
+    neighbours=['--num-images', 2, '--k', 3, '--worst', '--image-size', 8], map=['--image-size', 8], curves=[],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('figure', FIGURES)
+def test_every_figure_of_a_run(run: Path, photos: Path, tmp_path: Path, figure: str) -> None:
+    images = [] if figure == 'curves' else ['--images', photos]
+    out = tmp_path / f'{figure}.png', tmp_path / f'{figure}.svg'
+    assert run_as_given(TOOL, figure, run, *FIGURES[figure], *images, '--out', *out) == 0
+    assert np.asarray(Image.open(out[0]).convert('L')).std() > 5 and '<svg' in out[1].read_text()
+
+
+def test_a_config_without_attention_says_what_is_drawn(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    backbone = dict(_delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, base_channels=8, stem_channels=8)
+    config = tmp_path / 'resnet.py'
+    config.write_text(f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
+    out = tmp_path / 'attention.png'
+    assert run_as_given(TOOL, 'attention', config, '--out', out) == 0
+    assert 'share of the feature (ResNet_CIFAR), in the place of attention' in capfd.readouterr().out
+
+
+def test_what_cannot_be_drawn_is_told(photos: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    checkpoint = of_pretraining(tmp_path / 'checkpoint.pth')
+
+    def told(*words: object) -> str:
+        capfd.readouterr()
+        assert run_as_given(TOOL, *words) == 2
+        (line,) = error_lines(capfd.readouterr().err)
+        return line
+
+    assert 'no log of a training' in told('curves', tmp_path)
+    assert 'must end in one of' in told('map', checkpoint, '--out', 'map.xyz')
+    assert 'needs 400 images or more, but' in told('attention', checkpoint, '--num-images', 400)
+    flat = tmp_path / 'flat'
+    flat.mkdir()
+    for number, image in enumerate(sorted(photos.rglob('*.png'))):
+        (flat / f'{number}.png').write_bytes(image.read_bytes())
+    assert 'the images have no labels' in told('neighbours', checkpoint, '--images', flat, '--worst')
+    assert 'needs umap-learn' in told('map', checkpoint, '--images', flat, '--method', 'umap')

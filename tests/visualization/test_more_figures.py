@@ -1,0 +1,121 @@
+"""What figures show is what other ways of computing it give."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from engine.tiny_runs import run_config
+from mmengine.registry import DefaultScope
+
+from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.datasets.transforms.photometry_cpu import run_programs
+from mixcl.errors import UserError
+from mixcl.registry import MODELS
+from mixcl.visualization.curves import curves_figure, read_log
+from mixcl.visualization.neighbour_figure import mistakes, others_nearest
+from mixcl.visualization.pictured import Pictured, training_crops, training_set
+from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
+from mixcl.visualization.stored_run import checked_run
+from mixcl.visualization.view_figure import _dimmed, _drawn, _parameters
+
+
+def test_neighbours_are_those_of_numpy() -> None:
+    features = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
+    cosines, indices = others_nearest(features, 4)
+    unit = features.numpy() / np.linalg.norm(features.numpy(), axis=1, keepdims=True)
+    products = unit @ unit.T
+    np.fill_diagonal(products, -2)
+    expected = np.argsort(-products, axis=1)[:, :4]
+    assert (indices.numpy() == expected).all()
+    np.testing.assert_allclose(cosines.numpy(), np.take_along_axis(products, expected, 1), rtol=1e-5)
+    _, same = others_nearest(torch.ones(6, 3), 2)  # an image among equal ones is no neighbour of itself either
+    assert same.shape == (6, 2)
+
+
+def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
+    labels, indices = torch.tensor([0, 0, 1]), torch.tensor([[1, 2], [2, 0], [0, 1]])
+    cosines = torch.tensor([[0.9, 0.1], [0.8, 0.7], [0.6, 0.4]])
+    torch.testing.assert_close(mistakes(labels, cosines, indices), torch.tensor([0.05, 0.4, 0.5]))
+
+
+@pytest.mark.parametrize('views', ['device', 'pillow'])
+def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -> None:
+    cfg = run_config(tmp_path, train_dataloader__dataset__views='device')
+    keys = [SampleKey(3, 0, index) for index in range(4)]
+    originals, drawn = _drawn(cfg, keys)
+    cfg.train_dataloader.dataset.views = views
+    dataset = training_set(cfg, 4)
+    crops = training_crops(cfg, [dataset[key] for key in keys])
+    for row in range(4):
+        view = drawn[row][0]
+        finished = torch.from_numpy(view['img'][..., ::-1].copy()).permute(2, 0, 1)[None]
+        finished = run_programs(finished, torch.tensor([view['program']], dtype=torch.float32))
+        assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # roundings of the crop, times a contrast
+    _, _, height, width = drawn[0][0]['crop_box']
+    words = _parameters(drawn[0][0], originals[0])
+    assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
+
+
+def test_patches_that_were_not_sampled_are_dimmed() -> None:
+    crop = torch.zeros(3, 4, 4)
+    dimmed = _dimmed(crop, torch.tensor([1]), (2, 2))
+    assert (dimmed[:, :2, 2:] == 0).all() and (dimmed == 0).sum() == 12
+
+
+def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
+    cfg = run_config(tmp_path)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    batch = next(iter(torch.utils.data.DataLoader(training_set(cfg, 8), batch_size=8, collate_fn=_inputs)))
+    found = term_similarities(model.eval(), batch)
+    with torch.no_grad():
+        losses = model(**model.data_preprocessor(batch), mode='loss')
+    assert [term.name for term in found] == ['view1 to view2', 'mix2 to view1', 'mix2 to mix1']
+    for term, weight in zip(found, (1.0, 0.5, 0.5), strict=True):
+        rows = -(term.target * (term.cosines / 0.2).log_softmax(dim=1)).sum(dim=1)
+        torch.testing.assert_close(weight * rows.mean(), losses[f'loss_{term.name.replace(" to ", "_")}'])
+    assert all((weights[name] == value).all() for name, value in model.state_dict().items())
+    cfg.model.type = 'ImageClassifier'
+    with pytest.raises(UserError, match='of pretraining'):
+        similarity_figure(Pictured(cfg))
+
+
+def _inputs(samples: list[dict]) -> dict:
+    return torch.utils.data.default_collate(
+        [{name: value for name, value in sample.items() if name != 'data_samples'} for sample in samples]
+    )
+
+
+def test_a_config_from_a_file_is_plain(tmp_path: Path) -> None:
+    cfg = run_config(tmp_path)
+    checked = checked_run(cfg, 'file.pth')
+    assert checked.model.mixer == cfg.model.mixer and checked.train_dataloader.dataset == cfg.train_dataloader.dataset
+    cfg.train_dataloader.dataset.dataset.pipeline[0].type = 'os.system'
+    with pytest.raises(UserError, match='no class that any file may name'):
+        checked_run(cfg, 'file.pth')
+
+
+def log(work_dir: Path, name: str, *steps: int) -> None:
+    path = work_dir / name / 'vis_data/scalars.json'
+    path.parent.mkdir(parents=True)
+    lines = [dict(loss=1.0, loss_a_b=step, epoch=step, step=step, time=1800.0) for step in steps]
+    path.write_text('\n'.join(map(json.dumps, [*lines, dict(online_knn10_top1=1.0, step=steps[-1])])) + '\n')
+
+
+def test_a_resumed_run_is_one_curve(tmp_path: Path) -> None:
+    log(tmp_path / 'run', '1', 1, 2, 3, 4)
+    log(tmp_path / 'run', '2', 3, 4, 5)  # from a checkpoint after step 2
+    lines = read_log(tmp_path / 'run')
+    assert [line['step'] for line in lines if 'loss' in line] == [1, 2, 3, 4, 5]
+    log(tmp_path / 'other', '1', 2, 4)
+    for by, places in dict(epoch=[1, 2, 3, 4, 5], step=[1, 2, 3, 4, 5], hour=[0.5, 1, 1.5, 2, 2.5]).items():
+        axes = curves_figure([tmp_path / 'run', tmp_path / 'other'], by).axes
+        first, second = axes[0].lines
+        assert first.get_xdata() == pytest.approx(places) and len(second.get_xdata()) == 2
+        assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ['run', 'other']
+        assert axes[1].lines[0].get_xdata() == pytest.approx(places[-1:])
+    with pytest.raises(UserError, match='no log of a training'):
+        curves_figure([tmp_path])

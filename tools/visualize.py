@@ -1,0 +1,104 @@
+"""Draw mixtures, views, attention, similarities, neighbours, a map of features, or curves: as PNG, SVG or PDF.
+
+``python tools/visualize.py attention work_dirs/quickstart --images photos --out attention.png``.
+"""
+
+import argparse
+from pathlib import Path
+
+from mixcl.command_line import OverrideAction
+from mixcl.errors import UserError, reported_to_user
+
+FIGURES = dict(
+    mix='originals and mixtures of a pretraining config, with the share of each source image',
+    views='what augmentation does to images, with the parameters under each view',
+    attention='heads of the last block and rollout, or activation maps; of mixtures the share of each source',
+    similarity='cosines of what the loss compares beside its target, before and after training',
+    neighbours='images and their nearest neighbours',
+    map='features in two dimensions, by t-SNE or UMAP, with DBI and CHI',
+    curves='loss, kNN, rank, learning rate and data wait of one run or several',
+)
+MOST = dict(mix=6, views=4, attention=4, similarity=12, neighbours=6, map=1000)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Draw what a config mixes, what an encoder sees, or how a run went.')
+    figures = parser.add_subparsers(dest='figure', required=True, metavar='FIGURE')
+    for name, text in FIGURES.items():
+        figure = figures.add_parser(name, help=text, description=f'Draw {text}.')
+        figure.add_argument('--out', nargs='+', default=[f'{name}.png'], metavar='FILE', help='.png, .svg or .pdf')
+        if name == 'curves':
+            figure.add_argument('runs', nargs='+', help='folders of runs')
+            figure.add_argument('--by', choices=['epoch', 'step', 'hour'], default='epoch', help='the axis')
+            continue
+        figure.add_argument('model', metavar='CONFIG_OR_CHECKPOINT', help='config, checkpoint, or folder of a run')
+        figure.add_argument('--config', help='the config of a checkpoint that carries none')
+        images = figure.add_mutually_exclusive_group()
+        images.add_argument('--images', metavar='FOLDER', help='a folder of images in the place of those of the config')
+        images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
+        figure.add_argument('--num-images', type=int, default=MOST[name], help='how many images')
+        figure.add_argument('--seed', type=int, default=0, help='of all random draws')
+        figure.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
+        figure.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code')
+        figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
+        figure.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override')
+        if name in ('attention', 'neighbours', 'map'):
+            figure.add_argument('--encoder', choices=['online', 'target'], help='of a checkpoint; default: online')
+            figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
+        if name == 'neighbours':
+            figure.add_argument('--k', type=int, default=7, help='neighbours of each image')
+            figure.add_argument('--among', type=int, default=2000, metavar='N', help='look at so many images at most')
+            figure.add_argument('--worst', action='store_true', help='the worst mistakes first; needs labels')
+        if name == 'map':
+            figure.add_argument('--method', choices=['tsne', 'opentsne', 'umap'], default='tsne')
+            figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
+    return parser.parse_args()
+
+
+if __name__ == '__main__':
+    arguments = parse_arguments()  # before the imports that take seconds
+
+
+from matplotlib.figure import Figure
+
+from mixcl import visualization
+from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.visualization.canvas import check_figure_path, write
+from mixcl.weights import allow_pickle
+
+
+def main(args: argparse.Namespace) -> None:
+    for path in args.out:
+        check_figure_path(path)
+    figure = visualization.curves_figure(args.runs, args.by) if args.figure == 'curves' else drawn(args)
+    print(f'written: {", ".join(str(write(figure, path)) for path in args.out)}')
+
+
+def drawn(args: argparse.Namespace) -> Figure:
+    if args.allow_pickle:
+        allow_pickle()
+    if args.num_images < 1 or getattr(args, 'k', 1) < 1:
+        raise UserError('--num-images and --k must be at least 1')
+    source = f'folder:{Path(args.images)}' if args.images else args.data
+    pictured = visualization.read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
+    if args.smoke:
+        shrink_to_smoke(pictured.config)
+    shared = dict(num_images=args.num_images, seed=args.seed)
+    if args.figure in ('mix', 'views'):
+        draw = dict(mix=visualization.mixture_figure, views=visualization.view_figure)[args.figure]
+        return draw(pictured.training, **shared)
+    if args.figure == 'similarity':
+        return visualization.similarity_figure(pictured, **shared)
+    shared |= dict(encoder=args.encoder, image_size=args.image_size)
+    if args.figure == 'neighbours':
+        return visualization.neighbour_figure(pictured, k=args.k, worst=args.worst, among=args.among, **shared)
+    if args.figure == 'map':
+        return visualization.map_figure(pictured, method=args.method, clusters=args.clusters, **shared)
+    figure, said = visualization.attention_figure(pictured, **shared)
+    print(f'drawn: {said}')
+    return figure
+
+
+if __name__ == '__main__':
+    with reported_to_user():
+        main(arguments)
