@@ -53,6 +53,7 @@ R = Recipe
 TABLE: dict[str, tuple[Recipe, ...]] = dict(
     knn=(R('knn/randomhead', 'randomhead'), R('knn/backbone')),
     linear_fast=(R('linear_fast/sweep'),),
+    few_labels=(R('few_labels/draws'),),
     quality=(R('quality/clusters'),),
     svm=(R('svm/grid', family=RESNETS), R('svm/output')),
     lowshot=(R('lowshot/grid', family=RESNETS), R('lowshot/output')),

@@ -76,7 +76,7 @@ def test_what_every_data_set_gives_every_protocol() -> None:
         at_once = cfg.auto_scale_lr.base_batch_size // (8 if data in ('in1k', 'in100') else 1)
         assert cfg.train_dataloader.batch_size == at_once
         assert innermost(cfg.test_dataloader.dataset).split == ('val' if SIZES[data] == 224 else 'test')
-    for protocol, data in itertools.product(('knn', 'linear_fast', 'quality'), CLASSES):
+    for protocol, data in itertools.product(('knn', 'linear_fast', 'few_labels', 'quality'), CLASSES):
         cfg = composed(protocol, data, builds=False)
         assert cfg.get('train_cfg') is None and (image_size(cfg), cfg.protocol.crop) == (SIZES[data],) * 2
         bank, queries = (innermost(loader.dataset) for loader in (cfg.test_cfg.bank_dataloader, cfg.test_dataloader))

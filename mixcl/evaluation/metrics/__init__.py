@@ -2,6 +2,7 @@
 :mod:`mixcl.evaluation.functional`."""
 
 from mixcl.evaluation.metrics import (
+    few_labels_metric,
     knn_metric,
     linear_probe_metric,
     quality_metric,

@@ -8,6 +8,7 @@ from torch import Tensor
 from mixcl.algorithms.contrastive import feature_std
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
+from mixcl.evaluation.functional.few_labels import few_label_accuracies
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.functional.low_shot import low_shot_mean_average_precisions
@@ -36,6 +37,8 @@ def test_settings_reach_the_functions() -> None:
     settings = dict(rates=(0.03, 0.3), weight_decays=(0.0, 1e-3), epochs=3, batch_size=16, held_out=0.2, seed=4)
     found = measured('LinearProbeSweep', *bank, *queries, **settings)
     assert found == probe_sweep(*bank, *queries, ProbeSettings(**settings))
+    found = measured('FewLabels', *bank, *queries, shots=(1, 4), draws=3, seed=4)
+    assert found == few_label_accuracies(*bank, *queries, (1, 4), 3, 4)
     found = measured('VOCSVM', *SEVERAL, costs=COSTS, seed=4)
     assert found == svm_mean_average_precisions(*SEVERAL, COSTS, 4)
     found = measured('VOCLowShot', *SEVERAL, shots=(1, 2), samples=3, costs=COSTS, seed=4)
@@ -63,6 +66,7 @@ def test_quality_of_queries_and_clusters_of_the_bank() -> None:
         (dict(type='KNNAccuracy', neighbours=()), r'neighbours must be one or more integers from 1 .* not \(\)'),
         (dict(type='KNNAccuracy', neighbours=(10, 0)), r'not \(10, 0\)'),
         (dict(type='RepresentationQuality', images=1), 'images must be 2 or more, not 1'),
+        (dict(type='FewLabels', draws=0), r'draws 1 or more, not \(1, 2, 5, 20\) and 0'),
         (dict(type='VOCLowShot', shots=(0, 1)), r'shots must be one or more integers from 1, not \(0, 1\)'),
     ],
 )

@@ -1,0 +1,127 @@
+"""Classification of frozen features by a few labelled images of each class, over many draws of them.
+
+Where all labels are known, small data sets are soon solved and tell no encoder from another; few labels still do. Draws
+are the same for every encoder, so that two encoders are compared draw by draw.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from mixcl.errors import UserError
+from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.knn import TEMPERATURE, vote
+from mixcl.randomness import generator
+from mixcl.terminal import progress
+
+SHOTS = (1, 2, 5, 20)
+DRAWS = 40
+NEIGHBOURS = 10
+MEASURES = ('knn', 'logistic')
+
+
+def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
+    """Choose images of every class at random.
+
+    Args:
+        labels: (N,) int64 classes; each that occurs has at least ``count`` images.
+        count: images of each class.
+        seed, draw: with the labels, what the choice is a function of.
+
+    Returns:
+        (classes, count) int64 rows of the images. The first k columns are the choice for the count k.
+    """
+    rows = []
+    for number in labels.unique().tolist():
+        members = (labels == number).nonzero().squeeze(1)
+        order = torch.randperm(len(members), generator=generator(seed, 'few labels', draw, number))
+        rows.append(members[order[:count]])
+    return torch.stack(rows)
+
+
+def standardised(bank: Tensor, queries: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """L2-normalise features, then standardise them by mean and deviation of the bank's; float64."""
+    rows, others = (normalize(features.cpu().double(), dim=1) for features in (bank, queries))
+    deviation, mean = torch.std_mean(rows, dim=0, correction=0)
+    # What varies by rounding only is a constant, which division would turn into noise.
+    deviation[deviation <= 1e-6 * mean.abs()] = 1
+    return ((rows - mean) / deviation).numpy(), ((others - mean) / deviation).numpy()
+
+
+def few_label_accuracies(
+    bank: Tensor,
+    bank_labels: Tensor,
+    queries: Tensor,
+    labels: Tensor,
+    shots: Sequence[int] = SHOTS,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Classify queries by k labelled images of each class, for several k and many draws of the labelled images.
+
+    ``knn`` is the vote of the 10 nearest labelled images, weighted by exp(cosine / .07). ``logistic`` is scikit-learn's
+    logistic regression with C = 1 on features that are L2-normalised and then standardised over the whole bank, whose
+    labels that takes no part of. A draw is a function of the labels of the bank and the seed alone.
+
+    Args:
+        bank: (Nb, D) training features, any floating dtype and device.
+        bank_labels: (Nb,) int64 classes, two or more of them, each with at least ``max(shots)`` images.
+        queries: (Nq, D) test features.
+        labels: (Nq,) int64 classes.
+        shots: values of k, 1 or more.
+        draws: how many, 1 or more.
+        seed: of the draws.
+
+    Returns:
+        top-1 accuracies in percent: ``few{k}_{measure}``, the mean over the draws, ``few{k}_{measure}_std``, their
+        sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
+
+    Raises:
+        UserError: if a set is not finite or not labelled by one class per image, or if a class has too few images.
+    """
+    check_labelled('class', bank=(bank, bank_labels), query=(queries, labels))
+    bank_labels, truth = bank_labels.cpu(), labels.cpu()
+    _check_counts(bank_labels, max(shots))
+    train, test = standardised(bank, queries)
+    nearby, asking = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
+    found: dict[tuple[int, str], list[float]] = {(shot, measure): [] for shot in shots for measure in MEASURES}
+    for draw in progress(range(draws), 'draws of few labels', draws, 'draws'):
+        chosen = draw_labelled(bank_labels, max(shots), seed, draw)
+        for shot in shots:
+            rows = chosen[:, :shot].flatten()
+            known = bank_labels[rows]
+            answers = _nearest(nearby[rows], known, asking), _regression(train[rows], known, test)
+            for measure, answer in zip(MEASURES, answers, strict=True):
+                found[shot, measure].append(100 * (answer == truth).double().mean().item())
+    values: dict[str, float] = {}
+    for (shot, measure), accuracies in found.items():
+        name = f'few{shot}_{measure}'
+        values[name] = float(np.mean(accuracies))
+        values[f'{name}_std'] = float(np.std(accuracies, ddof=1)) if draws > 1 else 0.0
+        values |= {f'{name}_draw{draw}': accuracy for draw, accuracy in enumerate(accuracies)}
+    return values
+
+
+def _check_counts(labels: Tensor, least: int) -> None:
+    classes, counts = labels.unique(return_counts=True)
+    fewest = int(counts.argmin())
+    if len(classes) < 2 or counts[fewest] < least:
+        raise UserError(
+            f'few labels: {least} images of each of two or more classes are needed, but of {len(classes)} class(es) '
+            f'class {int(classes[fewest])} has {int(counts[fewest])}: set smaller shots in the evaluator, '
+            'few_labels.test_evaluator.shots=[1,2]'
+        )
+
+
+def _nearest(bank: Tensor, bank_labels: Tensor, queries: Tensor) -> Tensor:
+    cosines, places = (queries @ bank.T).topk(min(NEIGHBOURS, len(bank)))
+    return vote(cosines, bank_labels[places], int(bank_labels.max()) + 1, TEMPERATURE).argmax(dim=1)
+
+
+def _regression(train: np.ndarray, labels: Tensor, test: np.ndarray) -> Tensor:
+    fitted = LogisticRegression(C=1.0, max_iter=1000).fit(train, labels.numpy())
+    return torch.from_numpy(fitted.predict(test))
