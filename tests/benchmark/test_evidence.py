@@ -17,7 +17,7 @@ from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.registry import DATASETS
 
-sys.path.insert(0, str(ROOT / 'tools/benchmark'))  # as Python does for a script
+sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script, but last: an evaluation.py lies there
 import evidence
 import evidence_rows
 from evidence_configs import METHODS, ROWS, evidence_config
