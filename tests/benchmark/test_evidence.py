@@ -17,12 +17,14 @@ from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.registry import DATASETS
 
-sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script, but last: an evaluation.py lies there
+sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import evidence
 import evidence_rows
 from evidence_configs import METHODS, ROWS, evidence_config
 from evidence_page import page, rows_of, verdict
 from evidence_rows import DIAGNOSIS, Pair, Papers, Run, Table, all_runs
+
+sys.path.pop()  # an evaluation.py lies there, which would hide the tests' own folder of that name
 
 SHARED = ('param_scheduler', 'val_dataloader', 'val_cfg', 'val_evaluator', 'data_preprocessor')
 
