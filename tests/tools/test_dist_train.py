@@ -16,6 +16,7 @@ OPTIONS = (
     '--no-validate', '--cfg-options',
     'train_dataloader.dataset.dataset.indices=64', 'train_dataloader.batch_size=16', 'train_dataloader.num_workers=0',
     'model.backbone.arch.num_layers=1', 'train_cfg.max_epochs=2', 'default_hooks.logger.interval=1',
+    'default_hooks.checkpoint.interval=1',
 )  # fmt: skip
 
 pytestmark = pytest.mark.long

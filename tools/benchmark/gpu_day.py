@@ -118,7 +118,7 @@ def plan(device: str, smoke: bool) -> list[Item]:
             ),
             Item('loader', fast, 'loader.py --sizes 500x375 --images 4 --turns 1 --device cpu --out {out}', 60),
         ]
-        return [replace(item, seconds=BUSY) for item in (*checks, *small, *tables)]
+        return [replace(item, seconds=BUSY, all_that_is_left=False) for item in (*checks, *small, *tables)]
     dropping = 'token_dropping.py configs/mocov3/vit-s16_in1k.py configs/patchmix/vit-s16_in1k.py --batch-size 64 --amp'
     full = 'full_batch.py --config configs/patchmix/{}.py --out {{out}}'
     return [

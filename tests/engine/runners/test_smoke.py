@@ -68,7 +68,7 @@ def test_one_step_of_every_config(names: list[str]) -> None:
 
 def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], outputs: dict) -> None:
     assert len(views[0]) == 8
-    patch = cfg.model.backbone.get('patch_size')
+    patch = getattr(model.backbone, 'patch_size', None)
     for view in views:
         height, width = view.shape[-2:]
         if patch:
@@ -76,7 +76,7 @@ def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], o
             assert (height // patch) * (width // patch) <= 16
         else:
             assert max(height, width) <= 56
-    if patch:
+    if 'patch_size' in cfg.model.backbone:
         assert len(model.backbone.layers) <= 2
     widths = [layer.out_features for head in (model.neck, model.predictor) for layer in head.modules()
               if isinstance(layer, torch.nn.Linear)]  # fmt: skip
