@@ -69,7 +69,8 @@ def pretrain(
     Args:
         data: a folder of images, however deep, or what ``--data`` takes: 'list:files.csv', 'hf:PATH', 'tar:PATTERN'.
         out: the folder of the run.
-        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'.
+        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'; or a
+            config in it, for its views and its backbone: 'patchmix/vit-xs4_digits'.
         model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
         epochs: how often every image is seen.
         batch_size: images per step and process; the learning rate is scaled to it.
@@ -123,13 +124,15 @@ def _in_own_words() -> Iterator[None]:
 
 
 def config_of(method: str) -> Path:
-    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'.
+    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
 
     Raises:
         UserError: if there is no such method or host; it lists those that there are.
     """
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')
+    if method in known:
+        return find_config(method)
     for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
         found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
         if found:

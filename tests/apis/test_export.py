@@ -44,8 +44,6 @@ BACKBONES: dict[str, dict] = dict(
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
     adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
-    tv_r18=dict(type='TorchvisionBackbone', name='resnet18'),
-    timm_r18=dict(type='TimmBackbone', name='resnet18.a1_in1k', in_channels=4),
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
     other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),
@@ -140,9 +138,6 @@ PAIRS = [
     *((name, to) for name in ('grey', 'cifar') for to in ('torchvision', 'mmpretrain')),
     ('grey', 'timm'),
     *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
-    *(('tv_r18', to) for to in ('timm', 'huggingface', 'mmpretrain')),
-    *(('adapted', to) for to in ('huggingface', 'mmpretrain')),
-    ('timm_r18', 'mmpretrain'),
     *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
 ]
 
