@@ -53,11 +53,6 @@ def test_constant_features_are_told_within_patience(tmp_path: Path) -> None:
     assert 'positive pairs are hardly more similar' in log
 
 
-def test_the_run_stops_where_it_was_told_to(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"step 2: .*stopped, as HealthHook's abort=\['collapse'\] says"):
-        collapsed(tmp_path, grace=0, patience=2, abort=['collapse']).train()
-
-
 def test_a_healthy_run_is_left_in_peace_to_the_bit(tmp_path: Path) -> None:
     watched = trained(run_config(tmp_path / 'with', default_hooks__health=dict(type='HealthHook', grace=0, patience=1)))
     log = log_of(tmp_path / 'with')
@@ -77,7 +72,7 @@ def test_a_spike_is_told_by_the_median() -> None:
     assert not rule.broken_by(hook._compared(19.0)) and rule.broken_by(hook._compared(21.0))
 
 
-@pytest.mark.parametrize('arguments', [dict(abort=['colapse']), dict(abort='chance'), dict(grace=-1), dict(patience=0)])
+@pytest.mark.parametrize('arguments', [dict(grace=-1), dict(patience=0)])
 def test_values_out_of_range(arguments: dict) -> None:
     with pytest.raises(UserError, match=f'HealthHook: .*{next(iter(arguments))}'):
         HealthHook(**arguments)
