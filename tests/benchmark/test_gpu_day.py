@@ -14,7 +14,11 @@ import torch
 from tools.command import ENVIRONMENT, ROOT
 
 from mixcl.algorithms.contrastive import feature_std
+from mixcl.apis.complexity import SyntheticIteration
+from mixcl.engine.runners.launch import read_config
+from mixcl.engine.runners.smoke import shrink_to_smoke
 from tools.benchmark import gpu_checks
+from tools.benchmark.full_batch import fits, largest
 from tools.benchmark.gpu_page import GOALS, goals
 
 PROGRAM = """
@@ -139,6 +143,28 @@ def test_the_place_that_waits_for_the_gpu_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.cuda, 'set_sync_debug_mode', lambda mode: None)
     (row,) = gpu_checks.nonfinite(Namespace(device='cuda', smoke=True))
     assert row.right is False and row.note.startswith('contrastive.py, line ')
+
+
+@pytest.mark.parametrize('limit', [10, 32, 100, 1000, 5000])
+def test_the_largest_batch_is_found_to_within_an_eighth(limit: int) -> None:
+    found = largest(lambda batch: batch <= limit)
+    assert found <= limit and found % 32 == 0
+    assert found > limit - max(64, limit / 8)
+
+
+def test_a_larger_batch_is_a_repeated_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = read_config('configs/mocov3/vit-xs4_digits.py')
+    shrink_to_smoke(cfg)
+    iteration, rows = SyntheticIteration(cfg, 4), []
+    iteration.model.backbone.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    monkeypatch.setattr(torch.cuda, 'synchronize', lambda: None)
+    assert fits(iteration, 12) and max(rows) == 2 * 12 and len(iteration.batch['inputs'][0]) == 4
+
+    def full() -> None:
+        raise torch.OutOfMemoryError
+
+    iteration.run = full
+    assert not fits(iteration, 12)
 
 
 @pytest.mark.long

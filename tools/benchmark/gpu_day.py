@@ -120,6 +120,7 @@ def plan(device: str, smoke: bool) -> list[Item]:
         ]
         return [replace(item, seconds=BUSY, all_that_is_left=False) for item in (*checks, *small, *tables)]
     dropping = 'token_dropping.py configs/mocov3/vit-s16_in1k.py configs/patchmix/vit-s16_in1k.py --batch-size 64 --amp'
+    full = 'full_batch.py --config configs/patchmix/{}.py --out {{out}}'
     return [
         *checks,
         step('step ViT-S/16, bf16', 'patchmix/vit-s16_in1k', f'--batch-size 128 {bf16} --compile', 180),
@@ -130,6 +131,8 @@ def plan(device: str, smoke: bool) -> list[Item]:
         Item('loader', fast, 'loader.py --device cpu --out {out}', 120),
         step('step ResNet-50, bf16', 'mocov2/r50_in1k', f'--batch-size 256 {bf16} --compile', 180),
         step('step ViT-S/16, fp32', 'patchmix/vit-s16_in1k', f'--batch-size 128 {tf32} --compile', 180),
+        Item('full batch ViT-S/16', fast, full.format('vit-s16_in1k'), 60),
+        Item('full batch ViT-B/16', fast, full.format('vit-b16_in1k'), 60),
         Item('loader with workers', fast, 'loader.py --workers 1 2 4 8 --sizes 500x375 --images 256 --out {out}', 120),
         step('step DINO ViT-S/16, bf16', 'dino/vit-s16_in1k', f'--batch-size 64 {bf16}'),
         step('step BYOL ResNet-50, bf16', 'byol/r50_in1k', f'--batch-size 256 {bf16}'),
