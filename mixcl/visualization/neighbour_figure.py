@@ -7,7 +7,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.visualization.canvas import plain, show
-from mixcl.visualization.gallery import displayed, encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import Gallery, displayed, encoder_of, features_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 RIGHT, WRONG = '#0072B2', '#D55E00'
@@ -52,10 +52,18 @@ def neighbour_figure(
         UserError: if there are too few images, or no labels where they are needed.
     """
     gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images), image_size, seed)
-    labels = gallery.labels
-    if worst and labels is None:
+    if worst and gallery.labels is None:
         raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
-    cosines, indices = others_nearest(features_of(encoder_of(pictured, encoder, seed), gallery), k)
+    features = features_of(encoder_of(pictured, encoder, seed), gallery)
+    return draw_neighbours(pictured, gallery, features, num_images, k, worst)
+
+
+def draw_neighbours(
+    pictured: Pictured, gallery: Gallery, features: Tensor, num_images: int = 6, k: int = 7, worst: bool = False
+) -> Figure:
+    """The figure of :func:`neighbour_figure` from features (N, C) of a gallery, on the CPU."""
+    labels = gallery.labels
+    cosines, indices = others_nearest(features, k)
     order = torch.arange(len(indices))
     if worst and labels is not None:
         order = mistakes(labels, cosines, indices).argsort(descending=True, stable=True)
