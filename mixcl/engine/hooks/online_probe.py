@@ -35,7 +35,8 @@ class OnlineProbe(Hook):
 
     Args:
         num_classes: by default as many as the training set names.
-        lr: learning rate, above 0, for features that are standardised by a running mean and variance.
+        lr: learning rate, above 0, for features that are standardised by a running mean and variance, over the root of
+            their number.
 
     Raises:
         UserError: before training, if values are out of range, the training images have no labels, or the online
@@ -45,7 +46,7 @@ class OnlineProbe(Hook):
     # Before the hooks that log the outputs of a step and the values of a validation, to which it adds.
     priority = 'HIGHEST'
 
-    def __init__(self, num_classes: int | None = None, lr: float = 1e-3) -> None:
+    def __init__(self, num_classes: int | None = None, lr: float = 0.03) -> None:
         if (num_classes is not None and num_classes < 2) or not lr > 0:
             raise UserError(
                 f'OnlineProbe: num_classes must be at least 2 and lr above 0, not {num_classes!r} and {lr!r}'
@@ -120,9 +121,9 @@ class OnlineProbe(Hook):
     def _logits(self, features: Tensor) -> Tensor:
         """(B, classes) of features (B, C)."""
         mean, square = self.moments
-        deviation = (square - mean.square()).clamp_min(1e-6 * square + 1e-12).sqrt()
+        scale = ((square - mean.square()).clamp_min(1e-6 * square + 1e-12) * len(mean)).rsqrt()
         assert self.weight is not None
-        return functional.linear((features - mean) / deviation, self.weight[:, :-1], self.weight[:, -1])
+        return functional.linear((features - mean) * scale, self.weight[:, :-1], self.weight[:, -1])
 
     # ----- checkpoints -----
 
