@@ -1,8 +1,9 @@
-"""What the tests of the online probe have one process do, or each of two."""
+"""What the tests of the online probe have one process do, or each of two, and runs that validate."""
 
 from collections.abc import Sequence
 
 import torch
+from mmengine.config import Config
 from mmengine.runner import Runner
 from mmpretrain.structures import DataSample
 
@@ -14,6 +15,16 @@ ROWS, CHANNELS, CLASSES = 16, 6, 3
 def probe_of(runner: Runner) -> OnlineProbe:
     (hook,) = [hook for hook in runner.hooks if isinstance(hook, OnlineProbe)]
     return hook
+
+
+def validated(cfg: Config) -> Config:
+    """A config of a run that measures 21 digits after each epoch, too."""
+    digits = dict(type='Digits', split='test', indices=21, pipeline=[dict(type='mmpretrain.PackInputs')])
+    loader = dict(batch_size=8, num_workers=0, collate_fn=dict(type='default_collate'), dataset=digits)
+    loader['sampler'] = dict(type='DefaultSampler', shuffle=False)
+    cfg.merge_from_dict(dict(val_dataloader=loader, val_evaluator=dict(type='KNNAccuracy', neighbours=(3,))))
+    cfg.val_cfg = dict(type='FeatureLoop', bank_dataloader=loader)
+    return cfg
 
 
 def samples(labels: Sequence[int | None]) -> list[DataSample]:

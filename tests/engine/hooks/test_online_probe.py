@@ -7,33 +7,22 @@ import hosts
 import pytest
 import tiny
 import torch
-from engine.probe_runs import learnt, probe_of, samples
+from engine.probe_runs import learnt, probe_of, samples, validated
 from engine.tiny_runs import run_config, trained
-from mmengine.runner import Runner
 
 from mixcl.engine import OnlineProbe
 from mixcl.errors import UserError
 
-EVALUATED = dict(type='Digits', split='test', indices=21)
 LINE = dict(default_hooks__online_probe=dict(type='OnlineProbe'))
-
-
-def evaluated(folder: Path, **overrides: object) -> Runner:
-    """A run that validates after each of two epochs."""
-    cfg = run_config(folder, **overrides)
-    pack = [dict(type='mmpretrain.PackInputs')]
-    loader = dict(batch_size=8, num_workers=0, collate_fn=dict(type='default_collate'))
-    loader |= dict(sampler=dict(type='DefaultSampler', shuffle=False), dataset=EVALUATED | dict(pipeline=pack))
-    cfg.merge_from_dict(dict(val_dataloader=loader, val_evaluator=dict(type='KNNAccuracy', neighbours=(3,))))
-    cfg.val_cfg = dict(type='FeatureLoop', bank_dataloader=loader)
-    return trained(cfg)
 
 
 @pytest.mark.parametrize('amp', [False, True], ids=['float32', 'bfloat16'])
 def test_pretraining_is_the_same_to_the_bit_and_validation_has_its_accuracy(tmp_path: Path, amp: bool) -> None:
     wrapper = dict(optim_wrapper__accumulative_counts=2)
     wrapper |= dict(optim_wrapper__type='mixcl.BFloat16OptimWrapper') if amp else {}
-    plain, watched = evaluated(tmp_path / 'a', **wrapper), evaluated(tmp_path / 'b', **wrapper, **LINE)
+    plain, watched = (
+        trained(validated(run_config(tmp_path / name, **wrapper, **line))) for name, line in (('a', {}), ('b', LINE))
+    )
     torch.testing.assert_close(watched.model.state_dict(), plain.model.state_dict(), rtol=0, atol=0)
     scalars = watched.message_hub.log_scalars
     assert len(scalars['train/online_probe_train_top1'].data[0]) == 10
