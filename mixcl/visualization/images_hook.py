@@ -52,9 +52,8 @@ class ImagesHook(Hook):
         self.num_images = num_images
 
     def before_train(self, runner: Runner) -> None:
-        self._pictured = Pictured(runner.cfg)
         with undisturbed_generators():
-            self._gallery = gallery_of(self._pictured, AMONG, max(8, self.num_images))
+            self._gallery = gallery_of(Pictured(runner.cfg), AMONG, max(8, self.num_images))
         self._show(runner, runner.epoch)
 
     def after_train_epoch(self, runner: Runner) -> None:
@@ -69,9 +68,10 @@ class ImagesHook(Hook):
                     runner.visualizer.add_image(name, pixels(figure), epoch)
 
     def _figures(self, runner: Runner, features: Tensor, epoch: int) -> dict[str, Figure]:
+        name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs'
         shared = (runner.cfg, self.num_images, epoch, runner.train_dataloader.dataset)
         figures = dict(
             views=view_figure(*shared),
-            neighbours=draw_neighbours(self._pictured, self._gallery, features, self.num_images),
+            neighbours=draw_neighbours(name, runner.cfg, self._gallery, features, self.num_images),
         )
         return figures | (dict(mixtures=mixture_figure(*shared)) if mixed_streams(runner.cfg) else {})

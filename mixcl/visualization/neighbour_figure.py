@@ -2,6 +2,7 @@
 
 import torch
 from matplotlib.figure import Figure
+from mmengine.config import Config
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -55,13 +56,13 @@ def neighbour_figure(
     if worst and gallery.labels is None:
         raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
     features = features_of(encoder_of(pictured, encoder, seed), gallery)
-    return draw_neighbours(pictured, gallery, features, num_images, k, worst)
+    return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
 
 
 def draw_neighbours(
-    pictured: Pictured, gallery: Gallery, features: Tensor, num_images: int = 6, k: int = 7, worst: bool = False
+    name: str, cfg: Config, gallery: Gallery, features: Tensor, num_images: int = 6, k: int = 7, worst: bool = False
 ) -> Figure:
-    """The figure of :func:`neighbour_figure` from features (N, C) of a gallery, on the CPU."""
+    """The figure of :func:`neighbour_figure` with a name, from features (N, C) of a gallery, on the CPU."""
     labels = gallery.labels
     cosines, indices = others_nearest(features, k)
     order = torch.arange(len(indices))
@@ -71,17 +72,17 @@ def draw_neighbours(
     axes = figure.subplots(num_images, k + 1, squeeze=False)
     for row, query in enumerate(order[:num_images].tolist()):
         shown = [query, *indices[query].tolist()]
-        images = displayed(pictured.config, gallery.images(shown))
+        images = displayed(cfg, gallery.images(shown))
         for column, (axis, number) in enumerate(zip(axes[row], shown, strict=True)):
-            name = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
+            label = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
             cosine = '' if column == 0 else f'{cosines[query, column - 1]:.3f}'
-            show(axis, images[column], 'image' if column == 0 else cosine, [name] if name else [])
+            show(axis, images[column], 'image' if column == 0 else cosine, [label] if label else [])
             if labels is not None and column:
                 right = labels[number] == labels[query]
                 axis.xaxis.label.set(color=RIGHT if right else WRONG, weight='normal' if right else 'bold')
     share = '' if labels is None else f'; of the same class: {(labels[indices] == labels[:, None]).float().mean():.0%}'
     figure.suptitle(
-        f'{plain(pictured.name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
+        f'{plain(name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
         + ('\nthe worst mistakes first' if worst else '') + ('; bold: another class' if labels is not None else ''),
         fontsize=9,
     )  # fmt: skip

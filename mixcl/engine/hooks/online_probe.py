@@ -100,10 +100,11 @@ class OnlineProbe(Hook):
         if self.weight is None:
             self._build(moments)
         self.moments.lerp_(moments, MOMENTUM)
-        logits = self._logits(features)
+        weight, logits = self.weight, self._logits(features)
+        assert weight is not None
         loss = functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction='sum') / max(number, 1)
-        (self.weight.grad,) = torch.autograd.grad(loss, self.weight)
-        all_reduce(self.weight.grad, op='mean')
+        (weight.grad,) = torch.autograd.grad(loss, weight)
+        all_reduce(weight.grad, op='mean')
         self.optimizer.step()
         if number and outputs is not None:
             outputs['online_probe_train_top1'] = 100 * (logits.argmax(dim=1) == labels).sum() / number
