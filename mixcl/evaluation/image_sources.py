@@ -80,9 +80,9 @@ def names_of(dataset: KeyedDataset) -> list[str]:
 
 
 def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
-    """(N,) int64 classes; None where the images have none, or several."""
+    """(N,) int64 classes; None where images have none, or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
-    return np.array(labels, dtype=np.int64) if np.isscalar(labels[0]) else None
+    return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
 
 
 def content_digest(dataset: KeyedDataset) -> str:

@@ -113,7 +113,7 @@ def listened(**changes) -> FirstTermListener:
 )
 def test_pairs_are_measured_by_their_shares(shared: int, changes: dict) -> None:
     listener = listened(**changes)
-    objective, features, rows, queries, keys, target, *_ = listener.heard.args
+    objective, features, embeddings, rows, queries, keys, target, *_ = listener.heard.args
     assert queries.shape == keys.shape == (6, 12) and features.shape == (6, 16)
     assert not any(tensor.requires_grad for tensor in (queries, keys, features))
     found, dense = listener.heard(), target.dense(len(keys))
@@ -125,14 +125,15 @@ def test_pairs_are_measured_by_their_shares(shared: int, changes: dict) -> None:
         query_uniformity=torch.pdist(queries).square().mul(-2).exp().mean().log(),
         key_uniformity=torch.pdist(keys).square().mul(-2).exp().mean().log(),
         effective_rank=effective_rank(features),
+        rankme=effective_rank(embeddings),
     )
     assert {name: found[name].item() for name in expected} == pytest.approx(
         {name: value.item() for name, value in expected.items()}, rel=1e-4
     )
     flat = functional.normalize(torch.ones_like(queries), dim=1)
-    collapse = readings(objective, torch.ones_like(features), rows, flat, flat, target)
+    collapse = readings(objective, torch.ones_like(features), torch.ones_like(embeddings), rows, flat, flat, target)
     assert {name: collapse[name].item() for name in expected} == pytest.approx(
-        dict.fromkeys(expected, 0) | dict(effective_rank=1), abs=1e-4
+        dict.fromkeys(expected, 0) | dict(effective_rank=1, rankme=1), abs=1e-4
     )
 
 
