@@ -78,7 +78,15 @@ def table(rows: Sequence[Row]) -> str:
 def cells(rows: Sequence[Row]) -> list[list[str]]:
     """The lines of the table below :data:`HEAD`."""
     return [
-        [_name(row), row['protocol']['name'], row['data'], row['encoder'], metric, _ours(row, metric), _papers(row, metric)]
+        [
+            _name(row),
+            row['protocol']['name'],
+            row['data'],
+            row['encoder'],
+            metric,
+            _ours(row, metric),
+            _papers(row, metric),
+        ]
         for row in rows
         for metric in row['metrics']
         if metric in row['protocol'].get(LISTED, row['metrics'])
@@ -91,12 +99,10 @@ def captions(rows: Sequence[Row]) -> list[str]:
 
 
 def stored_beside(checkpoint: str | Path) -> list[Row]:
-    """The results that lie in the folder of a checkpoint, and where tools/evaluate.py puts them."""
-    path = Path(checkpoint).resolve()
-    folder = path if path.is_dir() else path.parent
-    names = [folder.name, *([f'{folder.name}_{path.stem}'] if path != folder else [])]
-    rows: list[Row] = []
-    for place in (folder, *(Path('work_dirs/evaluation', name) for name in names)):
+    """The results that lie in the folder of a run, or beside a checkpoint, and where tools/evaluate.py puts them."""
+    path, rows = Path(checkpoint).resolve(), list[Row]()
+    folder, name = (path, path.name) if path.is_dir() else (path.parent, f'{path.parent.name}_{path.stem}')
+    for place in (folder, Path('work_dirs/evaluation', name)):
         with contextlib.suppress(UserError):  # another file of that name
             rows += Results(place).rows
     return rows

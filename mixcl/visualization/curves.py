@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import chain, cycle
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -80,41 +80,23 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
 
 
 def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
-    """The lines of a run, in order, without those that a later start did again.
+    """The lines of a run, in order, without those that a later start did again. ``start`` is the folder of its start.
 
     Raises:
         UserError: if there are none.
     """
-    lines = list(chain(*starts_of(work_dir).values()))
-    if not lines:
+    lines: list[dict[str, Any]] = []
+    for path in sorted(Path(work_dir).glob('*/vis_data/scalars.json')):
+        start = str(path.parents[1])
+        new = [{**json.loads(line), 'start': start} for line in path.read_text().splitlines() if line.endswith('}')]
+        begin = next((line for line in new if 'loss' in line), None)
+        if begin is not None:
+            kept = [line for line in lines if 'loss' in line and line['step'] < begin['step']]
+            epochs = kept[-1]['epoch'] if kept else 0
+            lines = [x for x in lines if x in kept or ('loss' not in x and x['step'] <= epochs)] + new
+    if not any('loss' in line for line in lines):
         raise UserError(f'{work_dir} has no log of a training (*/vis_data/scalars.json); give the folder of a run')
     return lines
-
-
-def starts_of(work_dir: str | Path) -> dict[Path, list[dict[str, Any]]]:
-    """The newest run of a work dir: the time-stamped folders of its starts with their lines, oldest first.
-
-    Lines that a later start did again are left out, and so are starts of which nothing remains. Empty where nothing has
-    been logged.
-    """
-    starts: dict[Path, list[dict[str, Any]]] = {}
-    for path in sorted(Path(work_dir).glob('*/vis_data/scalars.json')):
-        new = [json.loads(line) for line in path.read_text().splitlines() if line.endswith('}')]
-        begin = next((line['step'] for line in new if 'loss' in line), None)
-        if begin is not None:
-            earlier = [line['epoch'] for lines in starts.values() for line in lines if _precedes(line, begin)]
-            kept = {folder: _until(lines, begin, max(earlier, default=0)) for folder, lines in starts.items()}
-            starts = {folder: lines for folder, lines in kept.items() if lines} | {path.parents[1]: new}
-    return starts
-
-
-def _precedes(line: dict[str, Any], step: int) -> bool:
-    return 'loss' in line and line['step'] < step
-
-
-def _until(lines: list[dict[str, Any]], step: int, epoch: int) -> list[dict[str, Any]]:
-    """Those before a step, and evaluations up to an epoch: they tell no step."""
-    return [line for line in lines if _precedes(line, step) or ('loss' not in line and line['step'] <= epoch)]
 
 
 def points_of(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:

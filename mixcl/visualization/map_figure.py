@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -40,16 +41,7 @@ PACKAGES = dict(opentsne='openTSNE', umap='umap-learn')
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """Features of images in two dimensions.
-
-    Attributes:
-        gallery: the images.
-        points: (N, 2).
-        groups: (N,) int64, the class or the cluster of each.
-        clustered: whether the groups are clusters.
-        title: how it was made, and of what.
-        measured: DBI and CHI of the groups, in words; none where these have none.
-    """
+    """Features of a gallery as points (N, 2), in groups (N,): classes, or clusters; their DBI and CHI in words."""
 
     gallery: Gallery
     points: Tensor
@@ -63,11 +55,10 @@ class FeatureMap:
         return f'cluster {group}' if self.clustered else self.gallery.class_name(group)
 
     def styles(self) -> dict[int, tuple[str, str]]:
-        """The colour and the marker of each group, which no other has until they run out."""
-        return {
-            group: (PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)])
-            for number, group in enumerate(self.groups.unique().tolist())
-        }
+        """The colour and the marker of each group."""
+        most = len(PALETTE)
+        pairs = enumerate(self.groups.unique().tolist())
+        return {group: (PALETTE[one % most], MARKERS[(one + one // most) % len(MARKERS)]) for one, group in pairs}
 
 
 def feature_map(
@@ -120,17 +111,9 @@ def feature_map(
     return FeatureMap(gallery, points, groups, clustered, title, measured)
 
 
-def map_figure(
-    pictured: Pictured,
-    num_images: int = 1000,
-    method: str = 'tsne',
-    clusters: int | None = None,
-    seed: int = 0,
-    encoder: str | None = None,
-    image_size: int | None = None,
-) -> Figure:
+def map_figure(pictured: Pictured, **options: Any) -> Figure:
     """Draw a :func:`feature_map`; same arguments and errors."""
-    return draw_map(feature_map(pictured, num_images, method, clusters, seed, encoder, image_size))
+    return draw_map(feature_map(pictured, **options))
 
 
 def draw_map(found: FeatureMap) -> Figure:

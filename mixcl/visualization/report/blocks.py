@@ -12,29 +12,12 @@ from mixcl.errors import UserError
 
 
 class Block(NamedTuple):
-    """A part of a page.
-
-    Attributes:
-        kind: 'text', 'missing' (why something is not there), 'list', 'code', 'table', 'picture', 'chart', 'details'.
-        content: a text; the lines of a list; the rows of a table; the address of a picture; a chart in Vega-Lite; the
-            blocks of details.
-        title: caption of a picture, heading of a chart, summary of details.
-        head: of a table.
-    """
+    """A part of a page; page.html says what each kind has as its content. 'missing' says why something is not there."""
 
     kind: str
     content: Any
     title: str = ''
     head: Sequence[str] = ()
-
-
-class Section(NamedTuple):
-    """A part of a page with a heading: blocks about all runs, then those of each run by its label."""
-
-    title: str
-    intro: str
-    shared: list[Block]
-    runs: dict[str, list[Block]]
 
 
 def told(make: Callable[[], list[Block]]) -> list[Block]:
@@ -50,16 +33,11 @@ def told(make: Callable[[], list[Block]]) -> list[Block]:
     return [Block('missing', f'{reason[:1].upper()}{reason[1:]}.')]
 
 
-def details(summary: str, *blocks: Block) -> Block:
-    """Blocks that are folded away."""
-    return Block('details', list(blocks), summary)
-
-
-def picture(figure: Figure, caption: str, form: str = 'png') -> Block:
-    """A figure within the page: 'png' where it shows images, 'svg' where it shows lines."""
+def picture(figure: Figure, title: str, form: str = 'png') -> Block:
+    """A figure within the page: 'png' where it shows images, 'svg+xml' where it shows lines."""
     file = io.BytesIO()
-    figure.savefig(file, format=form, dpi=100, pil_kwargs=dict(optimize=True) if form == 'png' else None)
-    return Block('picture', data_address(file.getvalue(), 'svg+xml' if form == 'svg' else form), caption)
+    figure.savefig(file, format=form[:3], dpi=100)
+    return Block('picture', data_address(file.getvalue(), form), title)
 
 
 def data_address(content: bytes, form: str) -> str:

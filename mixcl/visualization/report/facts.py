@@ -3,189 +3,144 @@
 import json
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mixcl.configuration.origin import base_of, difference
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import HEAD, captions, cells, stored_beside
 from mixcl.shipped import known_configs
 from mixcl.visualization.curves import points_of
-from mixcl.visualization.report.blocks import Block, details
-from mixcl.visualization.report.run_record import RunRecord
-from mixcl.visualization.report.terms_in_words import call, encoders_in_words, term_rows
+from mixcl.visualization.report.blocks import Block
+from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
+from mixcl.visualization.report.terms_in_words import call, term_rows
 
-OWN_AFFAIR = ('config_name', 'work_dir', 'resume', 'load_from', 'launcher', 'pin_memory', 'fused')
-"""Last words of places in a config that say nothing about what is trained."""
+OWN_AFFAIR = ('config_name', 'work_dir', 'resume', 'launcher', 'pin_memory', 'fused')
+"""How places in a config end that say nothing about what is trained."""
+
+PACKAGES = ('mixcl', 'torch', 'timm', 'onedl-mmengine', 'onedl-mmpretrain', 'numpy')
+QUICK_START = {
+    'raw pixels': 'raw_pixels_',
+    'random encoder': 'random_init_',
+    'online encoder': '',
+    'EMA encoder': 'ema_',
+}
+"""Rows of the quick start's table, and how their names begin in its ``results.json``."""
 
 
-def summary(record: RunRecord) -> list[Block]:
-    """What was trained on what."""
-    cfg, machine = record.config, record.environment()
-    model, loader = cfg.get('model') or {}, cfg.get('train_dataloader') or {}
-    data = loader.get('dataset') or {}
+def summary(run: RunRecord) -> list[Block]:
+    """What was trained on what, and how long."""
+    cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
+    data = cfg.train_dataloader['dataset']
     while isinstance(data.get('dataset'), Mapping):
         data = data['dataset']
-    images = (machine.get('train_data') or {}).get('samples')
-    named = ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))
-    processes = machine.get('world_size', 1)
-    each = loader.get('batch_size')
+    epoch, planned, points = steps[-1]['epoch'], cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
     rows = [
-        ['config', cfg.get('config_name') or 'without a name'],
-        ['mixing', call(model['mixer']) if model.get('mixer') else 'none'],
-        ['backbone', call(model.get('backbone'))],
-        ['images', f'{named or "unknown"}{f": {images:,} images" if images else ""}'],
-        ['length', _length(record)],
-        ['batch', f'{each * processes}: {each} on each of {processes} process(es)' if each else 'unknown'],
-        ['optimiser', call((cfg.get('optim_wrapper') or {}).get('optimizer'))],
-        *([name, newest] for name, newest in _accuracies(record)),
-        ['seed', str(machine.get('seed', 'unknown'))],
-    ]
-    said = record.banner()
-    return [Block('table', rows), *([details('What it said at its start', Block('list', said))] if said else [])]
+        ['config', str(cfg.get('config_name'))],
+        *([name, call(cfg.model.get(name))] for name in ('backbone', 'target', 'objective', 'mixer')),
+        ['images', ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))],
+        ['length', f'{epoch} epochs' + (f' of {planned}: it has not finished' if planned and epoch < planned else '')],
+        ['time', f'{60 * points_of(run.lines, "hour")["loss"][-1][0]:.1f} minutes, {len(run.starts)} start(s)'],
+        *([name.removesuffix('_top1').replace('_', ' '), f'{found[-1][1]:.1f} % (best {max(y for _, y in found):.1f})']
+          for name, found in points.items() if name.endswith('_top1')),
+    ]  # fmt: skip
+    said = BANNER.findall(run.log)
+    lines = [Block('details', [Block('list', said[-1].split('\n')[:-1])], 'What it said at its start')] if said else []
+    return [Block('table', rows), *lines]
 
 
-def _length(record: RunRecord) -> str:
-    steps = [line for line in record.lines if 'loss' in line]
-    planned = (record.config.get('train_cfg') or {}).get('max_epochs')
-    if not steps:
-        return f'nothing is logged yet of {planned or "unknown"} epochs'
-    hours = points_of(record.lines, 'hour')['loss'][-1][0]
-    starts = f', started {len(record.starts)} times' if len(record.starts) > 1 else ''
-    text = f'{steps[-1]["epoch"]} of {planned} epochs' if planned else f'{steps[-1]["epoch"]} epochs'
-    unfinished = '; it has not finished' if planned and steps[-1]['epoch'] < planned else ''
-    took = f'{hours:.1f} hours' if hours >= 1 else f'{60 * hours:.1f} minutes'
-    return f'{text}, {steps[-1]["step"]} steps in {took}{starts}{unfinished}'
+def health(run: RunRecord) -> list[Block]:
+    """Warnings of the hooks, each once."""
+    found = list(dict.fromkeys(WARNED.findall(run.log)))
+    return [Block('list', found) if found else Block('text', 'The log has no warnings.')]
 
 
-def _accuracies(record: RunRecord) -> list[tuple[str, str]]:
-    """The kNN accuracies during the run, the newest and the best of each."""
-    found = []
-    for name, points in points_of(record.lines, 'epoch').items() if record.starts else ():
-        if name.endswith('_top1'):
-            epoch, best = max(points, key=lambda point: point[1])
-            found.append((name.removesuffix('_top1'), f'{points[-1][1]:.1f} %, at best {best:.1f} % (epoch {epoch:g})'))
-    return found
-
-
-def terms(record: RunRecord) -> list[Block]:
+def terms(run: RunRecord) -> list[Block]:
     """The table of terms in words."""
-    model = record.config.get('model') or {}
-    rows = term_rows(model)
-    return [Block('table', rows, head=('query', 'key', 'weight', 'in words')), Block('list', encoders_in_words(model))]
+    return [Block('table', term_rows(run.config.model), head=('query', 'key', 'weight', 'in words'))]
 
 
-def health(record: RunRecord) -> list[Block]:
-    """Warnings of the hooks."""
-    if not record.starts:
-        raise UserError('nothing is logged of this run, so nobody knows how well it was')
-    found = record.warnings()
-    return [Block('list', found) if found else Block('text', 'Nothing was wrong: the log has no warnings.')]
-
-
-def evaluation(record: RunRecord) -> list[Block]:
+def evaluation(run: RunRecord) -> list[Block]:
     """Results of the quick start and of tools/evaluate.py, and the papers' numbers of this config."""
-    blocks = []
-    path = record.folder / 'results.json'
+    path, blocks = run.folder / 'results.json', []
     quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
     if isinstance(quick, dict):
-        blocks.append(_quick_start(quick))
-    checkpoints = [record.folder, *sorted(record.folder.glob('*_*.pth'))]
-    rows = {json.dumps(row, sort_keys=True): row for path in checkpoints for row in stored_beside(path)}
+        values = {
+            name: [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
+            for name, start in QUICK_START.items()
+        }
+        found = [[name, *('-' if one is None else f'{one:.1%}' for one in both)] for name, both in values.items()]
+        blocks.append(Block('table', found, head=('features', 'kNN', 'linear probe')))
+    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_beside(place)]
+    rows = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
     if rows:
-        blocks.append(Block('table', cells([*rows.values()]), head=HEAD))
-        blocks.append(details('What the protocols are', Block('list', captions([*rows.values()]))))
+        blocks.append(Block('table', cells(rows), head=HEAD))
+        blocks.append(Block('details', [Block('list', captions(rows))], 'What the protocols are'))
     if not blocks:
-        missing = f'nothing was evaluated after training: mixcl evaluate {record.folder} --data NAME --protocols knn linear'
-        blocks.append(Block('missing', f'{missing[0].upper()}{missing[1:]}'))
-    name = record.config.get('config_name')
-    keys = ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
-    papers = [[str(number.get(key, '')) for key in keys] for number in all_published() if number.get('config') == name]
-    if name and papers:
-        blocks.append(details(f'What the papers print of {name}', Block('table', papers, head=keys)))
-    else:
-        blocks.append(Block('text', f'No paper has numbers of {name or "this run"}.'))
-    return blocks
+        ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
+        blocks.append(Block('missing', f'Nothing has been evaluated after training; {ask} does it.'))
+    name, keys = run.config.get('config_name'), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
+    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if name and one.get('config') == name]
+    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {name}.')
+    return [*blocks, shown]
 
 
-def _quick_start(results: Mapping[str, Any]) -> Block:
-    names = {
-        'raw_pixels_': 'raw pixels', 'random_init_': 'randomly initialised encoder', '': 'online encoder',
-        'ema_': 'EMA encoder',
-    }  # fmt: skip
-    values = {name: [results.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')] for start, name in names.items()}
-    rows = [[name, *('-' if one is None else f'{one:.1%}' for one in found)] for name, found in values.items()]
-    return Block('table', rows, head=('features', 'kNN', 'linear probe'))
-
-
-def changes(record: RunRecord, other: RunRecord) -> list[Block]:
+def changes(run: RunRecord, other: RunRecord) -> list[Block]:
     """How the config differs from that of another run, from its file, and its file from what it inherits."""
-    blocks = []
-    if other is not record:
-        blocks += _differences(f'From {other.label} to {record.label}', other.config, record.config)
-    name = str(record.config.get('config_name'))
-    if name not in known_configs():
-        blocks.append(Block('missing', f'{name} did not come with mixcl, so the files that it inherits are not known.'))
-    else:
+    name, pairs, blocks = str(run.config.get('config_name')), [], []
+    if other is not run:
+        pairs.append((f'From {other.label} to {run.label}', other.config, run.config))
+    if name in known_configs():
         file = read_config(name)
-        blocks += _differences('From its file to this run: the command line', file, record.config)
-        blocks += _differences('From the files that it inherits to its own file', base_of(name), file)
-    return [*blocks, details('The whole config', Block('code', record.config.pretty_text))]
+        pairs.append(('From its file to this run', file, run.config))
+        pairs.append(('From what its file inherits to the file', base_of(name), file))
+    else:
+        blocks.append(Block('missing', f'{name} does not come with mixcl, so what it inherits is not known.'))
+    for title, before, after in pairs:
+        lines = [line for line in difference(dict(before), dict(after)) if not _place(line).endswith(OWN_AFFAIR)]
+        blocks.append(_folded(f'{title}: {len(lines)} values', '\n'.join(lines)))
+    return [*blocks, _folded('The whole config', run.config.pretty_text)]
 
 
-def _differences(title: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Block]:
-    lines = [
-        line for line in difference(dict(before), dict(after))
-        if not line[2:].partition(' = ')[0].partition(': ')[0].endswith(OWN_AFFAIR)
-    ]  # fmt: skip
-    return [details(f'{title}: {len(lines)} values', Block('code', '\n'.join(lines) or 'nothing'))]
+def _place(line: str) -> str:
+    return line[2:].partition(' = ')[0].partition(': ')[0]
 
 
-def environment(record: RunRecord) -> list[Block]:
+def _folded(title: str, text: str) -> Block:
+    return Block('details', [Block('code', text)], title)
+
+
+def environment(run: RunRecord) -> list[Block]:
     """What it ran on."""
-    stored = record.environment()
-    if not stored:
-        raise UserError('this folder has no environment.json: the run is older, or the file was removed')
-    system, source = stored.get('system') or {}, stored.get('source') or {}
-    names = ('Python', 'PyTorch', 'CUDA available', 'GPU 0', 'CUDA_HOME', 'sys.platform')
-    rows = [[name, system[name]] for name in names if name in system]
-    packages = stored.get('packages') or {}
-    rows += [[name, packages[name]] for name in ('mixcl', 'timm', 'onedl-mmengine', 'onedl-mmpretrain') if name in packages]
-    rows += [['started', str(stored.get('time'))], ['processes', str(stored.get('world_size'))]]
-    if source:
-        rows.append(['source code', f'{source["commit"]}, {len(source["changed"])} files changed since'])
-    every = '\n'.join(f'{name}=={version}' for name, version in packages.items())
-    return [Block('table', rows), details(f'All {len(packages)} packages', Block('code', every))]
+    found: Mapping[str, Any] = run.environment(-1)
+    packages, source = found.get('packages', {}), found.get('source')
+    rows = [
+        [name, str(found['system'][name])] for name in ('Python', 'GPU 0', 'sys.platform') if name in found['system']
+    ]
+    rows += [[name, packages[name]] for name in PACKAGES if name in packages]
+    rows += [[name, str(found.get(name))] for name in ('time', 'world_size', 'seed')]
+    rows += [['source code', f'{source["commit"]} and {len(source["changed"])} changed files']] if source else []
+    return [Block('table', rows), _folded('All packages', '\n'.join(f'{one}=={packages[one]}' for one in packages))]
 
 
-def reproduction(record: RunRecord) -> list[Block]:
+def reproduction(run: RunRecord) -> list[Block]:
     """The command that trained it."""
-    stored = record.environment(first=True)
-    words = [str(word) for word in stored.get('command') or ()]
-    if not words:
-        raise UserError('the command is not stored (environment.json)')
-    start = words[0] if words[0].startswith('mixcl ') else f'python {shlex.quote(words[0])}'
-    commit = (stored.get('source') or {}).get('commit')
-    lines = [f'git checkout {commit}', 'pip install -c constraints.txt .'] if commit else []
-    shown = '\n'.join([*lines, ' '.join([start, *map(shlex.quote, words[1:])])])
-    note = f'With seed {stored.get("seed")} and the same packages and machine the result is the same.'
-    return [Block('code', shown), Block('text', note)]
+    found = run.environment(0)
+    first, *words = found['command']
+    checkout = f'git checkout {found["source"]["commit"]}\n' if found.get('source') else ''
+    start = first if first.startswith('mixcl ') else f'python {shlex.quote(first)}'
+    note = (
+        f'All random numbers follow from seed {found.get("seed")}; other machines and packages may round differently.'
+    )
+    return [Block('code', f'{checkout}{start} {shlex.join(words)}'), Block('text', note)]
 
 
-def loading(record: RunRecord) -> list[Block]:
+def loading(run: RunRecord) -> list[Block]:
     """How the backbone is loaded."""
-    checkpoint = Path(str(record.trained.subject.checkpoint if record.trained.subject else ''))
-    folder = record.folder
-    ways = {
-        'As a module, and features of images': "import mixcl\n\n"
-        f'backbone = mixcl.load_backbone({str(folder)!r})  # a torch module: (B, 3, H, W) -> (B, C)\n'
-        f"features = mixcl.embed({str(folder)!r}, ['image.png'])",
-        'In timm (or torchvision, huggingface, mmpretrain, mmdet, onnx)': f'mixcl export {shlex.quote(str(folder))} '
-        '--to timm --out backbone\n'
-        """python -c "import timm; timm.create_model('local-dir:backbone', pretrained=True)\"""",
-        'As the start of any training of mmpretrain or mmdet': 'mixcl train CONFIG --pretrained '
-        f'{shlex.quote(str(checkpoint))}',
-    }
-    return [block for title, lines in ways.items() for block in (Block('text', f'{title}:'), Block('code', lines))]
+    folder, quoted, _ = str(run.folder), shlex.quote(str(run.folder)), run.trained
+    python = f'import mixcl\n\nbackbone = mixcl.load_backbone({folder!r})  # a module: (B, 3, H, W) to (B, C)\n'
+    shell = (
+        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, mmpretrain, mmdet, onnx\n'
+        """python -c "import timm; timm.create_model('local-dir:backbone', pretrained=True)"\n"""
+    )
+    return [Block('code', f"{python}features = mixcl.embed({folder!r}, ['image.png'])"), Block('code', shell)]

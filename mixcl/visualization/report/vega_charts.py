@@ -8,15 +8,12 @@ from typing import Any
 from PIL import Image
 
 from mixcl.errors import UserError
-from mixcl.visualization.canvas import PALETTE, visible
+from mixcl.visualization.canvas import MARKERS, PALETTE, visible
 from mixcl.visualization.curves import PANELS
 from mixcl.visualization.gallery import displayed
 from mixcl.visualization.map_figure import MOST_NAMES, FeatureMap
 from mixcl.visualization.pictured import Pictured
 from mixcl.visualization.report.blocks import Block, data_address
-
-Spec = dict[str, Any]
-Points = Mapping[str, Sequence[tuple[float, float]]]
 
 MOST_POINTS = 400
 """Of a curve."""
@@ -24,14 +21,15 @@ MOST_POINTS = 400
 THUMBNAIL = 48
 """Pixels."""
 
-SHAPES = {'o': 'circle', '^': 'triangle-up', 's': 'square', 'D': 'diamond', 'v': 'triangle-down', 'P': 'cross',
-          'X': 'triangle-left', '*': 'triangle-right'}  # fmt: skip
+WORDS = 'circle triangle-up square diamond triangle-down cross triangle-left triangle-right'
+SHAPES = dict(zip(MARKERS, WORDS.split(), strict=True))
 """Vega's, by matplotlib's markers."""
 
-MOVING = dict(
-    name='moved', bind='scales', select=dict(type='interval', zoom='wheel![event.ctrlKey || event.metaKey]')
-)
-"""Dragging moves, and the wheel with Ctrl zooms: without it the page is to scroll."""
+ZOOM = 'wheel![event.ctrlKey || event.metaKey]'
+"""Without a key the wheel scrolls the page."""
+
+MOVED = dict(name='moved', bind='scales', select=dict(type='interval', zoom=ZOOM))
+NEAR = dict(name='near', select=dict(type='point', nearest=True, on='pointerover', clear='pointerout'))
 
 
 def javascript() -> str | None:
@@ -43,54 +41,39 @@ def javascript() -> str | None:
     return vl_convert.javascript_bundle()
 
 
-def curve_charts(runs: Mapping[str, Points]) -> list[Block]:
-    """A chart for each panel that has values, with the curves of all runs.
-
-    Args:
-        runs: the points (epoch, value) of every curve, by the label of the run.
-    """
+def curve_charts(runs: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> list[Block]:
+    """A chart for each panel of curves; ``runs`` has the points (epoch, value) of every curve by the label of the run."""
     charts = []
     for title, (label, chosen) in PANELS.items():
-        rows = [
-            dict(run=run, curve=name.removeprefix('loss_').removesuffix('_top1'), epoch=epoch, value=float(f'{value:.5g}'))
-            for run, points in runs.items()
-            for name in filter(chosen, points)
-            for epoch, value in _thinned([point for point in points[name] if math.isfinite(point[1])])
-        ]
+        rows = []
+        for run, points in runs.items():
+            for name in filter(chosen, points):
+                curve = name.removeprefix('loss_').removesuffix('_top1')
+                finite = [(place, value) for place, value in points[name] if math.isfinite(value)]
+                few = finite[: -1 : -(-len(finite) // MOST_POINTS) or 1] + finite[-1:]
+                rows += [dict(run=run, curve=curve, epoch=place, value=float(f'{value:.5g}')) for place, value in few]
         if rows:
-            charts.append(Block('chart', _curves(rows, label, len(runs), 'chance' in title), title))
+            charts.append(Block('chart', _curves(rows, label, 'curve' if len(runs) == 1 else 'run'), title))
     return charts
 
 
-def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    return points[:: max(1, len(points) // MOST_POINTS)][:-1] + points[-1:]
-
-
-def _curves(rows: list[dict], label: str, runs: int, chance: bool) -> Spec:
-    by = 'curve' if runs == 1 else 'run'
+def _curves(rows: list[dict], label: str, by: str) -> dict[str, Any]:
+    """One run has a colour per curve, several have a colour per run and a dash per curve."""
+    names, curves = (list(dict.fromkeys(row[key] for row in rows)) for key in (by, 'curve'))
     legend = dict(orient='bottom', columns=2, labelLimit=150, title=None)
-    names = list(dict.fromkeys(row[by] for row in rows))
-    colour = dict(field=by, type='nominal', scale=dict(domain=names, range=PALETTE),
-                  legend=legend if len(names) > 1 else None)  # fmt: skip
-    encoding: Spec = dict(
+    encoding: dict[str, Any] = dict(
         x=dict(field='epoch', type='quantitative', axis=dict(tickMinStep=1, tickCount=6)),
         y=dict(field='value', type='quantitative', title=label or None, scale=dict(zero=False)),
-        color=colour,
+        color=_styled(by, names, PALETTE, legend if len(names) > 1 else None),
     )
-    if runs > 1 and len({row['curve'] for row in rows}) > 1:
+    if by == 'run' and len(curves) > 1:
         encoding['strokeDash'] = dict(field='curve', type='nominal', legend=legend)
-    shown = dict(name='shown', select=dict(type='point', fields=[by]), bind='legend')
-    near = dict(name='near', select=dict(type='point', nearest=True, on='pointerover', clear='pointerout'))
-    tooltip = [dict(field=name) for name in ('run', 'curve', 'epoch', 'value') if name != 'run' or runs > 1]
-    visible_ = dict(condition=dict(param='shown', value=1), value=0.1)
+    tooltip = [dict(field=name) for name in ('run', 'curve', 'epoch', 'value')]
     point = dict(opacity=dict(condition=dict(param='near', empty=False, value=1), value=0), tooltip=tooltip)
-    layers: list[Spec] = [
-        dict(mark='line', params=[shown, MOVING], encoding=dict(opacity=visible_)),
-        dict(mark=dict(type='point', filled=True, size=60), params=[near], encoding=point),
+    layers = [
+        dict(mark='line', params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
+        dict(mark=dict(type='point', filled=True, size=60), params=[NEAR], encoding=point),
     ]
-    if chance:
-        layers.append(dict(mark=dict(type='rule', strokeDash=[4, 4], color='gray'), data=dict(values=[{}]),
-                           encoding=dict(x=dict(), y=dict(datum=1), color=dict(value='gray'))))  # fmt: skip
     return dict(data=dict(values=rows), width='container', height=200, encoding=encoding, layer=layers)
 
 
@@ -102,41 +85,42 @@ def map_chart(found: FeatureMap, pictured: Pictured) -> Block:
     """
     if not found.points.isfinite().all():
         raise UserError('the features of all images are the same, so there is no map of them')
-    styles = {found.name(group): style for group, style in found.styles().items()}
-    pictures = _thumbnails(found, pictured)
     rows = [
-        dict(x=round(x, 3), y=round(y, 3), group=found.name(group), image=address)
-        for (x, y), group, address in zip(found.points.tolist(), found.groups.tolist(), pictures, strict=True)
+        dict(x=round(x, 3), y=round(y, 3), group=found.name(group), image=_thumbnail(found, number, pictured))
+        for number, ((x, y), group) in enumerate(zip(found.points.tolist(), found.groups.tolist(), strict=True))
     ]
-    title = 'cluster' if found.clustered else 'class'
-    legend = dict(orient='bottom', columns=5, labelLimit=110) if len(styles) <= MOST_NAMES else None
-
-    def scale(values: Sequence[str]) -> Spec:
-        return dict(field='group', type='nominal', title=title, legend=legend,
-                    scale=dict(domain=list(styles), range=values))  # fmt: skip
-
+    styles = {found.name(group): style for group, style in found.styles().items()}
+    legend = dict(orient='bottom', columns=5, labelLimit=110, title=None) if len(styles) <= MOST_NAMES else None
     place = dict(type='quantitative', axis=None, scale=dict(zero=False))
     encoding = dict(
         x=dict(field='x', **place),
         y=dict(field='y', **place),
-        color=scale([colour for colour, _ in styles.values()]),
-        shape=scale([SHAPES[marker] for _, marker in styles.values()]),
-        opacity=dict(condition=dict(param='shown', value=0.75), value=0.06),
-        tooltip=[dict(field='image'), dict(field='group', title=title)],
+        color=_styled('group', list(styles), [colour for colour, _ in styles.values()], legend),
+        shape=_styled('group', list(styles), [SHAPES[marker] for _, marker in styles.values()], legend),
+        opacity=_faint(0.75),
+        tooltip=[dict(field='image'), dict(field='group')],
     )
-    shown = dict(name='shown', select=dict(type='point', fields=['group']), bind='legend')
-    spec = dict(data=dict(values=rows), width='container', height=440, params=[shown, MOVING], encoding=encoding,
-                mark=dict(type='point', filled=True, size=45))  # fmt: skip
-    return Block('chart', spec, found.title)
+    spec = dict(data=dict(values=rows), width='container', height=440, params=[_shown('group'), MOVED])
+    return Block('chart', {**spec, 'mark': dict(type='point', filled=True, size=45), 'encoding': encoding}, found.title)
 
 
-def _thumbnails(found: FeatureMap, pictured: Pictured) -> list[str]:
-    addresses = []
-    for number in range(len(found.points)):
-        (image,) = displayed(pictured.config, found.gallery.images([number]))
-        thumbnail = Image.fromarray((visible(image) * 255).round().byte().numpy())
-        thumbnail.thumbnail((THUMBNAIL, THUMBNAIL))
-        file = io.BytesIO()
-        thumbnail.save(file, 'webp', quality=70, lossless=max(thumbnail.size) < THUMBNAIL)
-        addresses.append(data_address(file.getvalue(), 'webp'))
-    return addresses
+def _thumbnail(found: FeatureMap, number: int, pictured: Pictured) -> str:
+    (image,) = displayed(pictured.config, found.gallery.images([number]))
+    thumbnail = Image.fromarray((visible(image) * 255).round().byte().numpy())
+    thumbnail.thumbnail((THUMBNAIL, THUMBNAIL))
+    file = io.BytesIO()
+    thumbnail.save(file, 'webp', quality=70, lossless=max(thumbnail.size) < THUMBNAIL)
+    return data_address(file.getvalue(), 'webp')
+
+
+def _styled(field: str, names: Sequence[str], styles: Sequence[str], legend: dict | None) -> dict[str, Any]:
+    return dict(field=field, type='nominal', scale=dict(domain=names, range=styles), legend=legend)
+
+
+def _shown(field: str) -> dict[str, Any]:
+    return dict(name='shown', select=dict(type='point', fields=[field]), bind='legend')
+
+
+def _faint(otherwise: float) -> dict[str, Any]:
+    """Faint is what was not chosen in the legend."""
+    return dict(condition=dict(param='shown', value=otherwise), value=0.07)
