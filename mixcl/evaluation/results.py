@@ -12,7 +12,6 @@ from mixcl.files import written_whole
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
 
-HEAD = ['checkpoint', 'protocol', 'data', 'encoder', 'metric', 'ours', 'paper']
 LISTED = 'listed'
 """In a protocol: the metrics that the table lists, where it does not list all."""
 
@@ -69,33 +68,15 @@ def table(rows: Sequence[Row]) -> str:
 
     Metrics are printed with two decimals; of training protocols the last epoch's, with the best epoch's in brackets.
     """
+    lines = ['| checkpoint | protocol | data | encoder | metric | ours | paper |', '|---|---|---|---|---|---|---|']
     rows = json.loads(json.dumps(rows))  # as they are stored
-    lines = [f'| {" | ".join(line)} |' for line in (HEAD, *cells(rows))]
-    lines.insert(1, '|' + '---|' * len(HEAD))
-    return '\n'.join([*lines, '', *(f'- {caption}' for caption in captions(rows))])
-
-
-def cells(rows: Sequence[Row]) -> list[list[str]]:
-    """The lines of the table below :data:`HEAD`."""
-    return [
-        [
-            _name(row),
-            row['protocol']['name'],
-            row['data'],
-            row['encoder'],
-            metric,
-            _ours(row, metric),
-            _papers(row, metric),
-        ]
-        for row in rows
-        for metric in row['metrics']
-        if metric in row['protocol'].get(LISTED, row['metrics'])
-    ]
-
-
-def captions(rows: Sequence[Row]) -> list[str]:
-    """What the protocols are, each once."""
-    return list(dict.fromkeys(map(_caption, rows)))
+    for row in rows:
+        named = f'{_name(row)} | {row["protocol"]["name"]} | {row["data"]} | {row["encoder"]}'
+        for metric in row['metrics']:
+            if metric in row['protocol'].get(LISTED, row['metrics']):
+                lines.append(f'| {named} | {metric} | {_ours(row, metric)} | {_papers(row, metric)} |')
+    captions = dict.fromkeys(_caption(row) for row in rows)
+    return '\n'.join([*lines, '', *(f'- {caption}' for caption in captions)])
 
 
 def stored_beside(checkpoint: str | Path) -> list[Row]:

@@ -8,23 +8,14 @@ from typing import Any
 from mixcl.configuration.origin import base_of, difference
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
-from mixcl.evaluation.results import HEAD, captions, cells, stored_beside
+from mixcl.evaluation.results import stored_beside, table
 from mixcl.shipped import known_configs
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.blocks import Block
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
 from mixcl.visualization.report.terms_in_words import call, term_rows
 
-OWN_AFFAIR = ('config_name', 'work_dir', 'resume', 'launcher', 'pin_memory', 'fused')
-"""How places in a config end that say nothing about what is trained."""
-
-PACKAGES = ('mixcl', 'torch', 'timm', 'onedl-mmengine', 'onedl-mmpretrain', 'numpy')
-QUICK_START = {
-    'raw pixels': 'raw_pixels_',
-    'random encoder': 'random_init_',
-    'online encoder': '',
-    'EMA encoder': 'ema_',
-}
+QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
 """Rows of the quick start's table, and how their names begin in its ``results.json``."""
 
 
@@ -50,9 +41,11 @@ def summary(run: RunRecord) -> list[Block]:
 
 
 def health(run: RunRecord) -> list[Block]:
-    """Warnings of the hooks, each once."""
+    """Warnings in words: those about a step come from the hooks that watch over a run."""
     found = list(dict.fromkeys(WARNED.findall(run.log)))
-    return [Block('list', found) if found else Block('text', 'The log has no warnings.')]
+    noticed, others = ([one for one in found if one.startswith('step ') == wanted] for wanted in (True, False))
+    first = Block('list', noticed) if noticed else Block('text', 'The run looked healthy: no step gave a warning.')
+    return [first, *([Block('details', [Block('list', others)], 'Other warnings in the log')] if others else [])]
 
 
 def terms(run: RunRecord) -> list[Block]:
@@ -62,20 +55,20 @@ def terms(run: RunRecord) -> list[Block]:
 
 def evaluation(run: RunRecord) -> list[Block]:
     """Results of the quick start and of tools/evaluate.py, and the papers' numbers of this config."""
-    path, blocks = run.folder / 'results.json', []
+    path, blocks, quick_rows = run.folder / 'results.json', [], []
     quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
     if isinstance(quick, dict):
-        values = {
-            name: [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
-            for name, start in QUICK_START.items()
-        }
-        found = [[name, *('-' if one is None else f'{one:.1%}' for one in both)] for name, both in values.items()]
-        blocks.append(Block('table', found, head=('features', 'kNN', 'linear probe')))
+        for name, start in QUICK_START.items():
+            found = [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
+            quick_rows.append([name, *('-' if one is None else f'{one:.1%}' for one in found)])
+        blocks.append(Block('table', quick_rows, head=('features', 'kNN', 'linear probe')))
     rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_beside(place)]
-    rows = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
-    if rows:
-        blocks.append(Block('table', cells(rows), head=HEAD))
-        blocks.append(Block('details', [Block('list', captions(rows))], 'What the protocols are'))
+    unique = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+    lines = table(unique).split('\n') if unique else []
+    if lines:
+        head, *cells = (line.strip('| ').split(' | ') for line in lines if line.startswith('| '))
+        said = Block('list', [line.removeprefix('- ') for line in lines if line.startswith('- ')])
+        blocks += [Block('table', cells, head=head), Block('details', [said], 'What the protocols are')]
     if not blocks:
         ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
         blocks.append(Block('missing', f'Nothing has been evaluated after training; {ask} does it.'))
@@ -97,13 +90,9 @@ def changes(run: RunRecord, other: RunRecord) -> list[Block]:
     else:
         blocks.append(Block('missing', f'{name} does not come with mixcl, so what it inherits is not known.'))
     for title, before, after in pairs:
-        lines = [line for line in difference(dict(before), dict(after)) if not _place(line).endswith(OWN_AFFAIR)]
+        lines = difference(dict(before), dict(after))
         blocks.append(_folded(f'{title}: {len(lines)} values', '\n'.join(lines)))
     return [*blocks, _folded('The whole config', run.config.pretty_text)]
-
-
-def _place(line: str) -> str:
-    return line[2:].partition(' = ')[0].partition(': ')[0]
 
 
 def _folded(title: str, text: str) -> Block:
@@ -113,12 +102,10 @@ def _folded(title: str, text: str) -> Block:
 def environment(run: RunRecord) -> list[Block]:
     """What it ran on."""
     found: Mapping[str, Any] = run.environment(-1)
-    packages, source = found.get('packages', {}), found.get('source')
-    rows = [
-        [name, str(found['system'][name])] for name in ('Python', 'GPU 0', 'sys.platform') if name in found['system']
-    ]
-    rows += [[name, packages[name]] for name in PACKAGES if name in packages]
+    packages, source, system = found.get('packages', {}), found.get('source'), found.get('system', {})
+    rows = [[name, system[name]] for name in ('Python', 'PyTorch', 'GPU 0', 'sys.platform') if name in system]
     rows += [[name, str(found.get(name))] for name in ('time', 'world_size', 'seed')]
+    rows += [['images', str((found.get('train_data') or {}).get('samples'))]]
     rows += [['source code', f'{source["commit"]} and {len(source["changed"])} changed files']] if source else []
     return [Block('table', rows), _folded('All packages', '\n'.join(f'{one}=={packages[one]}' for one in packages))]
 
@@ -129,9 +116,7 @@ def reproduction(run: RunRecord) -> list[Block]:
     first, *words = found['command']
     checkout = f'git checkout {found["source"]["commit"]}\n' if found.get('source') else ''
     start = first if first.startswith('mixcl ') else f'python {shlex.quote(first)}'
-    note = (
-        f'All random numbers follow from seed {found.get("seed")}; other machines and packages may round differently.'
-    )
+    note = f'All random numbers follow from seed {found.get("seed")}; other machines and packages may round otherwise.'
     return [Block('code', f'{checkout}{start} {shlex.join(words)}'), Block('text', note)]
 
 

@@ -15,10 +15,8 @@ from mixcl.visualization.curves import read_log
 from mixcl.visualization.pictured import Pictured, read_pictured
 from mixcl.weights.stored_config import stored_config
 
-WARNED = re.compile(
-    r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (?!"FileClient"|"HardDiskBackend"|Failed to sea)(.*)$', re.M
-)
-"""A warning in a log file, but for what mmengine warns its own users of."""
+WARNED = re.compile(r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (.*)$', re.M)
+"""A warning in a log file."""
 
 BANNER = re.compile(r' - this run, in .*\n((?:  .*\n)+)')
 

@@ -42,7 +42,7 @@ def javascript() -> str | None:
 
 
 def curve_charts(runs: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> list[Block]:
-    """A chart for each panel of curves; ``runs`` has the points (epoch, value) of every curve by the label of the run."""
+    """A chart for each panel; ``runs`` has the points (epoch, value) of every curve, by the label of the run."""
     charts = []
     for title, (label, chosen) in PANELS.items():
         rows = []
@@ -89,7 +89,8 @@ def map_chart(found: FeatureMap, pictured: Pictured) -> Block:
         dict(x=round(x, 3), y=round(y, 3), group=found.name(group), image=_thumbnail(found, number, pictured))
         for number, ((x, y), group) in enumerate(zip(found.points.tolist(), found.groups.tolist(), strict=True))
     ]
-    styles = {found.name(group): style for group, style in found.styles().items()}
+    # Black becomes the colour of the text, which is light on dark pages.
+    styles = {found.name(one): (c.replace('#000000', 'currentColor'), m) for one, (c, m) in found.styles().items()}
     legend = dict(orient='bottom', columns=5, labelLimit=110, title=None) if len(styles) <= MOST_NAMES else None
     place = dict(type='quantitative', axis=None, scale=dict(zero=False))
     encoding = dict(
