@@ -1,5 +1,6 @@
 """Curves and maps as charts of Vega-Lite, which its own JavaScript draws within the page."""
 
+import importlib.util
 import io
 import math
 from collections.abc import Mapping, Sequence
@@ -29,16 +30,13 @@ ZOOM = 'wheel![event.ctrlKey || event.metaKey]'
 """Without a key the wheel scrolls the page."""
 
 MOVED = dict(name='moved', bind='scales', select=dict(type='interval', zoom=ZOOM))
-NEAR = dict(name='near', select=dict(type='point', nearest=True, on='pointerover', clear='pointerout'))
 
 
 def javascript() -> str | None:
     """What draws the charts; None where it is not installed."""
-    try:
-        import vl_convert
-    except ImportError:
+    if importlib.util.find_spec('vl_convert') is None:
         return None
-    return vl_convert.javascript_bundle()
+    return importlib.import_module('vl_convert').javascript_bundle()
 
 
 def curve_charts(runs: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> list[Block]:
@@ -69,10 +67,9 @@ def _curves(rows: list[dict], label: str, by: str) -> dict[str, Any]:
     if by == 'run' and len(curves) > 1:
         encoding['strokeDash'] = dict(field='curve', type='nominal', legend=legend)
     tooltip = [dict(field=name) for name in ('run', 'curve', 'epoch', 'value')]
-    point = dict(opacity=dict(condition=dict(param='near', empty=False, value=1), value=0), tooltip=tooltip)
     layers = [
-        dict(mark='line', params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
-        dict(mark=dict(type='point', filled=True, size=60), params=[NEAR], encoding=point),
+        dict(mark=dict(type='line', clip=True), params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
+        dict(mark=dict(type='point', filled=True, size=150, opacity=0, clip=True), encoding=dict(tooltip=tooltip)),
     ]
     return dict(data=dict(values=rows), width='container', height=200, encoding=encoding, layer=layers)
 
@@ -102,7 +99,11 @@ def map_chart(found: FeatureMap, pictured: Pictured) -> Block:
         tooltip=[dict(field='image'), dict(field='group')],
     )
     spec = dict(data=dict(values=rows), width='container', height=440, params=[_shown('group'), MOVED])
-    return Block('chart', {**spec, 'mark': dict(type='point', filled=True, size=45), 'encoding': encoding}, found.title)
+    return Block(
+        'chart',
+        {**spec, 'mark': dict(type='point', filled=True, size=45, clip=True), 'encoding': encoding},
+        found.title,
+    )
 
 
 def _thumbnail(found: FeatureMap, number: int, pictured: Pictured) -> str:
