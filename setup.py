@@ -80,6 +80,6 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
-        'test': [*CHECKS, 'lightning', *chain(*OPTIONAL.values())],
+        'test': [*CHECKS, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],
     },
 )
