@@ -44,6 +44,7 @@ OPTIONAL = dict(
     export=['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
     datasets=['datasets>=3'],  # --data hf:PATH
     lora=['peft'],
+    report=['vl-convert-python'],  # curves and map that answer to the pointer
 )
 CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
 
@@ -55,7 +56,7 @@ setup(
     long_description_content_type='text/markdown',
     license='Apache-2.0',
     packages=find_packages(include=['mixcl', 'mixcl.*']),
-    package_data={'mixcl.evaluation': ['published.json']},
+    package_data={'mixcl.evaluation': ['published.json'], 'mixcl.visualization.report': ['page.html']},
     entry_points={'console_scripts': ['mixcl = mixcl.console:main']},
     python_requires='>=3.10',
     cmdclass={'build_py': BuildWithConfigs},

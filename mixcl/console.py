@@ -15,7 +15,7 @@ import mixcl
 from mixcl.errors import UserError, reported_to_user
 from mixcl.shipped import shipped
 
-FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'configs', 'print-config', 'doctor')
+FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'report', 'configs', 'print-config', 'doctor')
 NAMES = dict(extract_features='embed')
 """Of the commands that are not called as their files in tools/."""
 

@@ -1,6 +1,6 @@
 """Pretrain PatchMix on scikit-learn's digits and show what it learnt, in a few minutes on two CPU cores.
 
-``python tools/quickstart.py`` writes ``results.json``, ``mix.png`` and ``curves.png`` to ``work_dirs/quickstart``.
+``python tools/quickstart.py`` writes ``report.html``, ``results.json`` and pictures to ``work_dirs/quickstart``.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from mmengine.runner import Runner
 from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
 from mixcl.visualization import draw_curves, mix_preview
+from mixcl.visualization.report import write_report
 
 
 def evaluate(runner: Runner) -> dict[str, tuple[float, float]]:
@@ -74,14 +75,17 @@ def main(args: argparse.Namespace) -> None:
         random_init_linear_top1=rows['randomly initialised encoder'][1],
         raw_pixels_linear_top1=rows['raw pixels'][1],
         linear_top1=rows['pretrained, online encoder'][1],
+        ema_linear_top1=rows.get('pretrained, EMA encoder', (None, None))[1],
         seconds=time.perf_counter() - started,
         config=cfg.to_dict(),
     )
     (work_dir / 'results.json').write_text(json.dumps(results, indent=2, default=str) + '\n')
     print_table(rows)
+    report = write_report([work_dir], work_dir / 'report.html')
     print(
         f'\nDigits are easy: raw pixels do well. What to look at is the rise from the random encoder.\n'
-        f'{results["seconds"]:.0f} s. Written: {work_dir / "results.json"}, {", ".join(map(str, figures))}'
+        f'{results["seconds"]:.0f} s. Written: {work_dir / "results.json"}, {", ".join(map(str, figures))}\n'
+        f'To look at all of it in a browser: {report}'
     )
 
 

@@ -9,7 +9,7 @@ import torch
 
 from mixcl.apis.export_source import default_encoder, exported_of
 from mixcl.errors import UserError
-from mixcl.evaluation.results import Results, table
+from mixcl.evaluation.results import stored_beside, table
 from mixcl.evaluation.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
 from mixcl.weights.export import FORMATS, Exported, Loading, model_card
@@ -104,9 +104,6 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 
 def _results(subject: Subject, encoder: str) -> str:
     """A table of the encoder's results that lie beside the checkpoint, or where tools/evaluate.py puts them."""
-    folder, rows = Path(subject.checkpoint).resolve().parent, []
-    for place in (folder, Path('work_dirs/evaluation', f'{folder.name}_{Path(subject.checkpoint).stem}')):
-        with contextlib.suppress(UserError):  # another file of that name
-            rows += Results(place).rows
+    rows = stored_beside(subject.checkpoint)
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

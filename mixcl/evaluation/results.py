@@ -1,5 +1,6 @@
 """The results of evaluations: rows in one JSON file, and a table for people."""
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,6 +77,16 @@ def table(rows: Sequence[Row]) -> str:
                 lines.append(f'| {named} | {metric} | {_ours(row, metric)} | {_papers(row, metric)} |')
     captions = dict.fromkeys(_caption(row) for row in rows)
     return '\n'.join([*lines, '', *(f'- {caption}' for caption in captions)])
+
+
+def stored_beside(checkpoint: str | Path) -> list[Row]:
+    """The results that lie in the folder of a run, or beside a checkpoint, and where tools/evaluate.py puts them."""
+    path, rows = Path(checkpoint).resolve(), list[Row]()
+    folder, name = (path, path.name) if path.is_dir() else (path.parent, f'{path.parent.name}_{path.stem}')
+    for place in (folder, Path('work_dirs/evaluation', name)):
+        with contextlib.suppress(UserError):  # another file of that name
+            rows += Results(place).rows
+    return rows
 
 
 def _identity(row: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
     """
     if by not in BY:
         raise UserError(f'--by {by!r} is none of {", ".join(BY)}')
-    runs = {str(folder): _points(read_log(folder), by) for folder in work_dirs}
+    runs = {str(folder): points_of(read_log(folder), by) for folder in work_dirs}
     names = sorted({name for points in runs.values() for name in points})
     panels = [panel for panel, (_, chosen) in PANELS.items() if any(map(chosen, names))]
     columns = min(3, len(panels))
@@ -80,14 +80,15 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
 
 
 def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
-    """The lines of a run, in order, without those that a later start did again.
+    """The lines of a run, in order, without those that a later start did again. ``start`` is the folder of its start.
 
     Raises:
         UserError: if there are none.
     """
     lines: list[dict[str, Any]] = []
     for path in sorted(Path(work_dir).glob('*/vis_data/scalars.json')):
-        new = [json.loads(line) for line in path.read_text().splitlines() if line.endswith('}')]
+        start = str(path.parents[1])
+        new = [{**json.loads(line), 'start': start} for line in path.read_text().splitlines() if line.endswith('}')]
         begin = next((line for line in new if 'loss' in line), None)
         if begin is not None:
             kept = [line for line in lines if 'loss' in line and line['step'] < begin['step']]
@@ -98,7 +99,7 @@ def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _points(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:
+def points_of(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:
     """The points of every curve. Evaluations tell their epoch only: they lie where the last step of it was logged."""
     points: dict[str, list[tuple[float, float]]] = {}
     step = hours = 0.0

@@ -1,0 +1,131 @@
+"""What a run was and what came of it, in words and tables."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from mixcl.configuration.origin import base_of, difference
+from mixcl.engine.runners.launch import read_config
+from mixcl.evaluation.published import all_published
+from mixcl.evaluation.results import stored_beside, table
+from mixcl.shipped import known_configs
+from mixcl.visualization.curves import points_of
+from mixcl.visualization.report.blocks import Block
+from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
+from mixcl.visualization.report.terms_in_words import call, term_rows
+
+QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
+"""Rows of the quick start's table, and how their names begin in its ``results.json``."""
+
+
+def summary(run: RunRecord) -> list[Block]:
+    """What was trained on what, and how long."""
+    cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
+    data = cfg.train_dataloader['dataset']
+    while isinstance(data.get('dataset'), Mapping):
+        data = data['dataset']
+    epoch, planned, points = steps[-1]['epoch'], cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
+    rows = [
+        ['config', str(cfg.get('config_name'))],
+        *([name, call(cfg.model.get(name))] for name in ('backbone', 'target', 'objective', 'mixer')),
+        ['images', ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))],
+        ['length', f'{epoch} epochs' + (f' of {planned}: it has not finished' if planned and epoch < planned else '')],
+        ['time', f'{60 * points_of(run.lines, "hour")["loss"][-1][0]:.1f} minutes, {len(run.starts)} start(s)'],
+        *([name.removesuffix('_top1').replace('_', ' '), f'{found[-1][1]:.1f} % (best {max(y for _, y in found):.1f})']
+          for name, found in points.items() if name.endswith('_top1')),
+    ]  # fmt: skip
+    said = BANNER.findall(run.log)
+    lines = [Block('details', [Block('list', said[-1].split('\n')[:-1])], 'What it said at its start')] if said else []
+    return [Block('table', rows), *lines]
+
+
+def health(run: RunRecord) -> list[Block]:
+    """Warnings in words: those about a step come from the hooks that watch over a run."""
+    found = list(dict.fromkeys(WARNED.findall(run.log)))
+    noticed, others = ([one for one in found if one.startswith('step ') == wanted] for wanted in (True, False))
+    first = Block('list', noticed) if noticed else Block('text', 'The run looked healthy: no step gave a warning.')
+    return [first, *([Block('details', [Block('list', others)], 'Other warnings in the log')] if others else [])]
+
+
+def terms(run: RunRecord) -> list[Block]:
+    """The table of terms in words."""
+    return [Block('table', term_rows(run.config.model), head=('query', 'key', 'weight', 'in words'))]
+
+
+def evaluation(run: RunRecord) -> list[Block]:
+    """Results of the quick start and of tools/evaluate.py, and the papers' numbers of this config."""
+    path, blocks, quick_rows = run.folder / 'results.json', [], []
+    quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
+    if isinstance(quick, dict):
+        for name, start in QUICK_START.items():
+            found = [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
+            quick_rows.append([name, *('-' if one is None else f'{one:.1%}' for one in found)])
+        blocks.append(Block('table', quick_rows, head=('features', 'kNN', 'linear probe')))
+    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_beside(place)]
+    unique = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
+    lines = table(unique).split('\n') if unique else []
+    if lines:
+        head, *cells = (line.strip('| ').split(' | ') for line in lines if line.startswith('| '))
+        said = Block('list', [line.removeprefix('- ') for line in lines if line.startswith('- ')])
+        blocks += [Block('table', cells, head=head), Block('details', [said], 'What the protocols are')]
+    if not blocks:
+        ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
+        blocks.append(Block('missing', f'Nothing has been evaluated after training; {ask} does it.'))
+    name, keys = run.config.get('config_name'), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
+    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if name and one.get('config') == name]
+    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {name}.')
+    return [*blocks, shown]
+
+
+def changes(run: RunRecord, other: RunRecord) -> list[Block]:
+    """How the config differs from that of another run, from its file, and its file from what it inherits."""
+    name, pairs, blocks = str(run.config.get('config_name')), [], []
+    if other is not run:
+        pairs.append((f'From {other.label} to {run.label}', other.config, run.config))
+    if name in known_configs():
+        file = read_config(name)
+        pairs.append(('From its file to this run', file, run.config))
+        pairs.append(('From what its file inherits to the file', base_of(name), file))
+    else:
+        blocks.append(Block('missing', f'{name} does not come with mixcl, so what it inherits is not known.'))
+    for title, before, after in pairs:
+        lines = difference(dict(before), dict(after))
+        blocks.append(_folded(f'{title}: {len(lines)} values', '\n'.join(lines)))
+    return [*blocks, _folded('The whole config', run.config.pretty_text)]
+
+
+def _folded(title: str, text: str) -> Block:
+    return Block('details', [Block('code', text)], title)
+
+
+def environment(run: RunRecord) -> list[Block]:
+    """What it ran on."""
+    found: Mapping[str, Any] = run.environment(-1)
+    packages, source, system = found.get('packages', {}), found.get('source'), found.get('system', {})
+    rows = [[name, system[name]] for name in ('Python', 'PyTorch', 'GPU 0', 'sys.platform') if name in system]
+    rows += [[name, str(found.get(name))] for name in ('time', 'world_size', 'seed')]
+    rows += [['images', str((found.get('train_data') or {}).get('samples'))]]
+    rows += [['source code', f'{source["commit"]} and {len(source["changed"])} changed files']] if source else []
+    return [Block('table', rows), _folded('All packages', '\n'.join(f'{one}=={packages[one]}' for one in packages))]
+
+
+def reproduction(run: RunRecord) -> list[Block]:
+    """The command that trained it."""
+    found = run.environment(0)
+    first, *words = found['command']
+    checkout = f'git checkout {found["source"]["commit"]}\n' if found.get('source') else ''
+    start = first if first.startswith('mixcl ') else f'python {shlex.quote(first)}'
+    note = f'All random numbers follow from seed {found.get("seed")}; other machines and packages may round otherwise.'
+    return [Block('code', f'{checkout}{start} {shlex.join(words)}'), Block('text', note)]
+
+
+def loading(run: RunRecord) -> list[Block]:
+    """How the backbone is loaded."""
+    folder, quoted, _ = str(run.folder), shlex.quote(str(run.folder)), run.trained
+    python = f'import mixcl\n\nbackbone = mixcl.load_backbone({folder!r})  # a module: (B, 3, H, W) to (B, C)\n'
+    shell = (
+        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, mmpretrain, mmdet, onnx\n'
+        """python -c "import timm; timm.create_model('local-dir:backbone', pretrained=True)"\n"""
+    )
+    return [Block('code', f"{python}features = mixcl.embed({folder!r}, ['image.png'])"), Block('code', shell)]

@@ -1,0 +1,96 @@
+"""The page as a whole: its sections, and its file."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+import mixcl
+from mixcl.errors import UserError
+from mixcl.files import check_writable, written_whole
+from mixcl.visualization.attention_figure import attention_figure
+from mixcl.visualization.curves import curves_figure, points_of
+from mixcl.visualization.map_figure import draw_map, feature_map
+from mixcl.visualization.mix_preview import mixture_figure
+from mixcl.visualization.neighbour_figure import neighbour_figure
+from mixcl.visualization.pictured import Pictured
+from mixcl.visualization.report import facts
+from mixcl.visualization.report.blocks import Block, picture, told
+from mixcl.visualization.report.run_record import RunRecord
+from mixcl.visualization.report.vega_charts import curve_charts, javascript, map_chart
+from mixcl.visualization.similarity_figure import similarity_figure
+
+MAPPED = 800
+"""Images on all maps of a page together, which carries each of them."""
+
+AMONG = 1000
+"""Images among which neighbours are looked for."""
+
+FIGURES: dict[str, Callable[[Pictured], Figure]] = {
+    'Mixtures': lambda model: mixture_figure(model.training),
+    'Neighbours': partial(neighbour_figure, among=AMONG),
+    'Attention': lambda model: attention_figure(model)[0],
+    'Similarity': similarity_figure,
+}
+
+
+def write_report(
+    work_dirs: Sequence[str | Path], out: str | Path, source: str | None = None, data_root: str | None = None
+) -> Path:
+    """Write one HTML file about a run, or about several side by side; it needs no other file and no network.
+
+    Args:
+        work_dirs: folders of runs.
+        out: the file.
+        source: images in the place of those of the configs, such as 'folder:photos'.
+        data_root: root folder of every data set of the configs, or of the source.
+
+    Raises:
+        UserError: if a folder is none of a run, or the file cannot be written. Where a part of the page cannot be made,
+            the page says why.
+    """
+    out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
+    if out.suffix != '.html':
+        raise UserError(f'--out {out}: the name must end in .html')
+    names = [folder.resolve().name for folder in folders]
+    labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
+    runs = [RunRecord(folder, label, source, data_root) for folder, label in zip(folders, labels, strict=True)]
+    check_writable(out.parent, '--out')
+    script = javascript()
+    makers: dict[str, Callable[[RunRecord], list[Block]]] = {
+        'What was trained': facts.summary,
+        'Warnings': facts.health,
+        'Table of terms': facts.terms,
+        'Evaluation': facts.evaluation,
+        **{title: partial(_figure, title) for title in FIGURES},
+        'Map': partial(_map, MAPPED // len(runs), script),
+        'Config': partial(facts.changes, other=runs[0]),
+        'Environment': facts.environment,
+        'How to reproduce': facts.reproduction,
+        'How to load': facts.loading,
+    }
+    sections = [(title, {run.label: told(partial(make, run)) for run in runs}) for title, make in makers.items()]
+    sections.insert(4, ('Curves', {'': told(partial(_curves, runs, script))}))
+    templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
+    values = dict(title=' and '.join(labels), sections=sections, script=script, version=mixcl.__version__)
+    with written_whole(out) as file:  # names of files may be no text
+        file.write(templates.get_template('page.html').render(values).encode('utf-8', errors='replace'))
+    return out
+
+
+def _figure(title: str, run: RunRecord) -> list[Block]:
+    return [picture(FIGURES[title](run.trained), title)]
+
+
+def _curves(runs: list[RunRecord], script: str | None) -> list[Block]:
+    if script is None:
+        return [picture(curves_figure([run.folder for run in runs]), 'Curves', 'svg+xml')]
+    return curve_charts({run.label: points_of(run.lines, 'epoch') for run in runs})
+
+
+def _map(most: int, script: str | None, run: RunRecord) -> list[Block]:
+    found = feature_map(run.trained, most)
+    shown = picture(draw_map(found), found.title, 'svg+xml') if script is None else map_chart(found, run.trained)
+    return [shown, Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better']))]

@@ -1,0 +1,75 @@
+"""What the folder of a run holds."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.errors import UserError
+from mixcl.visualization.curves import read_log
+from mixcl.visualization.pictured import Pictured, read_pictured
+from mixcl.weights.stored_config import stored_config
+
+WARNED = re.compile(r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (.*)$', re.M)
+"""A warning in a log file."""
+
+BANNER = re.compile(r' - this run, in .*\n((?:  .*\n)+)')
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The newest run of a folder, with what it continued; what is not there raises a UserError when it is asked for."""
+
+    folder: Path
+    label: str
+    source: str | None = None
+    data_root: str | None = None
+
+    def __post_init__(self) -> None:
+        if not any(
+            (*self.folder.glob('*/vis_data'), *self.folder.glob('epoch_*.pth'), *self.folder.glob('iter_*.pth'))
+        ):
+            raise UserError(f'{self.folder} is no folder of a run: it has neither a log (*/vis_data) nor a checkpoint')
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the log, of all starts."""
+        return read_log(self.folder)
+
+    @property
+    def starts(self) -> list[Path]:
+        """The folders of its starts."""
+        return [Path(start) for start in dict.fromkeys(line['start'] for line in self.lines)]
+
+    @cached_property
+    def config(self) -> Config:
+        """The whole config, read as data: nothing in it is run."""
+        path = max(self.folder.glob('*/vis_data/config.py'), default=None)
+        text = path.read_text(encoding='utf-8') if path else None
+        config = stored_config(dict(state_dict={}, meta=dict(cfg=text)), str(path))
+        if config is None:
+            raise UserError(f'{self.folder} has no config (*/vis_data/config.py)')
+        return config
+
+    @cached_property
+    def trained(self) -> Pictured:
+        """The model of the newest checkpoint, and its images."""
+        return read_pictured(str(self.folder), data_root=self.data_root, source=self.source)
+
+    def environment(self, start: int) -> Mapping[str, Any]:
+        """What a start ran on, by its number."""
+        path = self.starts[start] / 'environment.json'
+        if path.is_file():
+            return json.loads(path.read_text(encoding='utf-8'))
+        raise UserError(f'{path} is not there, which would tell the command and what it ran on')
+
+    @cached_property
+    def log(self) -> str:
+        """The text of the log files."""
+        files = (start / f'{start.name}.log' for start in self.starts)
+        return '\n'.join(file.read_text(encoding='utf-8', errors='replace') for file in files if file.is_file())

@@ -1,0 +1,196 @@
+"""The report: everything is there or told, nothing that comes from names runs, and a browser draws it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engine.tiny_runs import run_config, trained
+from mmengine.config import Config
+from PIL import Image
+from tools.command import error_lines
+from tools.in_process import run_as_given
+from tools.once import once
+
+from mixcl.errors import UserError
+from mixcl.visualization.report import report_page, write_report
+from mixcl.visualization.report.run_record import RunRecord
+from mixcl.visualization.report.terms_in_words import term_rows
+
+CLASSES = ('<script>alert(1)<script>&"', '<img src=x onerror=alert(2)>', "'; alert(3); '<b>")
+VALUE = '</script><script>alert(4)</script>'
+HEADINGS = [
+    'What was trained', 'Warnings', 'Table of terms', 'Evaluation', 'Curves', 'Mixtures', 'Neighbours', 'Attention',
+    'Similarity', 'Map', 'Config', 'Environment', 'How to reproduce', 'How to load',
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """What stands in a page: its elements with their attributes, and the texts of each element by its name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(path.read_text(encoding='utf-8'))
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.elements[-1][0] if self.elements else '', data))
+
+    def of(self, tag: str) -> list[str]:
+        return [text for name, text in self.texts if name == tag and text.strip()]
+
+
+def train(folder: Path) -> None:
+    cfg = run_config(folder, train_cfg__max_epochs=1)
+    cfg.note = VALUE
+    trained(cfg)
+
+
+@pytest.fixture(scope='module')
+def run() -> Path:
+    return once('reported', train)
+
+
+@pytest.fixture(scope='module')
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp('photos')
+    for number in range(18):
+        (folder / CLASSES[number % 3]).mkdir(exist_ok=True)
+        pixels = np.random.default_rng(number).integers(0, 255, (24, 24, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / CLASSES[number % 3] / f'{number}.png')
+    return folder
+
+
+@pytest.fixture(scope='module')
+def written(run: Path, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report([run], tmp_path_factory.mktemp('page') / 'report.html', f'folder:{photos}')
+
+
+def test_everything_of_a_run_is_on_one_page_that_needs_no_other(written: Path, run: Path) -> None:
+    page = Page(written)
+    assert page.of('h2') == HEADINGS and written.stat().st_size < 5e6
+    addresses = [value for _, found in page.elements for key, value in found.items() if key in ('src', 'href')]
+    assert addresses and all(address.startswith(('data:image/', '#s')) for address in addresses)
+    assert len([address for address in addresses if address.startswith('data:image/png')]) == 4
+    texts = '\n'.join(text for _, text in page.texts)
+    assert 'each mixture of view2 is pulled to view1 of the images that it is made of' in texts
+    assert f'mixcl.load_backbone({str(run)!r})' in texts and 'could not be shown' not in texts
+    assert re.search(r'of the features: DBI [\d.]+, CHI', texts)
+
+
+def test_nothing_from_a_name_or_a_value_runs(written: Path) -> None:
+    page = Page(written)
+    assert not [tag for tag, found in page.elements if any(key.startswith('on') for key in found)]
+    scripts = [found for tag, found in page.elements if tag == 'script']
+    charts = [json.loads(text) for text in page.of('script') if text.startswith('{"')]
+    assert len(scripts) == len(charts) + 2 and all(found in ({}, dict(type='application/json')) for found in scripts)
+    assert {row['group'] for row in charts[-1]['data']['values']} == set(CLASSES)
+    assert any(VALUE in text for text in page.of('pre'))
+
+
+def test_a_browser_draws_it_without_complaint(written: Path, tmp_path: Path) -> None:
+    browser = shutil.which('chromium')
+    if browser is None:
+        pytest.skip('there is no Chromium to look at the report with')
+    quiet = '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking'
+    arguments = [
+        *(browser, '--headless', *quiet.split(), '--disable-component-update', '--disable-sync'),
+        *('--enable-logging=stderr', '--virtual-time-budget=5000', '--dump-dom', f'--user-data-dir={tmp_path}'),
+    ]
+    seen = subprocess.run([*arguments, written.as_uri()], capture_output=True, text=True, timeout=120)
+    assert ':CONSOLE' not in seen.stderr and 'alert(' not in seen.stderr
+    (tmp_path / 'drawn.html').write_text(seen.stdout)
+    drawn = Page(tmp_path / 'drawn.html')
+    plots = [found for tag, found in drawn.elements if 'plot' in found.get('class', '').split()]
+    svgs = [tag for tag, found in drawn.elements if tag == 'svg' and 'marks' in found.get('class', '')]
+    points = [found for tag, found in drawn.elements if tag == 'path' and found.get('aria-roledescription') == 'point']
+    assert len(plots) == len(svgs) > 3 and len(points) >= 18
+
+
+def test_without_the_library_of_charts_there_are_pictures(
+    run: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_page, 'javascript', lambda: None)
+    monkeypatch.setattr(report_page, 'FIGURES', {})
+    page = Page(write_report([run], tmp_path / 'report.html', f'folder:{photos}'))
+    pictures = [found['src'] for tag, found in page.elements if tag == 'img']
+    assert len([address for address in pictures if address.startswith('data:image/svg+xml')]) == 2
+    assert not page.of('script') and "pip install 'mixcl[report]'" in page.of('code')
+
+
+def start(folder: Path, name: str, *steps: int, warning: str = '') -> None:
+    """What a start leaves, without a checkpoint."""
+    lines = [dict(loss=1.0, loss_view1_view2=float('nan'), epoch=step, step=step, time=60.0) for step in steps]
+    (folder / name / 'vis_data').mkdir(parents=True)
+    (folder / name / 'vis_data/scalars.json').write_text('\n'.join(map(json.dumps, lines)) + '\n')
+    cfg = run_config(folder, train_cfg__max_epochs=9)
+    (folder / name / 'vis_data/config.py').write_text(Config(cfg.to_dict() | dict(model=cfg.model)).pretty_text)
+    (folder / name / 'environment.json').write_text(json.dumps(dict(command=['mixcl train', 'a b', name], seed=3)))
+    said = f'2026/01/01 00:00:00 - mmengine - WARNING - {warning}\n' if warning else ''
+    (folder / name / f'{name}.log').write_text(f'2026/01/01 00:00:00 - mmengine - INFO - begins\n{said}')
+
+
+def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> None:
+    start(tmp_path / 'run', '1', 1, 2, warning='step 9: of another run')
+    start(tmp_path / 'run', '2', 1, 2, 3, warning='step 2: the features lie in 1 dimensions')
+    start(tmp_path / 'run', '3', 3, 4)
+    assert [folder.name for folder in RunRecord(tmp_path / 'run', '').starts] == ['2', '3']
+    page = Page(write_report([tmp_path / 'run'], tmp_path / 'report.html'))
+    assert page.of('h2') == HEADINGS
+    assert page.of('li')[0] == 'step 2: the features lie in 1 dimensions'
+    assert {'4 epochs of 9: it has not finished', '4.0 minutes, 2 start(s)'} <= set(page.of('td'))
+    assert any(text.startswith("mixcl train 'a b' 2") for text in page.of('pre'))
+    told = page.of('p')
+    assert len([text for text in told if 'holds no checkpoint of a run' in text]) == 6
+    assert any('Nothing has been evaluated' in text for text in told)
+
+
+def test_results_stand_beside_the_papers_numbers(tmp_path: Path) -> None:
+    start(tmp_path, '1', 1)
+    path = tmp_path / '1/vis_data/config.py'
+    path.write_text(path.read_text() + "\nconfig_name = 'patchmix/vit-s16_in1k'\n")
+    row = dict(
+        checkpoint=dict(path='a.pth', sha256='0', config_name='patchmix/vit-s16_in1k', epoch=300), encoder='target',
+        data='in1k', protocol=dict(name='knn'), config=dict(path='knn.py', sha256='1'), overrides={}, precision='fp32',
+        paper=[dict(method='PatchMix', metric='top1', value=73.3, source='PatchMix, Table 2')], seed=0,
+        metrics=dict(knn20_top1=71.5), best={},
+    )  # fmt: skip
+    (tmp_path / 'results.json').write_text(json.dumps([row]))
+    page = Page(write_report([tmp_path], tmp_path / 'report.html'))
+    cells = page.of('td')
+    assert '71.50' in cells and '73.3 (PatchMix, Table 2)' in cells and 'PatchMix, Table 2' in cells
+    assert any(text.startswith('From its file to this run') for text in page.of('summary'))
+
+
+def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    run, other = tmp_path / 'run', tmp_path / 'other'
+    start(run, '1', 1)
+    start(other, '1', 1, 2)
+    assert run_as_given('tools/report.py', run, other) == 0
+    page = Page(run / 'report.html')
+    assert page.of('h1') == ['run and other'] and page.of('h3')[:2] == ['run', 'other']
+    assert any(text.startswith('From run to other: ') for text in page.of('summary'))
+    for words, problem in {(tmp_path,): 'is no folder of a run', (run, '--out', 'a.pdf'): 'must end in .html'}.items():
+        capfd.readouterr()
+        assert run_as_given('tools/report.py', *words) == 2
+        (line,) = error_lines(capfd.readouterr().err)
+        assert problem in line
+
+
+def test_terms_in_words() -> None:
+    streams = dict(mix=dict(mix='view1'))
+    rows = [('view1', 'view2', 1.0), ('view2', 'mix', 0.5), ('mix', 'mix', 1, dict(target='even'))]
+    said = [row[-1] for row in term_rows(dict(terms=rows, streams=streams))]
+    assert said[0] == 'view1 of each image is pulled to view2 of the same image'
+    assert said[1].startswith('view2 of each image is pulled to the mixtures of view1')
+    assert said[2].startswith('each mixture of view1 is pulled to the mixtures') and said[2].endswith('(target=even)')
+    with pytest.raises(UserError, match='no contrastive pretraining'):
+        term_rows(dict(type='ImageClassifier'))
