@@ -1,4 +1,4 @@
-"""The documentation as a site: `make docs`. The root of the repository is the source, so links work here as on a forge."""
+"""The site of `make docs`. Its source is the root of the repository, so that links work here as on a forge."""
 
 from pathlib import Path
 
@@ -29,8 +29,9 @@ NAVIGATION = {
         *('docs/continued_pretraining', 'docs/patch_dropping', 'docs/evaluation', 'docs/detection', 'docs/figures'),
         *('docs/while_it_trains', 'docs/report', 'docs/scale', 'docs/your_own_mixer', 'docs/library'),
     ],
-    'Results': ['docs/results', 'docs/digits_table', 'docs/evidence'],
-    'Reference': ['docs/api/*', 'docs/speed', 'docs/reliability', 'docs/readings', 'docs/patchmix', 'docs/architecture'],
+    'Results': ['docs/results', 'docs/evidence'],
+    'Speed and reliability': ['docs/speed', 'docs/reliability'],
+    'Reference': ['docs/api/*', 'docs/architecture', 'docs/patchmix', 'docs/readings'],
     'Coming from': ['docs/coming_from/index', 'docs/coming_from/*'],
     'Project': ['CONTRIBUTING', 'CHANGELOG'],
 }
