@@ -18,7 +18,10 @@ myst_heading_anchors = 4
 napoleon_use_ivar = True
 napoleon_custom_sections = [('Args of subclasses', 'params_style')]
 autodoc_member_order = 'bysource'
-autodoc_typehints = 'description'
+autodoc_typehints_format = 'short'
+autodoc_inherit_docstrings = False
+python_maximum_signature_line_length = 90
+python_use_unqualified_type_names = True
 autodoc_default_options = {'members': True}
 
 NAVIGATION = {
