@@ -30,11 +30,11 @@ NAVIGATION = {
     'Guides': [
         *('docs/your_images', 'docs/python', 'docs/guides/*', 'docs/backbones', 'docs/weights'),
         *('docs/continued_pretraining', 'docs/patch_dropping', 'docs/evaluation', 'docs/detection', 'docs/figures'),
-        *('docs/while_it_trains', 'docs/report', 'docs/scale', 'docs/your_own_mixer', 'docs/library'),
+        *('docs/while_it_trains', 'docs/report', 'docs/your_own_mixer', 'docs/library'),
     ],
     'Results': ['docs/results', 'docs/evidence'],
     'Speed and reliability': ['docs/speed', 'docs/reliability'],
-    'Reference': ['docs/api/*', 'docs/architecture', 'docs/patchmix', 'docs/readings'],
+    'Reference': ['docs/api/*', 'docs/architecture', 'docs/readings'],
     'Coming from': ['docs/coming_from/index', 'docs/coming_from/*'],
     'Project': ['CONTRIBUTING', 'CHANGELOG'],
 }
