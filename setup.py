@@ -45,6 +45,7 @@ OPTIONAL = dict(
     datasets=['datasets>=3'],  # --data hf:PATH
     lora=['peft'],
 )
+DOCUMENTATION = ['sphinx', 'myst-parser', 'furo']
 CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
 
 setup(
@@ -79,6 +80,7 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
-        'test': [*CHECKS, 'lightning', *chain(*OPTIONAL.values())],
+        'docs': DOCUMENTATION,
+        'test': [*CHECKS, *DOCUMENTATION, 'lightning', *chain(*OPTIONAL.values())],
     },
 )
