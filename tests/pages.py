@@ -8,14 +8,13 @@ import re
 import runpy
 import shlex
 import sys
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
 from unittest.mock import patch
 
-from evaluation.composed import composed
+from evaluation.composed import composed, recipe_of
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
@@ -26,30 +25,27 @@ from mixcl.evaluation.recipes import data_of
 from mixcl.shipped import find_config, known_configs
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    *(ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'configs/README.md')),
-    *sorted((ROOT / 'docs').rglob('*.md')),
-    *sorted((ROOT / 'examples').rglob('*.md')),
-]
-SYSTEM = {'.', 'cd', 'cp', 'git', 'ls', 'mkdir', 'mlflow', 'pip', 'pre-commit', 'pytest', 'tensorboard', 'wandb'}
+PAGES = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'configs/README.md')]
+PAGES += [page for folder in ('docs', 'examples') for page in sorted((ROOT / folder).rglob('*.md'))]
+
+SYSTEM = {'.', 'cd', 'cp', 'git', 'jupyter', 'ls', 'mkdir', 'mlflow', 'pip', 'pytest', 'tensorboard', 'wandb'}
 """Programs of others, whose arguments are not looked at."""
 
-SCRIPTS = {'dist_train.sh': ('train', (1,)), 'slurm_train.sh': ('train', (0, 1)), 'dist_test.sh': ('test', (2,))}
-"""The tool that each calls, and which of its arguments are its own."""
+SCRIPTS = {'dist_train.sh': ('train', [1]), 'slurm_train.sh': ('train', [0, 1]), 'dist_test.sh': ('test', [2])}
+"""The tool that each calls, and the places of its own arguments among the words."""
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, and what it needs that is not there, by `<!-- needs: ... -->`."""
+    """A fenced block, and what the comment `<!-- needs: ... -->` before it says that it needs."""
 
     language: str
     text: str
-    needs: str = ''
+    needs: str
 
     @property
     def file(self) -> str:
         """The name of the file that the block is to be, if its first line says so."""
-        named = re.match(r'# ([\w-]+\.py)\n', self.text)
-        return named[1] if named else ''
+        return (re.findall(r'\A# ([\w-]+\.py)\n', self.text) or [''])[0]
 
 
 @functools.cache
@@ -62,10 +58,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path) -> list[str]:
-    inline = [child for token in tokens(page) for child in token.children or []]
-    return [
-        str(child.attrs.get('href') or child.attrs.get('src')) for child in inline if {'href', 'src'} & {*child.attrs}
-    ]
+    attributes = [child.attrs for token in tokens(page) for child in token.children or []]
+    return [str(one[name]) for one in attributes for name in ('href', 'src') if name in one]
 
 
 def blocks(page: Path, *languages: str) -> list[Block]:
@@ -73,90 +67,89 @@ def blocks(page: Path, *languages: str) -> list[Block]:
     for token in tokens(page):
         if token.type == 'fence':
             found.append(Block(token.info.strip(), token.content, needs))
-        marker = re.search(r'<!-- needs: (.+?) -->', token.content) if token.type == 'html_block' else None
-        needs = marker[1] if marker else ''
+        needs = ''.join(re.findall(r'<!-- needs: (.+?) -->', token.content)) if token.type == 'html_block' else ''
     return [block for block in found if block.language in languages]
 
 
 def commands(text: str) -> Iterator[list[str]]:
     """The words of each command of a block, with the variables that the block sets."""
     variables: dict[str, str] = {}
-    for line in text.replace('\\\n', ' ').splitlines():
-        for part in re.split(r' && | \| ', line):
-            words = shlex.split(part.partition(' > ')[0], comments=True)
-            while words and re.fullmatch(r'[A-Z]\w*=.*', words[0]):
-                name, _, value = words.pop(0).partition('=')
-                variables[name] = value
-            if words:
-                yield [Template(word).safe_substitute(variables) for word in words]
+    for line in re.split(r'\n| && | \| ', text.replace('\\\n', ' ')):
+        words = shlex.split(line.partition(' > ')[0], comments=True)
+        while words and re.fullmatch(r'[A-Z]\w*=.*', words[0]):
+            name, _, variables[name] = words.pop(0).partition('=')
+        if '--wrap' in words:  # of sbatch
+            yield from commands(words[words.index('--wrap') + 1])
+        elif words:
+            yield [Template(word).safe_substitute(variables) for word in words]
 
 
 def check_command(words: list[str], files: set[str]) -> None:
     """Fail if a command could not be meant so; ``files`` are those that the page itself has."""
     first, *rest = words
-    if Path(first).name in SCRIPTS:
+    tools = [place for place, word in enumerate(words) if re.fullmatch(r'(tools|docs)/.+\.(py|sh)', word)]
+    if tools and Path(words[tools[0]]).name in SCRIPTS:
         assert (ROOT / first).is_file(), first
         name, own = SCRIPTS[Path(first).name]
         check_tool(ROOT / f'tools/{name}.py', [word for place, word in enumerate(rest) if place not in own], files)
-    elif 'mixcl' in words and (first == 'mixcl' or words[words.index('mixcl') - 1] == '-m'):
+    elif tools:
+        check_tool(ROOT / words[tools[0]], words[tools[0] + 1 :], files)
+    elif first == 'mixcl' or ('-m', 'mixcl') in zip(words, rest, strict=False):
         name, *arguments = words[words.index('mixcl') + 1 :]
-        if not name.startswith('-'):
-            check_tool(console.commands()[name], arguments, files)
-    elif scripts := [word for word in words if re.fullmatch(r'(tools|docs)/.+\.py', word)]:
-        check_tool(ROOT / scripts[0], words[words.index(scripts[0]) + 1 :], files)
+        assert name.startswith('--') or check_tool(console.commands()[name], arguments, files)
     elif first == 'make':
-        goals = [word for word in rest if '=' not in word]
-        assert set(goals) <= set(re.findall(r'^([\w-]+):', (ROOT / 'Makefile').read_text(), re.MULTILINE)), goals
+        goals = {word for word in rest if '=' not in word}
+        assert goals <= set(re.findall(r'^([\w-]+):', (ROOT / 'Makefile').read_text(), re.MULTILINE)), goals
     elif words[:2] == ['python', '-c']:
         check_python(words[2], files)
     elif words[:2] == ['python', '-m']:
         assert importlib.util.find_spec(words[2]), words[2]
-    elif first == 'python':
-        assert rest[0] in files, rest[0]
     else:
-        assert first in SYSTEM, f'{first} is not known'
+        assert first in SYSTEM or (first == 'python' and rest[0] in files), f'{first} is not known'
 
 
 @functools.cache
-def tool(path: Path) -> dict:
+def loaded(path: Path) -> dict:
     with patch.object(sys, 'path', [str(path.parent), *sys.path]):
         return runpy.run_path(str(path), run_name='documented')
 
 
-def check_tool(path: Path, words: list[str], files: set[str]) -> None:
+def check_tool(path: Path, words: list[str], files: set[str]) -> bool:
     """Let the tool's own parser read the words; the configs that they name must exist, and the keys of overrides."""
     if path.name == 'doctor.py' or 'parse_arguments' not in path.read_text():
-        assert path.is_file(), path
-        return
+        return True
     with patch.object(sys, 'argv', [str(path), *words]):
-        args: Namespace = tool(path)['parse_arguments']()
+        args = loaded(path)['parse_arguments']()
     options = getattr(args, 'cfg_options', None) or {}
     if path.stem == 'evaluate':
-        pretrained = re.fullmatch(r'(?:\w+/)*?(\w+/[\w-]+)/epoch_\d+\.pth', args.checkpoint)
-        name = pretrained[1] if pretrained and pretrained[1] in known_configs() else None
-        pairs = [(protocol, data) for protocol in args.protocols for data in data_of(protocol, args.data)]
-        for protocol, data in pairs if not args.config and ':' not in args.data else []:
-            own = {key.removeprefix(f'{protocol}.'): value for key, value in options.items()
-                   if key.partition('.')[0] == protocol or key.partition('.')[0] not in args.protocols}  # fmt: skip
-            composed(protocol, data, name, recipe=args.recipe, overrides=own, builds=False)
-    for given in (getattr(args, name, None) for name in ('config', 'configs', 'backbone_config', 'model')):
-        for config in [given] if isinstance(given, str) else given or []:
-            named = '/' in config or config.endswith('.py')
-            if named and Path(config).name not in files and not re.search(r'\bDIR\b|\.pth$|:|^work_dirs|^runs', config):
-                check_config(read_config(find_config(config), options if path.stem != 'evaluate' else None))
+        if not args.config and ':' not in args.data:
+            check_evaluation(args.checkpoint, args.data, args.protocols, args.recipe, options)
+        options = {}
+    given = [getattr(args, name, None) or [] for name in ('config', 'configs', 'backbone_config', 'model')]
+    for config in [name for some in given for name in ([some] if isinstance(some, str) else some)]:
+        named = config.endswith('.py') or config in known_configs()  # others are in capitals, or of a run
+        if named and config not in files and not config.startswith('DIR/'):
+            check_config(read_config(find_config(config), options))
+    return True
+
+
+def check_evaluation(checkpoint: str, data: str, protocols: list[str], recipe: str | None, options: dict) -> None:
+    named = re.findall(r'(\w+/[\w-]+)/epoch_\d+\.pth$', checkpoint)
+    name = named[0] if set(named) & {*known_configs()} else None
+    for place, protocol in enumerate(protocols):
+        others = {*protocols[:place], *protocols[place + 1 :]}
+        mine = {key: value for key, value in options.items() if key.partition('.')[0] not in others}
+        own = {key.removeprefix(f'{protocol}.'): value for key, value in mine.items()}
+        for images in data_of(protocol, data):
+            asked = recipe if recipe_of(protocol, images, name, recipe=recipe) else None
+            composed(protocol, images, name, recipe=asked, overrides=own, builds=False)
 
 
 def check_python(text: str, files: set[str]) -> None:
     """Compile it; whatever it imports must exist."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            wanted = [(alias.name, None) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            wanted = [(str(node.module), alias.name) for alias in node.names]
-        else:
-            continue
-        for module, name in wanted:
-            if f'{module}.py' in files:
-                continue
-            assert importlib.util.find_spec(module), module
-            assert not name or hasattr(importlib.import_module(module), name), f'{module} has no {name}'
+        for name in [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []:
+            module = getattr(node, 'module', name)
+            assert f'{module}.py' in files or importlib.util.find_spec(module), module
+            if module != name and f'{module}.py' not in files:
+                assert hasattr(importlib.import_module(module), name), f'{module} has no {name}'

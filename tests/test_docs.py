@@ -127,8 +127,8 @@ def test_links_within_the_repository_lead_somewhere(page):
 
 @BY_NAME
 def test_commands_are_as_the_tools_read_them(page):
-    """Where data are missing that a command reads, too: only what no parser of ours knows is marked."""
-    files = {block.file for block in blocks(page, 'python')} - {''}
+    """Also where the data are not there; a block that no parser of ours knows says what it needs."""
+    files = {block.file for block in blocks(page, 'python')}
     for block in blocks(page, 'sh', 'bash', 'console'):
         for words in pages.commands(block.text) if not block.needs else []:
             pages.check_command(words, files)
@@ -139,20 +139,15 @@ def test_commands_are_as_the_tools_read_them(page):
 
 
 @BY_NAME
-def test_blocks_of_python_run_or_can_be_read(page, tmp_path, monkeypatch):
-    """A page with the comment `python blocks run` runs as a whole; configs are read; of others the imports count."""
-    everything = blocks(page, 'python', 'py')
-    files = {block.file for block in everything} - {''}
-    names = {}
+def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
+    """What they import exists, and keys of configs are known; pages that run as a whole have tests of their own."""
+    files = {block.file for block in blocks(page, 'python')}
     monkeypatch.chdir(tmp_path)
-    for number, block in enumerate(everything):
+    for block in blocks(page, 'python', 'py'):
         pages.check_python(block.text, files) if not block.needs else compile(block.text, str(page), 'exec')
-        base = re.search(r"^_base_ = .*?'(configs/|mixcl::)", block.text, re.MULTILINE)
-        if '<!-- python blocks run -->' in page.read_text():
-            exec(block.text, names)
-        elif base and 'custom_imports' not in block.text:
-            Path(f'block_{number}.py').write_text(block.text.replace("'configs/", f"'{ROOT}/configs/"))
-            read_config(f'block_{number}.py')
+        if re.search(r"^_base_ = .*'(configs/|mixcl::)", block.text, re.MULTILINE) and 'imports=' not in block.text:
+            Path('block.py').write_text(block.text.replace("'configs/", f"'{ROOT}/configs/"))
+            read_config('block.py')
 
 
 @pytest.mark.long
