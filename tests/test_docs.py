@@ -63,6 +63,26 @@ def test_the_config_of_the_readme_is_that_of_the_file():
     assert all(model[key] == value for key, value in names['model'].items())
 
 
+METHOD_PAGES = sorted((ROOT / 'docs/methods').glob('*.md'))
+
+
+@pytest.mark.parametrize('page', METHOD_PAGES, ids=lambda page: page.stem)
+def test_the_tables_of_terms_are_those_of_the_configs(page):
+    """Blocks below the name of a config, and rows of a table that begin with one."""
+    text = page.read_text()
+    shown = re.findall(r'`(configs/[\w/-]+\.py)`[^`]*:\n\n```python\n(model = .*?)```', text, re.DOTALL)
+    row = r'^\| `(configs/[\w/-]+\.py)` \| `(.+?)` \| `(.+?)` \| `(.+?)` \|$'
+    rows = re.findall(row, text, re.MULTILINE)
+    shown += [(name, f'model = dict(target={a}, objective={b}, terms={c})') for name, a, b, c in rows]
+    for name, block in shown:
+        names = {}
+        exec(block, names)
+        model = Config.fromfile(ROOT / name).model
+        assert not {key for key, value in names['model'].items() if model[key] != value}, name
+    assert len(shown) - len(rows) == text.count('\nmodel = dict(')
+    assert len(shown) >= 1
+
+
 def test_the_readme_is_short_and_its_figures_stand_in_the_results():
     lines = (ROOT / 'README.md').read_text().splitlines()
     assert len(lines) <= 120 and max(map(len, lines)) <= 120
