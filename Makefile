@@ -2,6 +2,7 @@
 # make test         install what the tests need and run them; detection is left out where `make det` has not run
 # make test-long    run the tests that take longer (half an hour)
 # make lint         ruff and mypy
+# make docs         write the documentation as a site to build/docs (a minute)
 # make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
 # VENV=dir uses another virtual environment than .venv; PYTHON=python3.12 another interpreter to make it with.
 
@@ -15,6 +16,7 @@ KEY := $(shell $(PYTHON) -c "import hashlib, sys; \
 	print(hashlib.sha256(data).hexdigest()[:16])")
 CORE := $(VENV)/.core-$(KEY)
 TEST := $(VENV)/.test-$(KEY)
+DOCS := $(VENV)/.docs-$(KEY)
 DET := $(VENV)/.det-$(KEY)
 # Compiled once for a set of versions, whatever the number of environments. pip's own cache must not be used: it takes
 # builds without operators, with them, and for another torch for the same.
@@ -28,7 +30,7 @@ USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: quickstart test test-long install det operators lint format clean
+.PHONY: quickstart test test-long install docs det operators lint format clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
@@ -48,6 +50,10 @@ lint: $(TEST)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(DOCS)
+	$(BIN)/python -m sphinx --fail-on-warning --quiet -c docs -d build/doctrees . build/docs
+	@echo written to build/docs/index.html
+
 format: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -62,6 +68,11 @@ $(CORE):
 $(TEST): $(CORE)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	rm -f $(VENV)/.test-*
+	touch $@
+
+$(DOCS): $(CORE)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	rm -f $(VENV)/.docs-*
 	touch $@
 
 $(DET): $(CORE)

@@ -46,6 +46,7 @@ OPTIONAL = dict(
     lora=['peft'],
     report=['vl-convert-python'],  # curves and map that answer to the pointer
 )
+DOCUMENTATION = ['sphinx', 'myst-parser', 'furo']
 CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
 
 setup(
@@ -80,6 +81,7 @@ setup(
     extras_require={
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
-        'test': [*CHECKS, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],
+        'docs': DOCUMENTATION,
+        'test': [*CHECKS, *DOCUMENTATION, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],
     },
 )

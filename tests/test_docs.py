@@ -1,29 +1,33 @@
 """What the documentation shows must work as printed."""
 
 import re
+import runpy
+from itertools import chain
 from pathlib import Path
 
+import pages
 import pytest
 import torch
 from mmengine.config import Config
+from pages import PAGES, ROOT, blocks
 from tools.command import run
 
 from mixcl.composition import Composition
+from mixcl.engine.runners.launch import read_config
 from mixcl.registry import MIXERS
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md'))]
+BY_NAME = pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def code_blocks(page: str, first_word: str) -> list[str]:
-    blocks = re.findall(r'```python\n(.*?)```', (ROOT / page).read_text(), re.DOTALL)
-    return [block for block in blocks if block.startswith(first_word)]
+def the_block(page: str, first_words: str) -> str:
+    (block,) = (block for block in blocks(ROOT / page, 'python') if block.text.startswith(first_words))
+    return block.text
 
 
 def test_the_example_mixer_says_what_it_did(monkeypatch):
     MIXERS.import_from_location()  # or what is imported meanwhile would be forgotten
     monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
-    exec(*code_blocks('docs/your_own_mixer.md', '# my_mixers.py'), {})
+    exec(the_block('docs/your_own_mixer.md', '# my_mixers.py'), {})
     images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)
     mixed, composition = MIXERS.build(dict(type='Stripes'))(images)
     own_pixels = (mixed == images).float().mean((1, 2, 3))
@@ -33,8 +37,8 @@ def test_the_example_mixer_says_what_it_did(monkeypatch):
 
 
 def test_the_example_files_train_for_an_epoch(tmp_path):
-    (mixer,) = code_blocks('docs/your_own_mixer.md', '# my_mixers.py')
-    (config,) = code_blocks('docs/your_own_mixer.md', '# my_config.py')
+    mixer = the_block('docs/your_own_mixer.md', '# my_mixers.py')
+    config = the_block('docs/your_own_mixer.md', '# my_config.py')
     assert len(mixer.splitlines()) <= 60
     assert "_base_ = 'configs/" in config
     (tmp_path / 'my_mixers.py').write_text(mixer)
@@ -52,32 +56,105 @@ def test_the_example_files_train_for_an_epoch(tmp_path):
     assert (tmp_path / 'run/epoch_1.pth').exists()
 
 
-def test_the_library_example_of_the_readme_runs():
-    (example,) = code_blocks('README.md', 'import torch')
-    names = {}
-    exec(example, names)
-    assert names['mixed'].shape == (8, 3, 224, 224)
-    assert names['composition'].sources[0].tolist() == [0, 1, 2]
-
-
 def test_the_config_of_the_readme_is_that_of_the_file():
-    (example,) = code_blocks('README.md', 'model = dict(')
     names = {}
-    exec(example, names)
+    exec(the_block('README.md', 'model = dict('), names)
     model = Config.fromfile(ROOT / 'configs/_base_/methods/patchmix.py').model
     assert all(model[key] == value for key, value in names['model'].items())
 
 
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+METHOD_PAGES = sorted((ROOT / 'docs/methods').glob('*.md'))
+
+
+@pytest.mark.parametrize('page', METHOD_PAGES, ids=lambda page: page.stem)
+def test_the_tables_of_terms_are_those_of_the_configs(page):
+    """Blocks below the name of a config, and rows of a table that begin with one."""
+    text = page.read_text()
+    shown = re.findall(r'`(configs/[\w/-]+\.py)`[^`]*:\n\n```python\n(model = .*?)```', text, re.DOTALL)
+    row = r'^\| `(configs/[\w/-]+\.py)` \| `(.+?)` \| `(.+?)` \| `(.+?)` \|$'
+    rows = re.findall(row, text, re.MULTILINE)
+    shown += [(name, f'model = dict(target={a}, objective={b}, terms={c})') for name, a, b, c in rows]
+    for name, block in shown:
+        names = {}
+        exec(block, names)
+        model = Config.fromfile(ROOT / name).model
+        assert not {key for key, value in names['model'].items() if model[key] != value}, name
+    assert len(shown) - len(rows) == text.count('\nmodel = dict(')
+    assert len(shown) >= 1
+
+
+def test_the_readme_is_short_and_its_figures_stand_in_the_results():
+    lines = (ROOT / 'README.md').read_text().splitlines()
+    assert len(lines) <= 120 and max(map(len, lines)) <= 120
+    measured = re.findall(r'\|( [\d.]+ \| [\d.]+ \| [\d.]+ \|)$', '\n'.join(lines), re.MULTILINE)
+    results = (ROOT / 'docs/results.md').read_text()
+    assert len(measured) == 4 and all(f'|{row}\n' in results for row in measured)
+
+
+def test_the_worked_example_of_the_concepts():
+    """Its numbers and the picture's, from counting by hand: two of four images each, half of every image."""
+    names = {}
+    exec(the_block('docs/concepts.md', 'import torch'), names)
+    to_views = [[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]]
+    to_mixtures = [[0.5, 0.25, 0, 0.25], [0.25, 0.5, 0.25, 0], [0, 0.25, 0.5, 0.25], [0.25, 0, 0.25, 0.5]]
+    assert names['to_views'].tolist() == to_views and names['to_mixtures'].tolist() == to_mixtures
+    assert names['shared'].item() == 0.5
+    picture = runpy.run_path(str(ROOT / 'docs/pictures/target.py'))
+    drawn = [float(text.get_text()) for axis in picture['draw'](picture['photos']()).axes for text in axis.texts]
+    assert drawn == [*chain(*to_views, *to_mixtures)]
+
+
+@BY_NAME
 def test_every_file_that_a_page_names_exists(page):
     text = page.read_text()
-    named = re.findall(r'(?:configs|tools|docs|mixcl|tests)/[\w./-]+\.(?:py|sh|md|svg)', text)
+    if page.name == 'CHANGELOG.md':  # of what is no more, too
+        return
+    named = re.findall(r'(?:configs|tools|docs|mixcl|tests)/[\w./-]+\.(?:py|sh|md|svg|png)', text)
     named += [f'configs/patchmix/{name}' for name in re.findall(r'`(vit-[\w-]+\.py)`', text)]
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+@BY_NAME
 def test_links_within_the_repository_lead_somewhere(page):
-    links = re.findall(r'\]\(([^)#:]+)\)', page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    for link in pages.links(page):
+        path, _, anchor = link.partition('#')
+        target = (page.parent / path) if path else page
+        if ':' not in path:
+            assert target.exists(), link
+            assert not anchor or anchor in pages.anchors(target), link
+
+
+@BY_NAME
+def test_commands_are_as_the_tools_read_them(page):
+    """Also where the data are not there; a block that no parser of ours knows says what it needs."""
+    files = {block.file for block in blocks(page, 'python')}
+    for block in blocks(page, 'sh', 'bash', 'console'):
+        for words in pages.commands(block.text) if not block.needs else []:
+            pages.check_command(words, files)
+    unnamed = [
+        block.text for block in blocks(page, '') if re.match(r'(\$ |python |mixcl |tools/|make |pip )', block.text)
+    ]
+    assert not unnamed, 'blocks of commands begin with ```sh'
+
+
+@BY_NAME
+def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
+    """What they import exists, and keys of configs are known; pages that run as a whole have tests of their own."""
+    files = {block.file for block in blocks(page, 'python')}
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page, 'python', 'py'):
+        pages.check_python(block.text, files) if not block.needs else compile(block.text, str(page), 'exec')
+        if re.search(r"^_base_ = .*'(configs/|mixcl::)", block.text, re.MULTILINE) and 'imports=' not in block.text:
+            Path('block.py').write_text(block.text.replace("'configs/", f"'{ROOT}/configs/"))
+            read_config('block.py')
+
+
+@pytest.mark.long
+def test_the_site_is_built_without_a_warning(tmp_path, capfd):
+    build = pytest.importorskip('sphinx.cmd.build', reason='needs sphinx: pip install -e ".[docs]"').main
+    words = ['--fail-on-warning', '--quiet', '-c', ROOT / 'docs', '-d', tmp_path / 'doctrees', ROOT, tmp_path / 'site']
+    assert build([*map(str, words)]) == 0, capfd.readouterr().err
+    front = (tmp_path / 'site/index.html').read_text()
+    assert 'docs/start.html' in front
+    assert 'mixcl.mixers.PatchMix' in (tmp_path / 'site/docs/api/mixers.html').read_text()

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [path for folder in ('mixcl', 'tools', 'configs') for path in sorted((ROOT / folder).rglob('*.py'))]
-TEXTS = [*SOURCES, *(ROOT / 'docs').glob('*.md'), ROOT / 'README.md', *(ROOT / 'tools').glob('*.sh')]
+TEXTS = [*SOURCES, *(ROOT / 'docs').rglob('*.md'), ROOT / 'README.md', *(ROOT / 'tools').glob('*.sh')]
 
 LOADERS = {'mixcl/weights/checkpoint.py'}
 """The only place where files are unpickled, with ``weights_only``."""

@@ -1,4 +1,4 @@
-# BSIM on SimCLR, ResNet-50 on ImageNet-1K: the query is a CutMix of two images, pulled to both..
+# BSIM on SimCLR, ResNet-50 on ImageNet-1K: the query is a CutMix of two images, pulled to both.
 _base_ = '../simclr/r50_in1k.py'
 
 model = dict(
