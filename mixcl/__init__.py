@@ -42,6 +42,8 @@ warnings.filterwarnings('ignore', message='faster_coco_eval is not installed')
 warnings.filterwarnings('ignore', message='Setting (OMP|MKL)_NUM_THREADS environment variable')
 # Said where the first step is refused, or gradients are accumulated.
 warnings.filterwarnings('ignore', message=r'Detected call of `scheduler\.step\(\)` before')
+# Said in notebooks without ipywidgets, of progress bars that nobody sees.
+warnings.filterwarnings('ignore', message='IProgress not found')
 
 __version__ = '0.1.0'
 

@@ -1,13 +1,12 @@
 """Look at an installation: what is there, what is missing, what it is for, and the command that helps.
 
-``python -m mixcl.doctor [--json FILE]``
+``python -m mixcl.doctor``
 
 Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command.
 """
 
 import argparse
 import importlib
-import json
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import reported_to_user
 
 # Packages may be missing or broken, so what needs them is imported within functions.
 
@@ -120,22 +119,12 @@ def _one_line(error: Exception) -> str:
 
 def main() -> None:
     prog = sys.argv[0] if sys.argv[0].startswith('mixcl ') else 'python -m mixcl.doctor'
-    parser = argparse.ArgumentParser(prog=prog, description='What is installed, missing or broken.')
-    parser.add_argument('--json', metavar='FILE', help='also write findings and the environment record to a file')
-    args = parser.parse_args()
-    if args.json and (Path(args.json).is_dir() or not Path(args.json).absolute().parent.is_dir()):
-        raise UserError(f'--json {args.json}: give the name of a file in a folder that exists')
-    findings, environment = check_packages(), None
+    argparse.ArgumentParser(prog=prog, description='What is installed, missing or broken.').parse_args()
+    findings = check_packages()
     if not any(finding.state == FAULT for finding in findings):
-        from mixcl.collect_env import collect_env
-
         findings += [check_detection(), *check_machine()]
-        environment = collect_env()
     for finding in findings:
         print('{:5}  {}: {}'.format(*finding))
-    if args.json:
-        record = dict(findings=[finding._asdict() for finding in findings], environment=environment)
-        Path(args.json).write_text(json.dumps(record, indent=1), encoding='utf-8')
     faults = ', '.join(finding.subject for finding in findings if finding.state == FAULT)
     print(f'pretraining cannot work: {faults}' if faults else 'pretraining can work')
     sys.exit(1 if faults else 0)

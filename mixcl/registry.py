@@ -44,7 +44,9 @@ TARGET_ENCODERS = Registry('target encoder', scope='mixcl', locations=['mixcl.en
 DATASETS = Registry('dataset', parent=mmengine.DATASETS, scope='mixcl', locations=['mixcl.datasets'])
 TRANSFORMS = Registry('transform', parent=mmengine.TRANSFORMS, scope='mixcl', locations=['mixcl.datasets'])
 DATA_SAMPLERS = Registry('data sampler', parent=mmengine.DATA_SAMPLERS, scope='mixcl', locations=['mixcl.datasets'])
-HOOKS = Registry('hook', parent=mmengine.HOOKS, scope='mixcl', locations=['mixcl.engine'])
+HOOKS = Registry(
+    'hook', parent=mmengine.HOOKS, scope='mixcl', locations=['mixcl.engine', 'mixcl.visualization.images_hook']
+)
 LOOPS = Registry(
     'loop', parent=mmengine.LOOPS, scope='mixcl', locations=['mixcl.engine', 'mixcl.evaluation.feature_loop']
 )

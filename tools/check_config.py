@@ -1,4 +1,4 @@
-"""Check a config as a training run does before it touches data or a GPU, and show what it changes in its base.
+"""Check a config as a training run does before it touches data or a GPU.
 
 ``python tools/check_config.py configs/patchmix/vit-s16_in1k.py --processes 8``
 
@@ -14,7 +14,6 @@ from mixcl.errors import UserError, reported_to_user
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Check a config.')
     parser.add_argument('config', help='config file')
-    parser.add_argument('--base', metavar='CONFIG', help='compare with this config; default the ones it inherits from')
     parser.add_argument('--processes', type=int, default=1, help='how many will train, for batches and queues')
     parser.add_argument('--no-data', action='store_true', help='do not look for the data folders')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
@@ -36,7 +35,6 @@ from mixcl.configuration import (
     check_metric_files,
     schedule_notes,
 )
-from mixcl.configuration.origin import base_of, difference
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
 from mixcl.engine.runners.launch import read_config
@@ -93,7 +91,6 @@ def main(args: argparse.Namespace) -> None:
     if args.processes < 1:
         raise UserError(f'--processes must be at least 1, not {args.processes}')
     cfg = read_config(args.config, args.cfg_options, args.data_root)
-    base = read_config(args.base).to_dict() if args.base else base_of(args.config)
     check_files(cfg)
     if not args.no_data:
         check_data_roots(cfg)
@@ -101,11 +98,8 @@ def main(args: argparse.Namespace) -> None:
     try_hooks(cfg)
     try_schedules(cfg)
     check_model(cfg, args.processes)
-    print('\n'.join(['what it changes in its base:', *difference(base, cfg.to_dict())]))
-    print('\n'.join(batch_lines(cfg, args.processes)))
-    for note in schedule_notes(cfg):
-        print(f'note: {note}')
-    print('a run could start')
+    notes = [f'note: {note}' for note in schedule_notes(cfg)]
+    print('\n'.join([*batch_lines(cfg, args.processes), *notes, 'a run could start']))
 
 
 if __name__ == '__main__':

@@ -80,7 +80,7 @@ from mixcl.apis.export_source import default_encoder
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, folder_images, source_images
+from mixcl.evaluation.image_sources import config_images, content_digest, source_images
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
@@ -130,10 +130,8 @@ def extract(args: argparse.Namespace) -> None:
         images = config_images(read_config(args.config, data_root=args.data_root), args.split)
     else:
         with told_as_user_error(f'the pipeline of {place}'):
-            if args.data:
-                images = source_images(args.data, config, args.image_size, args.data_root)
-            else:
-                images = folder_images(args.images, config, args.image_size)
+            spec = args.data or f'folder:{args.images}'
+            images = source_images(spec, config, args.image_size, args.data_root)
         if not args.backbone_config:
             images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
     dataset = KeyedDataset(images)

@@ -1,6 +1,6 @@
 """The engine: turns streams and a table of terms into named losses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -59,6 +59,10 @@ class ContrastiveLearner(BaseModel):
         memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
+    Attributes:
+        observers: called in every step with the features (R, C) and the projections (R, D) of the online encoder, by
+            stream; they must detach what they keep.
+
     Raises:
         UserError: for anything in the tables that does not fit together.
     """
@@ -105,6 +109,7 @@ class ContrastiveLearner(BaseModel):
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
+        self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self._key = StepKey(seed=0, step=0, rank=get_rank())
 
     def _sources(self, term: Term) -> list[NegativesSource]:
@@ -195,6 +200,8 @@ class ContrastiveLearner(BaseModel):
         features = backbone_features(self.backbone, online)
         check_features(features, self.neck_channels)
         projections = project(self.neck, features, online)
+        for look in self.observers:
+            look(features, projections)
         whole = self._inputs(streams).only(self.key_names)
         raw_keys = self.target.keys(whole, projections, self.backbone, self.neck)
 

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from mmengine.registry import DefaultScope
 
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
+from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import RunStopped, UserError
 from mixcl.registry import DATASETS
 from mixcl.shipped import find_config, known_configs
-from mixcl.weights import checkpoint_in
+from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
 
 PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
 """Of a method's configs the one that is taken, with the host behind its name."""
@@ -69,7 +70,8 @@ def pretrain(
     Args:
         data: a folder of images, however deep, or what ``--data`` takes: 'list:files.csv', 'hf:PATH', 'tar:PATTERN'.
         out: the folder of the run.
-        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'.
+        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'; or a
+            config in it, for its views and its backbone: 'patchmix/vit-xs4_digits'.
         model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
         epochs: how often every image is seen.
         batch_size: images per step and process; the learning rate is scaled to it.
@@ -85,9 +87,13 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
-    for name, value in dict(epochs=epochs, batch_size=batch_size).items():
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise UserError(f'{name}={value!r} is no whole number of at least 1; leave it out for one that fits')
+    numbers = dict(epochs=epochs, batch_size=batch_size, image_size=options.get('image_size'), num_workers=num_workers)
+    for name, value in numbers.items():
+        least = 0 if name == 'num_workers' else 1
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise UserError(f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits')
+    if unknown := sorted(options.keys() - {field.name for field in fields(TrainOptions)}):
+        raise UserError(f'pretrain has no option {unknown[0]!r}; docs/python.md and help(mixcl.pretrain) name them')
     amp = torch.cuda.is_available() if amp is None else amp
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
@@ -104,9 +110,19 @@ def pretrain(
         check_config(cfg)
         cfg.work_dir = str(out)
         if checkpoints_in(out) and not asked.overwrite:
-            asked = replace(asked, resume='auto')
+            asked = replace(asked, resume='auto', allow_changes=asked.allow_changes or _is_only_longer(cfg, out))
         run(cfg, asked, found, asked.overwrite)
     return Path(checkpoint_in(out))
+
+
+def _is_only_longer(cfg: Config, out: str | Path) -> bool:
+    """Whether a config asks for more epochs than the run in a folder had, and for nothing else but what follows."""
+    path = checkpoint_in(out)
+    stored = stored_config(read_checkpoint(path), path)
+    if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
+        return False
+    changes = [change for change in changes_between(stored, cfg) if not change.is_allowed]
+    return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
 
 
 @contextmanager
@@ -123,13 +139,15 @@ def _in_own_words() -> Iterator[None]:
 
 
 def config_of(method: str) -> Path:
-    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'.
+    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
 
     Raises:
         UserError: if there is no such method or host; it lists those that there are.
     """
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')
+    if method in known:
+        return find_config(method)
     for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
         found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
         if found:

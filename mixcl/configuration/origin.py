@@ -10,7 +10,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
-from mixcl.configuration.reading import bases_of, config_from_file
+from mixcl.configuration.reading import config_from_file
 from mixcl.shipped import SCOPE, find_config
 
 COMMAND_LINE = 'command line'
@@ -51,7 +51,7 @@ def base_of(path: str) -> dict[str, Any]:
     """The files that a config names as ``_base_``, merged; empty where it has none."""
     merged: dict[str, Any] = {}
     file = find_config(path)
-    for base in bases_of(file):
+    for base in Config._get_base_files(str(file)):
         merged |= Config.fromfile(Config._get_cfg_path(base, str(file))[0]).to_dict()
     return merged
 
@@ -71,7 +71,7 @@ def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
     stated = {place: (value, path) for place, value in _values(config_from_file(path).to_dict()).items()}
-    for base in bases_of(path):
+    for base in Config._get_base_files(str(path)):
         if '::' not in base or base.startswith(
             SCOPE
         ):  # those of other packages are read from where these are installed

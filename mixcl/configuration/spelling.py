@@ -1,21 +1,13 @@
 """Misspelt names: which known name was meant."""
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
-
-Item = TypeVar('Item')
+from collections.abc import Iterable
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """Write ``; did you mean 'x'?`` for the most similar of the known names, or nothing."""
     similar = difflib.get_close_matches(name, sorted(known), n=1)
     return f'; did you mean {similar[0]!r}?' if similar else ''
-
-
-def nearest(name: str, known: Mapping[str, Item]) -> list[Item]:
-    """What up to three of the known names stand for, the most similar first."""
-    return [known[similar] for similar in difflib.get_close_matches(name, sorted(known))]
 
 
 def slip_of(name: str, known: Iterable[str]) -> str | None:

@@ -17,9 +17,6 @@ from mixcl.errors import UserError
 
 Factory = Callable[..., Any]
 
-SCOPES = ('mixcl', 'mmengine', 'mmpretrain', 'mmdet')
-"""The libraries whose registries mixcl builds from."""
-
 OPERATOR_PLACES = frozenset({'nms', 'roi_layer'})
 """Keys under which mmdet's configs name a function or class of ``mmcv.ops``, which no registry holds."""
 
@@ -53,13 +50,6 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
     if not found:
         raise UserError(_unknown(name, scope))
     return found
-
-
-def is_registered(name: str) -> bool:
-    """Whether a name with a scope (``'mmpretrain.ResNet'``) stands in a registry of a library that mixcl builds on."""
-    package, _, rest = name.partition('.')
-    registries = [*_registries(package), *_registries('mmengine')] if package in SCOPES else []
-    return any(rest in registry.module_dict for registry in registries)
 
 
 def package_of(factory: Factory) -> str:

@@ -68,8 +68,8 @@ class OwnImages(BaseDataset):
     Args:
         source: the place of the images.
         data_root: folder that names are relative to; by default as the source has it.
-        split: 'pretrain': all images but those of a given test split, without labels; 'train' and 'test': the
-            labelled images of that part; 'all': everything, with labels if all images have one.
+        split: 'pretrain': all images but those of a given test split, those with labels that also 'train' has;
+            'train' and 'test': the labelled images of that part; 'all': everything, with labels if all have one.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices``.
 
     Raises:
@@ -108,9 +108,14 @@ class OwnImages(BaseDataset):
     def load_data_list(self) -> list[dict]:
         """The images of the split; ``gt_label`` is the place of the class among the sorted names."""
         images = self.images()
-        if self.split == 'pretrain':
-            return [image.info for image in images if image.part in ('', 'train')]
         classes = self._metainfo['classes'] = self._classes(images)
+        place = {name: number for number, name in enumerate(classes)}
+        if self.split == 'pretrain':
+            known = {image.name: place[str(image.label)] for image in in_part(images, 'train')} if classes else {}
+            chosen = [image for image in images if image.part in ('', 'train')]
+            return [
+                {**image.info, 'gt_label': known[image.name]} if image.name in known else image.info for image in chosen
+            ]
         if self.split == 'all':
             labelled = bool(classes) and all(image.label in classes for image in images)
         elif not classes:
@@ -120,7 +125,6 @@ class OwnImages(BaseDataset):
             )
         else:
             images, labelled = in_part(images, self.split), True
-        place = {name: number for number, name in enumerate(classes)}
         return [{**image.info, 'gt_label': place[str(image.label)]} if labelled else image.info for image in images]
 
     def _classes(self, images: list[OwnImage]) -> tuple[str, ...]:

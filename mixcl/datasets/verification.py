@@ -8,25 +8,32 @@ from typing import NamedTuple
 import cv2
 from mmengine.dataset import BaseDataset
 
+from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.decoding import decode, read_file
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
+from mixcl.errors import UserError
 from mixcl.terminal import progress
 
 FILES_PER_TASK = 32
 
 
 class ImageFile(NamedTuple):
-    """The name of an image, and the function that reads it where it lies within another file."""
+    """The name of an image, the function that reads it where it lies within another file, and what decodes it."""
 
     path: str
     read: Callable[[], bytes] | None
+    load: LoadChannels | None = None
 
 
 def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
     """The image files of data sets, each once; empty where all lie in memory."""
-    infos = (dataset.get_data_info(index) for dataset in datasets for index in range(len(dataset)))
-    found = {info['img_path']: info.get('read_bytes') for info in infos if 'img_path' in info}
-    return [ImageFile(*item) for item in found.items()]
+    found: dict[str, ImageFile] = {}
+    for dataset in datasets:
+        load = next((step for step in dataset.pipeline.transforms if isinstance(step, LoadChannels)), None)
+        for info in map(dataset.get_data_info, range(len(dataset))):
+            if 'img_path' in info:
+                found[info['img_path']] = ImageFile(info['img_path'], info.get('read_bytes'), load)
+    return list(found.values())
 
 
 def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
@@ -48,6 +55,11 @@ def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[Im
 def _inspect(file: ImageFile) -> tuple[ImageNote | None, bool]:
     """What there is to say of a file, and whether it is unreadable."""
     try:
+        if file.load is not None:
+            file.load(dict(img_path=file.path, read_bytes=file.read))
+            return None, False
         return decode(read_file(file.path, read=file.read), file.path)[1], False
     except UnreadableImage as error:
         return error.note, True
+    except UserError as error:  # of other channels or values than the config says
+        return ImageNote(file.path, 'not as the config says', str(error)), True

@@ -98,11 +98,8 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     for number, path in enumerate(paths):
         if path.name != FILE.format(number):
             raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')
-    first, *others = parts = [_read(path) for path in paths]
-    for path, part in zip(paths[1:], others, strict=True):
-        if {name: array.shape[1:] for name, array in part.items()} != {n: a.shape[1:] for n, a in first.items()}:
-            raise UserError(f'{path} holds other features than {paths[0].name}; extract them again to a new folder')
-    return {name: np.concatenate([part[name] for part in parts]) for name in first}
+    parts = [_read(path) for path in paths]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
@@ -110,10 +107,7 @@ def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
         if is_compressed(path):
             raise ValueError('it unpacks to more than its own size')
         with np.load(path) as arrays:
-            found = {name: arrays[name] for name in names or arrays.files}
-            if not names and len({len(arrays[name]) for name in {*found, 'features', 'names', 'unreadable'}}) > 1:
-                raise ValueError('its arrays are of different lengths')
-            return found
+            return {name: arrays[name] for name in names or arrays.files}
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 

@@ -40,11 +40,13 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
     return innermost(loader['dataset'])
 
 
-def folder_images(folder: str | Path, config: Config, image_size: int | None = None) -> dict[str, Any]:
-    """The images of a folder, prepared for the backbone of a config, as the config of a data set.
+def source_images(
+    spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
+) -> dict[str, Any]:
+    """The images of a source, prepared for the backbone of a config, as the config of a data set.
 
     Args:
-        folder: of images, however deep.
+        spec, data_root: as for :func:`~mixcl.engine.runners.data_option.source_config`.
         config: of the pretraining; as it tests (else validates), so are the images prepared.
         image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do. Where the
             config tests nothing, that is done at the size that it trains on.
@@ -52,22 +54,13 @@ def folder_images(folder: str | Path, config: Config, image_size: int | None = N
     Raises:
         UserError: if the config has no images, and no size is given.
     """
-    root = str(Path(folder).resolve())
-    pipeline = image_pipeline(config, image_size)
-    return dict(type='ImageFolder', data_root=root, **extensions_of(config), pipeline=pipeline, test_mode=True)
-
-
-def source_images(
-    spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
-) -> dict[str, Any]:
-    """The same for any source of :func:`~mixcl.engine.runners.data_option.source_config`; images keep their labels."""
     images = source_config(spec, data_root)
     images |= extensions_of(config) if spec.startswith('folder:') else {}
     return dict(**images, pipeline=image_pipeline(config, image_size), test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
-    """How images in files are prepared for the backbone of a config; arguments as of :func:`folder_images`."""
+    """How images in files are prepared for the backbone of a config; arguments as of :func:`source_images`."""
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     load = reader_of(config)
     if image_size is None and loader:
@@ -87,9 +80,9 @@ def names_of(dataset: KeyedDataset) -> list[str]:
 
 
 def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
-    """(N,) int64 classes; None where the images have none, or several."""
+    """(N,) int64 classes; None where images have none, or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
-    return np.array(labels, dtype=np.int64) if np.isscalar(labels[0]) else None
+    return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
 
 
 def content_digest(dataset: KeyedDataset) -> str:

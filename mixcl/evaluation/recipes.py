@@ -51,7 +51,7 @@ RESNETS = 'resnet resnet-cifar'
 R = Recipe
 
 TABLE: dict[str, tuple[Recipe, ...]] = dict(
-    knn=(R('knn/randomhead', 'randomhead'), R('knn/backbone')),
+    knn=(R('knn/backbone'),),
     linear_fast=(R('linear_fast/sweep'),),
     few_labels=(R('few_labels/draws'),),
     quality=(R('quality/clusters'),),

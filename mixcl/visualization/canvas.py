@@ -4,7 +4,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -34,6 +36,13 @@ def write(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of the path's ending; returns the path."""
     figure.savefig(path, dpi=110)
     return Path(path)
+
+
+def pixels(figure: Figure) -> np.ndarray:
+    """(H, W, 3) uint8, in RGB order."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = (), size: int = 7) -> None:

@@ -16,9 +16,9 @@ BY = ('epoch', 'step', 'hour')
 STYLES = ('-', '--', '-.', ':')
 PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
     'loss terms (query_key, weighted)': ('loss', lambda name: name.startswith('loss_')),
-    'kNN during pretraining': ('accuracy (%)', lambda name: name.endswith('_top1')),
+    'kNN and online probe during pretraining': ('accuracy (%)', lambda name: name.endswith('_top1')),
     'loss of the first term / chance level': ('1 is guessing', lambda name: name == 'chance_ratio'),
-    'effective rank of the features': ('dimensions', lambda name: name == 'effective_rank'),
+    'effective rank of features, RankMe': ('dimensions', lambda name: name in ('effective_rank', 'rankme')),
     'learning rate': ('', lambda name: name == 'lr'),
     'time spent waiting for data': ('share of a step', lambda name: name == 'data_wait'),
 }
@@ -32,7 +32,7 @@ def draw_curves(work_dirs: str | Path | Sequence[str | Path], path: str | Path, 
 
 
 def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
-    """Draw loss terms, kNN, the first term against its chance level, effective rank, learning rate and data wait.
+    """Draw loss terms, kNN and probe, the first term against its chance level, ranks, learning rate and data wait.
 
     Of a work dir the newest run counts, with what it continued (``--resume``). Panels without values are left out.
 

@@ -115,18 +115,18 @@ def encoder_of(pictured: Pictured, name: str | None = None, seed: int = 0) -> Fr
     return encoder.eval()
 
 
-def features_of(encoder: FrozenEncoder, gallery: Gallery, batch_size: int = 64) -> Tensor:
-    """(N, C) float32 features of all images of a gallery."""
+def features_of(encoder: Any, gallery: Gallery, batch_size: int = 64) -> Tensor:
+    """(N, C) float32 features of all images of a gallery, on the CPU, by a ``FrozenEncoder`` or a learner."""
     starts = range(0, len(gallery.indices), batch_size)
     rows = []
     with evaluating(encoder):
         for start in progress(starts, f'features of {len(gallery.indices)} images', len(starts)):
             numbers = range(start, min(start + batch_size, len(gallery.indices)))
-            rows.append(encoder.extract_features(normalised(encoder, gallery.images(numbers))).float())
+            rows.append(encoder.extract_features(normalised(encoder, gallery.images(numbers))).float().cpu())
     return torch.cat(rows)
 
 
-def normalised(encoder: FrozenEncoder, images: Tensor) -> Tensor:
+def normalised(encoder: Any, images: Tensor) -> Tensor:
     """Images of a gallery as the encoder takes them."""
     return encoder.data_preprocessor(dict(inputs=images), False)['inputs']
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from mmengine.config import Config
+from torch.utils.data import Dataset
 
 from mixcl.algorithms import StepKey, Stream, StreamRecipe
+from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.registry import MIXERS
 from mixcl.visualization.canvas import check_figure_path, show, write
@@ -31,8 +33,8 @@ def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 
     return write(mixture_figure(cfg, num_images, seed), path)
 
 
-def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0) -> Figure:
-    """The figure of :func:`mix_preview`; same arguments and errors."""
+def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
+    """The figure of :func:`mix_preview`; same arguments and errors, and the data set where it is there already."""
     if num_images < 1:
         raise UserError(f'--num-images must be at least 1, not {num_images}')
     model = cfg.model
@@ -40,8 +42,8 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0) -> Figure:
     if not names:
         raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
     recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
-    dataset = training_set(cfg, num_images)
-    crops = training_crops(cfg, [dataset[index] for index in range(num_images)])
+    images = dataset or training_set(cfg, num_images)
+    crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in range(num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))
     views = [recipe.source[name] for name in names]
     streams = recipe.build(crops, {*names, *views}, StepKey(seed, 0, 0))

@@ -2,12 +2,13 @@
 
 import torch
 from matplotlib.figure import Figure
+from mmengine.config import Config
 from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.visualization.canvas import plain, show
-from mixcl.visualization.gallery import displayed, encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import Gallery, displayed, encoder_of, features_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 RIGHT, WRONG = '#0072B2', '#D55E00'
@@ -52,10 +53,18 @@ def neighbour_figure(
         UserError: if there are too few images, or no labels where they are needed.
     """
     gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images), image_size, seed)
-    labels = gallery.labels
-    if worst and labels is None:
+    if worst and gallery.labels is None:
         raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
-    cosines, indices = others_nearest(features_of(encoder_of(pictured, encoder, seed), gallery), k)
+    features = features_of(encoder_of(pictured, encoder, seed), gallery)
+    return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
+
+
+def draw_neighbours(
+    name: str, cfg: Config, gallery: Gallery, features: Tensor, num_images: int = 6, k: int = 7, worst: bool = False
+) -> Figure:
+    """The figure of :func:`neighbour_figure` with a name, from features (N, C) of a gallery, on the CPU."""
+    labels = gallery.labels
+    cosines, indices = others_nearest(features, k)
     order = torch.arange(len(indices))
     if worst and labels is not None:
         order = mistakes(labels, cosines, indices).argsort(descending=True, stable=True)
@@ -63,17 +72,17 @@ def neighbour_figure(
     axes = figure.subplots(num_images, k + 1, squeeze=False)
     for row, query in enumerate(order[:num_images].tolist()):
         shown = [query, *indices[query].tolist()]
-        images = displayed(pictured.config, gallery.images(shown))
+        images = displayed(cfg, gallery.images(shown))
         for column, (axis, number) in enumerate(zip(axes[row], shown, strict=True)):
-            name = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
+            label = '' if labels is None else plain(gallery.class_name(int(labels[number])), 16)
             cosine = '' if column == 0 else f'{cosines[query, column - 1]:.3f}'
-            show(axis, images[column], 'image' if column == 0 else cosine, [name] if name else [])
+            show(axis, images[column], 'image' if column == 0 else cosine, [label] if label else [])
             if labels is not None and column:
                 right = labels[number] == labels[query]
                 axis.xaxis.label.set(color=RIGHT if right else WRONG, weight='normal' if right else 'bold')
     share = '' if labels is None else f'; of the same class: {(labels[indices] == labels[:, None]).float().mean():.0%}'
     figure.suptitle(
-        f'{plain(pictured.name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
+        f'{plain(name, 60)}: the {k} nearest of {len(indices)} images, with cosines{share}'
         + ('\nthe worst mistakes first' if worst else '') + ('; bold: another class' if labels is not None else ''),
         fontsize=9,
     )  # fmt: skip

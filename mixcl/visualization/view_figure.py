@@ -1,5 +1,6 @@
 """What augmentation does to images, with the parameters that were drawn."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,9 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from mmengine.config import Config
+from mmengine.dataset import ConcatDataset
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
@@ -31,7 +34,7 @@ WORDS = {
 }
 
 
-def view_figure(cfg: Config, num_images: int = 4, seed: int = 0) -> Figure:
+def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: Dataset | None = None) -> Figure:
     """Draw images, where their views were cropped, the views, and what was drawn for each of them.
 
     The views are those of the config's kind, 'device' or 'pillow'; which numbers were drawn is read from the device's
@@ -42,17 +45,17 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0) -> Figure:
         cfg: of a training with ``KeyedMultiView`` or ``SampledPatchPair``.
         num_images: how many images.
         seed: of the draws.
+        dataset: that of the config, where it is there already.
 
     Raises:
         UserError: if the config makes no such views, or has too few images.
     """
-    dataset = training_set(cfg, num_images)
+    dataset = dataset or training_set(cfg, num_images)
     if not isinstance(dataset, KeyedDataset):
         raise UserError('views are shown of training images within a KeyedDataset, which this config has not')
     keys = [SampleKey(seed, 0, index) for index in range(num_images)]
     samples = [dataset[key] for key in keys]
-    settings = {**cfg.train_dataloader.dataset, 'views': 'device'}
-    originals, drawn = _drawn(Config(dict(train_dataloader=dict(dataset=settings))), keys)
+    originals, drawn = _drawn(dataset, keys)
     crops = training_crops(cfg, samples)
     columns = 1 + min(len(crops), MOST_VIEWS)
     lines = max(len(_parameters(view, image)) for views, image in zip(drawn, originals, strict=True) for view in views)
@@ -75,14 +78,14 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0) -> Figure:
                 top, left, height, width = view['crop_box']
                 place = (left - 0.5, top - 0.5)
                 axes[row][0].add_patch(Rectangle(place, width, height, fill=False, color=colour, lw=1.5))
-    kind = settings.get('views') and cfg.train_dataloader.dataset.get('views', 'pillow')
-    figure.suptitle(f'Views of {plain(cfg.get("config_name") or "the config", 60)}, made by: {kind}', fontsize=9)
+    title = f'Views of {plain(cfg.get("config_name") or "the config", 60)}, made by: {dataset.views}'
+    figure.suptitle(title, fontsize=9)
     return figure
 
 
-def _drawn(cfg: Config, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], list[list[dict]]]:
+def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], list[list[dict]]]:
     """Each image as its views found it, and the results of their pipelines, up to the photometry."""
-    dataset = training_set(cfg, len(keys))
+    dataset = KeyedDataset(_with_own_pipeline(dataset.dataset), views='device')
     step: Any = next(_multi_views(dataset), None)
     if step is None:
         raise UserError('the training pipeline makes no views: it has neither KeyedMultiView nor SampledPatchPair')
@@ -99,6 +102,16 @@ def _drawn(cfg: Config, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], li
         dataset[key]
         found.append(seen[-1])
     return [image for image, _ in found], [views for _, views in found]
+
+
+def _with_own_pipeline(images: Any) -> Any:
+    """The same images, whose pipeline may be changed."""
+    twin = copy.copy(images)
+    if isinstance(images, ConcatDataset):
+        twin.datasets = list(map(_with_own_pipeline, images.datasets))
+    else:
+        twin.pipeline = copy.deepcopy(images.pipeline)
+    return twin
 
 
 def _multi_views(dataset: Any) -> Iterator[KeyedMultiView]:

@@ -1,8 +1,7 @@
-"""How many attention heads a vision transformer has, which its weights do not tell; and the eps of its norms."""
+"""How many attention heads a vision transformer has, which its weights do not tell."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,44 +17,25 @@ MOCO_V3 = 'MoCo v3, PatchMix or SDMP'
 USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
 """Heads of a vision transformer by its width in all formats, except that :data:`MOCO_V3` has 12 for 384."""
 
-USUAL_EPS = {'APS': 1e-5, 'Hugging Face': 1e-12}
-"""Of the layer norms; 1e-6 elsewhere."""
 
-
-@dataclass(frozen=True)
-class Unseen:
-    """What weights do not show of a transformer; None where the file does not say it.
-
-    Attributes:
-        num_heads: attention heads.
-        eps: of the layer norms.
-    """
-
-    num_heads: int | None = None
-    eps: float | None = None
-
-
-def said_beside(path: Path) -> Unseen:
-    """What the ``config.json`` beside a file of Hugging Face or timm says.
+def said_beside(path: Path) -> int | None:
+    """How many the ``config.json`` beside a file of Hugging Face or timm says; None where there is none.
 
     Raises:
         UserError: if it cannot be read.
     """
     config = path.with_name('config.json')
     if path.name not in LIBRARY_FILES or not config.is_file():
-        return Unseen()
+        return None
     try:
         values = json.loads(config.read_text())
-        heads = values.get('num_attention_heads') or _heads_in_timm(
-            values.get('architecture'), values.get('model_args')
-        )
+        return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
     except (AttributeError, OSError, TypeError, ValueError) as error:
         raise UserError(f'{config} is no config of Hugging Face or timm: {error}') from error
-    return Unseen(heads, values.get('layer_norm_eps'))
 
 
-def said_by_config(backbone: Mapping[str, Any] | None) -> Unseen:
-    """What the config of a backbone says that a checkpoint of mixcl or mmpretrain carries."""
+def said_by_config(backbone: Mapping[str, Any] | None) -> int | None:
+    """How many the config of a backbone says that a checkpoint of mixcl or mmpretrain carries."""
     backbone = backbone or {}
     architecture = backbone.get('arch')
     if isinstance(architecture, str):
@@ -64,7 +44,7 @@ def said_by_config(backbone: Mapping[str, Any] | None) -> Unseen:
     heads = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
     if heads is None and str(backbone.get('type')).rpartition('.')[2] == 'TimmBackbone':
         heads = _heads_in_timm(backbone.get('name'), backbone.get('arguments'))
-    return Unseen(heads if isinstance(heads, int) else None)
+    return heads if isinstance(heads, int) else None
 
 
 def _heads_in_timm(name: Any, arguments: Mapping[str, Any] | None) -> int | None:
@@ -77,31 +57,28 @@ def _heads_in_timm(name: Any, arguments: Mapping[str, Any] | None) -> int | None
         return _heads_of(timm.create_model(name.partition('.')[0]))
 
 
-def other_heads(module: nn.Module, said: Unseen) -> Iterator[str]:
+def other_heads(module: nn.Module, said: int | None) -> Iterator[str]:
     """In words, if a file's config says another number of heads than the model has."""
     own = _heads_of(module)
-    if said.num_heads is not None and own not in (None, said.num_heads):
+    if said is not None and own not in (None, said):
         yield (
-            f'it was trained with {said.num_heads} attention heads, the model has {own}, which no shape tells '
-            f'({_option(module, said.num_heads)})'
+            f'it was trained with {said} attention heads, the model has {own}, which no shape tells '
+            f'({_option(module, said)})'
         )
 
 
-def other_custom(module: nn.Module, format_name: str, said: Unseen) -> Iterator[str]:
-    """In words, what a model has otherwise than the writers of a format usually do, as far as no config says it."""
+def unusual_heads(module: nn.Module, format_name: str) -> Iterator[str]:
+    """In words, if a model has another number of heads than the writers of a format usually have at its width."""
     own, norm = _heads_of(module), next((child for child in module.modules() if isinstance(child, nn.LayerNorm)), None)
     if own is None or norm is None or format_name in ('mixcl', 'mmpretrain', 'mixcl or mmpretrain', 'unknown'):
         return
     width = norm.normalized_shape[0]
     heads = 12 if format_name == MOCO_V3 and width == 384 else USUAL_HEADS.get(width)
-    if said.num_heads is None and heads not in (None, own):
+    if heads not in (None, own):
         yield (
             f'vision transformers of width {width} in the format of {format_name} have {heads} attention heads, the '
             f'model has {own}, and weights do not tell: unless you know better, {_option(module, heads)}'
         )
-    wanted = said.eps or (None if said.num_heads else USUAL_EPS.get(format_name, 1e-6))
-    if wanted not in (None, norm.eps):
-        yield f'its layer norms had eps={wanted:g}, those of the model have {norm.eps:g}: features differ a little'
 
 
 def _option(module: nn.Module, heads: int | None) -> str:

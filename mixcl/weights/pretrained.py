@@ -3,7 +3,7 @@
 import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import Unseen, other_custom, other_heads, said_beside, said_by_config
+from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, unusual_heads
 from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, renamed_for
 from mixcl.weights.formats import ENCODERS, HEADS, Format, format_of, parts_of
@@ -36,7 +36,7 @@ class PretrainedBackbone:
         epochs: how many epochs were over when it was saved; None where unknown.
         format: who writes such files.
         rest: what else the file holds, part by part.
-        said: what a config beside the file says that weights do not show.
+        num_heads: attention heads, where a config beside the file says how many; no weight shows it.
     """
 
     source: str
@@ -47,7 +47,7 @@ class PretrainedBackbone:
     epochs: int | None = None
     format: str = 'mixcl or mmpretrain'
     rest: tuple[str, ...] = ()
-    said: Unseen = field(default_factory=Unseen)
+    num_heads: int | None = None
 
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
@@ -80,7 +80,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         epochs=epochs if isinstance(epochs, int) else None,
         format=kind.name,
         rest=tuple(parts_of(others, kind)),
-        said=said_beside(local_file(path)),
+        num_heads=said_beside(local_file(path)),
     )
 
 
@@ -135,7 +135,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         module = inner
     own = module.state_dict()
     state, no_name = renamed_for(own, pretrained.state)
-    said = pretrained.said if pretrained.said.num_heads else said_by_config(pretrained.backbone)
+    said = pretrained.num_heads or said_by_config(pretrained.backbone)
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
     _, prefix = without_wrapper(own)
@@ -161,7 +161,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
-    for warning in other_custom(module, pretrained.format, said):
+    for warning in unusual_heads(module, pretrained.format) if said is None else ():
         _warn_once(f'{pretrained.source}: {warning}')
     parts = [
         f'format: {pretrained.format}',

@@ -1,7 +1,5 @@
 """Exported backbones in the libraries they are for: the same features, and what is said where that cannot be."""
 
-import json
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,9 +19,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoImageProcessor, AutoModel
 
-from mixcl.apis import export as export_module
 from mixcl.apis.export import export
-from mixcl.errors import UserError
 from mixcl.evaluation.results import Results
 from mixcl.files import sha256_of
 from mixcl.heads.mlp import pooled
@@ -44,8 +40,6 @@ BACKBONES: dict[str, dict] = dict(
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
     adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
-    tv_r18=dict(type='TorchvisionBackbone', name='resnet18'),
-    timm_r18=dict(type='TimmBackbone', name='resnet18.a1_in1k', in_channels=4),
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
     other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),
@@ -140,9 +134,6 @@ PAIRS = [
     *((name, to) for name in ('grey', 'cifar') for to in ('torchvision', 'mmpretrain')),
     ('grey', 'timm'),
     *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
-    *(('tv_r18', to) for to in ('timm', 'huggingface', 'mmpretrain')),
-    *(('adapted', to) for to in ('huggingface', 'mmpretrain')),
-    ('timm_r18', 'mmpretrain'),
     *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
 ]
 
@@ -232,6 +223,10 @@ def test_encoder(
     assert torch.equal(load_file(folder / 'model.safetensors')['norm.weight'], expected)
 
 
+def saved_small(tmp_path: Path) -> Path:
+    return save(tmp_path / 'some.pth', 'patch2', backbone=drawn(BACKBONES['patch2']).state_dict())
+
+
 def test_model_card(tmp_path: Path) -> None:
     checkpoint = saved_small(tmp_path)
     row = dict(
@@ -254,84 +249,3 @@ def test_model_card(tmp_path: Path) -> None:
     ):
         assert text in card
     assert '77.78' not in card and 'licence' in card
-
-
-REFUSED = [
-    ('vit', 'torchvision', 'it is no ResNet'),
-    ('cifar', 'timm', 'timm has no ResNet with the stem for small images'),
-    ('narrow', 'timm', 'not those of a plain ResNet'),
-    ('average', 'timm', 'not the class token'),
-    ('other_norm', 'timm', 'eps=0.001'),
-    ('convnext', 'mmpretrain', 'none of its backbones'),
-    ('convnext', 'huggingface', 'no vision transformer or ResNet'),
-    ('vit', 'keras', "there is no format 'keras'"),
-]
-
-
-@pytest.mark.parametrize(('name', 'to', 'reason'), REFUSED)
-def test_what_a_format_cannot_say(name: str, to: str, reason: str, tmp_path: Path) -> None:
-    checkpoint = save(tmp_path / 'some.pth', name, backbone=drawn(BACKBONES[name]).state_dict())
-    with pytest.raises(UserError, match=f'{re.escape(reason)}.*; choose'):
-        export(checkpoint, to, tmp_path / 'out')
-    assert [*tmp_path.iterdir()] == [checkpoint]
-
-
-def saved_small(tmp_path: Path) -> Path:
-    return save(tmp_path / 'some.pth', 'patch2', backbone=drawn(BACKBONES['patch2']).state_dict())
-
-
-def test_broken_files_leave_nothing(tmp_path: Path) -> None:
-    checkpoint = saved_small(tmp_path)
-    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
-    with pytest.raises(UserError, match='cannot be read as a checkpoint'):
-        export(checkpoint, 'timm', tmp_path / 'out')
-    assert not (tmp_path / 'out').exists()
-
-
-def test_overwrites_nothing(tmp_path: Path) -> None:
-    checkpoint = saved_small(tmp_path)
-    (tmp_path / 'out').mkdir()
-    (tmp_path / 'out/mine').touch()
-    with pytest.raises(UserError, match='is there already'):
-        export(checkpoint, 'timm', tmp_path / 'out')
-    (tmp_path / 'out/mine').unlink()
-    assert export(checkpoint, 'timm', tmp_path / 'out') == tmp_path / 'out'
-
-
-def wrong(name: str, value: object) -> Callable:
-    """timm's writer, with one wrong argument of the architecture."""
-
-    def write(exported: object, folder: Path) -> tuple:
-        ways = write_timm(exported, folder)
-        content = json.loads((folder / 'config.json').read_text())
-        content['model_args'][name] = value
-        (folder / 'config.json').write_text(json.dumps(content))
-        return ways
-
-    write_timm = export_module.FORMATS['timm']
-    return write
-
-
-@pytest.mark.parametrize(
-    ('name', 'value', 'reason'),
-    [
-        ('num_heads', 6, 'its features there differ by'),  # no shape tells
-        ('global_pool', 'avg', 'timm does not load it|its features there differ by'),
-        ('depth', 3, 'timm does not load it'),
-    ],
-)
-def test_the_check_finds_what_is_wrong(
-    name: str, value: object, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkpoint = save(tmp_path / 'some.pth', 'vit', backbone=drawn(BACKBONES['vit']).state_dict())
-    monkeypatch.setitem(export_module.FORMATS, 'timm', wrong(name, value))
-    with pytest.raises(UserError, match=reason):
-        export(checkpoint, 'timm', tmp_path / 'out')
-    assert [*tmp_path.iterdir()] == [checkpoint]
-
-
-def test_says_what_it_could_not_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint = saved_small(tmp_path)
-    monkeypatch.setattr(export_module.importlib.util, 'find_spec', lambda name: None)
-    card = (export(checkpoint, 'huggingface', tmp_path / 'out') / 'README.md').read_text()
-    assert 'not checked: transformers not installed' in card

@@ -1,5 +1,6 @@
 """One call from a folder of images to features: what it chooses, that it continues, and what embed returns."""
 
+import shutil
 import warnings
 from pathlib import Path
 
@@ -51,9 +52,27 @@ def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_setti
         tiny(photos, checkpoint.parent, batch_size=4)
 
 
-@pytest.mark.parametrize('wrong', [dict(epochs=0), dict(epochs=-1), dict(batch_size='8'), dict(batch_size=1.5)])
-def test_what_is_no_number_of_epochs_or_images_is_refused(photos: Path, tmp_path: Path, wrong: dict) -> None:
-    with pytest.raises(UserError, match='is no whole number of at least 1'):
+def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
+    photos: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(checkpoint.parent, tmp_path / 'run')
+    longer = tiny(photos, tmp_path / 'run', epochs=10)
+    assert longer.name == 'epoch_10.pth' and torch.load(longer, weights_only=True)['meta']['iter'] == 20
+    with pytest.raises(UserError, match='batch_size was 8 and is 4 now'):
+        tiny(photos, tmp_path / 'run', epochs=20, batch_size=4)
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'message'),
+    [
+        *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('epochs', -1))),
+        *((dict([pair]), 'is no whole number of at least 1') for pair in (('batch_size', '8'), ('image_size', 1.5))),
+        (dict(num_workers='two'), 'is no whole number of at least 0'),
+        (dict(backbone_size=3), "pretrain has no option 'backbone_size'"),
+    ],
+)
+def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         tiny(photos, tmp_path / 'out', **wrong)
 
 
@@ -138,6 +157,7 @@ def test_methods_and_hosts_have_configs() -> None:
     folders = {path.name for path in Path('configs').iterdir() if path.is_dir()} - {'_base_', 'evaluation', 'transfer'}
     assert all(config_of(method).parent.name == method for method in folders)
     for method, stem in (('patchmix', 'vit-s16_folder'), ('mixco/simclr', 'r18_tinyimagenet_simclr'),
+                         ('patchmix/vit-xs4_digits', 'vit-xs4_digits'),
                          ('sdmp', 'vit-s16_in1k_mocov3'), ('sdmp/dino', 'vit-s16_in1k_dino')):  # fmt: skip
         assert config_of(method).stem == stem
     for method, message in (('bsim/dino', 'hosts mocov2, simclr'), ('patchmax', 'choose one of aps, .*patchmix')):

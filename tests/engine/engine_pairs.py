@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import hosts
 import torch
 from engine.failing_runs import policy, run_with
+from engine.probe_runs import learnt
 from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH
 from mmengine.dist import barrier, get_rank
 from mmengine.model import MMDistributedDataParallel
@@ -59,6 +60,7 @@ def everything(folder: Path, rank: int) -> dict:
     return dict(
         sharding=sharding(SHORT, rank),
         failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
+        probe=learnt(slice(8 * rank, 8 * rank + 8), steps=4)[0].weight.detach(),
     )
 
 

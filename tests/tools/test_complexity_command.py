@@ -4,8 +4,7 @@ import pytest
 from tools.command import ROOT
 from tools.in_process import run_here
 
-from mixcl.apis.complexity import Complexity
-from tools.complexity import FLOPS, MEMORY, PAPERS, SECONDS, paper_values, table
+from tools.complexity import FLOPS, MEMORY, PAPERS, SECONDS, paper_values
 
 
 def test_the_table_at_the_size_of_a_smoke_run(capsys: pytest.CaptureFixture) -> None:
@@ -27,13 +26,3 @@ def test_every_value_of_a_paper_belongs_to_configs() -> None:
             assert paper_values(f'configs/{path}.py') == values
         assert set(values) <= {FLOPS, MEMORY, SECONDS}
     assert paper_values('configs/patchmix/vit-s16_in1k.py') == {}
-
-
-def test_memory_of_a_paper_stands_beside_the_peak_where_there_is_one() -> None:
-    values = {MEMORY: 'memory of a paper', FLOPS: 'FLOPs of a paper'}
-    for total, activations in ((None, values[MEMORY]), (3 * 2**30, '-')):
-        cost = Complexity(10**6, 2 * 10**6, 6 * 10**9, 4 * 10**9, 2**30, total, 1.0)
-        found = {label: (value, paper) for label, value, paper in table(cost, 2, values)}
-        assert found['activation memory'] == ('1.000 GiB', activations)
-        assert found[FLOPS] == ('3.00', 'FLOPs of a paper')
-    assert found['peak memory'] == ('3.000 GiB', 'memory of a paper')

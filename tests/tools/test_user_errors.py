@@ -26,15 +26,13 @@ def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
         assert not list(tmp_path.glob('*.pth'))
 
 
-@pytest.mark.parametrize('way', ['resume', 'newest', 'load_from', 'init_cfg', 'test'])
+@pytest.mark.parametrize('way', ['newest', 'init_cfg', 'test'])
 def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path, way: str) -> None:
     path, marker = tmp_path / 'epoch_1.pth', tmp_path / 'ran'
     torch.save(dict(state_dict=dict(weight=torch.zeros(2)), meta=dict(iter=1), extra=Payload(marker)), path)
     init = ('model.backbone.init_cfg.type=Pretrained', f'model.backbone.init_cfg.checkpoint={path}')
     arguments, options = dict(
-        resume=(('tools/train.py', DIGITS, '--resume', path), ()),
         newest=(('tools/train.py', DIGITS, '--resume'), ()),
-        load_from=(('tools/train.py', DIGITS), (f'load_from={path}',)),
         init_cfg=(('tools/train.py', DIGITS), init),
         test=(('tools/test.py', DIGITS, path), ()),
     )[way]

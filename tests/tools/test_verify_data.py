@@ -68,6 +68,20 @@ def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: py
     assert 'a.tar/truncated.jpg' in (tmp_path / 'bad.txt').read_text()
 
 
+def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    (tmp_path / 'images').mkdir()
+    for name, channels in (('good', 4), ('other', 3)):
+        np.save(tmp_path / 'images' / name, np.zeros((8, 8, channels), np.uint16))
+    (tmp_path / 'images/text.npy').write_bytes(b'no array')
+    config = 'configs/patchmix/vit-s16_folder_4channels.py'
+    arguments = (config, '--data-root', tmp_path / 'images', '--out', tmp_path / 'bad.txt', '--workers', 1)
+    assert run_here(TOOL, *arguments) == 1
+    assert '1 of 3 images can be read' in capfd.readouterr().out
+    rows = dict(line.split('\t')[:2] for line in (tmp_path / 'bad.txt').read_text().splitlines())
+    kinds = {os.path.basename(path): kind for path, kind in rows.items()}
+    assert kinds == {'other.npy': 'not as the config says', 'text.npy': 'no image'}
+
+
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
     assert '--workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--workers', 0)

@@ -90,7 +90,7 @@ def test_curves_of_the_newest_run(tmp_path: Path, titles: list[str]) -> None:
     assert pixels(draw_curves(tmp_path, tmp_path / 'curves.png')).std() > 10
     assert titles == [
         'loss terms (query_key, weighted)', 'mix2_view1', 'view1_view2',
-        'kNN during pretraining', 'online_knn20', 'target_knn20',
+        'kNN and online probe during pretraining', 'online_knn20', 'target_knn20',
     ]  # fmt: skip
 
 

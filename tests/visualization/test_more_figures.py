@@ -44,7 +44,7 @@ def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
 def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -> None:
     cfg = run_config(tmp_path, train_dataloader__dataset__views='device')
     keys = [SampleKey(3, 0, index) for index in range(4)]
-    originals, drawn = _drawn(cfg, keys)
+    originals, drawn = _drawn(training_set(cfg, 4), keys)
     cfg.train_dataloader.dataset.views = views
     dataset = training_set(cfg, 4)
     crops = training_crops(cfg, [dataset[key] for key in keys])

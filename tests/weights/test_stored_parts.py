@@ -9,7 +9,7 @@ from mmengine.config import Config
 from weights.marks import marker
 
 from mixcl.errors import UserError
-from mixcl.evaluation.image_sources import folder_images
+from mixcl.evaluation.image_sources import source_images
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import backbone_config, checked_part, checkpoint
@@ -39,7 +39,7 @@ def test_what_our_configs_build_passes() -> None:
 
 
 def folder_pipeline(cfg: Config) -> list[dict]:
-    return folder_images('images', cfg)['pipeline']
+    return source_images('folder:images', cfg)['pipeline']
 
 
 def test_first_weights_and_training_are_left_out() -> None:

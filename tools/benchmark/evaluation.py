@@ -5,14 +5,13 @@ uint8 batch to features on the CPU, with the bare backbone on normalised images 
 
 ``python tools/benchmark/evaluation.py knn`` searches at the size of ImageNet-1K: 50,000 queries against 1,281,167
 features of 384 dimensions, seeded unit vectors around 1,000 centres, so that neighbours mean something. A subset is
-then searched by mixcl, by scikit-learn's brute force (Euclidean distance of unit vectors, its fastest exact way) and,
-where it is installed, by faiss, and their answers are compared.
+then searched by mixcl and by scikit-learn's brute force (Euclidean distance of unit vectors, its fastest exact way),
+and their answers are compared.
 
 ``python tools/benchmark/evaluation.py probe`` trains linear probes of several rates at once, and one after the other.
 """
 
 import argparse
-import importlib.util
 import json
 import resource
 import statistics
@@ -103,14 +102,6 @@ def by_scikit_learn(queries: Tensor, bank: Tensor, k: int) -> Tensor:
     return torch.from_numpy(search.kneighbors(queries.numpy(), return_distance=False))
 
 
-def by_faiss(queries: Tensor, bank: Tensor, k: int) -> Tensor:
-    import faiss
-
-    index = faiss.IndexFlatIP(bank.shape[1])
-    index.add(bank.numpy())
-    return torch.from_numpy(index.search(queries.numpy(), k)[1])
-
-
 def timed(search: Search, queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, float]:
     """The indices found, and the seconds it took."""
     start = time.perf_counter()
@@ -143,8 +134,6 @@ def measure_whole(queries: Tensor, bank: Tensor, k: int) -> None:
 def compare(queries: Tensor, bank: Tensor, k: int) -> None:
     print(f'subset, {len(queries)} queries against {len(bank)}; neighbours that scikit-learn finds too:')
     searches: dict[str, Search] = {'scikit-learn': by_scikit_learn, 'mixcl': by_mixcl}
-    if importlib.util.find_spec('faiss'):
-        searches['faiss'] = by_faiss
     results = {name: timed(search, queries, bank, k) for name, search in searches.items()}
     for name, (indices, seconds) in results.items():
         print(f'{name:>14} {seconds:8.2f} s {same_neighbours(indices, results["scikit-learn"][0]):9.4f} %')

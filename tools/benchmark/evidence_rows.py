@@ -116,57 +116,53 @@ class Table:
         ]
 
 
-def _paper(difference: float, measure: str, source: str) -> Papers:
-    return Papers(difference, measure, source)
-
-
 TABLE3 = (
-    Pair('patchmix', 'patchmix_oto', _paper(7.6, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-10')),
-    Pair('patchmix', 'mocov3', _paper(4.8, 'knn', 'PatchMix T3, ViT-T/2, CIFAR-10')),
+    Pair('patchmix', 'patchmix_oto', Papers(7.6, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-10')),
+    Pair('patchmix', 'mocov3', Papers(4.8, 'knn', 'PatchMix T3, ViT-T/2, CIFAR-10')),
 )
 _T5, _T6, _T7 = (f'PatchMix T{number}, ViT-S/2, CIFAR-10' for number in (5, 6, 7))
 TABLE5 = (
-    Pair('patchmix', 'patchmix_m1', _paper(6.4, 'knn', _T5)),
-    Pair('patchmix_resizemix', 'patchmix_m1', _paper(3.9, 'knn', _T5)),
-    Pair('patchmix_regionswap', 'patchmix_m1', _paper(3.1, 'knn', _T5)),
-    Pair('patchmix_cutmix_mixup', 'patchmix_m1', _paper(0.5, 'knn', _T5)),
+    Pair('patchmix', 'patchmix_m1', Papers(6.4, 'knn', _T5)),
+    Pair('patchmix_resizemix', 'patchmix_m1', Papers(3.9, 'knn', _T5)),
+    Pair('patchmix_regionswap', 'patchmix_m1', Papers(3.1, 'knn', _T5)),
+    Pair('patchmix_cutmix_mixup', 'patchmix_m1', Papers(0.5, 'knn', _T5)),
 )
 TABLE6 = (
-    Pair('patchmix_m2', 'patchmix_m1', _paper(6.1, 'knn', _T6)),
-    Pair('patchmix', 'patchmix_m1', _paper(6.4, 'knn', _T6)),
-    Pair('patchmix_m4', 'patchmix_m1', _paper(6.1, 'knn', _T6)),
+    Pair('patchmix_m2', 'patchmix_m1', Papers(6.1, 'knn', _T6)),
+    Pair('patchmix', 'patchmix_m1', Papers(6.4, 'knn', _T6)),
+    Pair('patchmix_m4', 'patchmix_m1', Papers(6.1, 'knn', _T6)),
     Pair('patchmix_m5', 'patchmix_m1'),
 )
 TABLE7 = (
-    Pair('patchmix', 'patchmix_oto', _paper(7.6, 'knn', _T7)),
-    Pair('patchmix_oto_mto', 'patchmix_oto', _paper(6.8, 'knn', _T7)),
-    Pair('patchmix_mto', 'patchmix_oto', _paper(-2.5, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-100')),
-    Pair('patchmix_mtm', 'patchmix_oto', _paper(-12.3, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-100')),
+    Pair('patchmix', 'patchmix_oto', Papers(7.6, 'knn', _T7)),
+    Pair('patchmix_oto_mto', 'patchmix_oto', Papers(6.8, 'knn', _T7)),
+    Pair('patchmix_mto', 'patchmix_oto', Papers(-2.5, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-100')),
+    Pair('patchmix_mtm', 'patchmix_oto', Papers(-12.3, 'knn', 'PatchMix T7, ViT-S/2, CIFAR-100')),
 )
 _SDMP1 = 'SDMP T1, ViT-S/16, ImageNet-1K'
 SDMP = (
-    Pair('sdmp_mocov3', 'mocov3', _paper(0.6, 'linear', _SDMP1)),
-    Pair('sdmp_dino', 'dino', _paper(0.4, 'linear', _SDMP1)),
+    Pair('sdmp_mocov3', 'mocov3', Papers(0.6, 'linear', _SDMP1)),
+    Pair('sdmp_dino', 'dino', Papers(0.4, 'linear', _SDMP1)),
 )
-APS = (Pair('aps_mocov3', 'mocov3', _paper(1.1, 'other', 'APS T2, fine-tuned, ViT-T/2, CIFAR-10')),)
+APS = (Pair('aps_mocov3', 'mocov3', Papers(1.1, 'other', 'APS T2, fine-tuned, ViT-T/2, CIFAR-10')),)
 ON_MOCOV3 = (
-    Pair('imix_mocov3', 'mocov3', _paper(-1.6, 'linear', _SDMP1)),
+    Pair('imix_mocov3', 'mocov3', Papers(-1.6, 'linear', _SDMP1)),
     Pair('unmix_mocov3', 'mocov3'),
-    Pair('dacl_mocov3', 'mocov3', _paper(-0.9, 'linear', _SDMP1)),
-    Pair('mochi_mocov3', 'mocov3', _paper(-0.2, 'linear', _SDMP1)),
+    Pair('dacl_mocov3', 'mocov3', Papers(-0.9, 'linear', _SDMP1)),
+    Pair('mochi_mocov3', 'mocov3', Papers(-0.2, 'linear', _SDMP1)),
 )
 _MIXCO1, _BSIM2 = 'MixCo T1, ResNet-18, TinyImageNet', 'BSIM T2, ResNet-50, ImageNet-1K'
 RESNETS = (
-    Pair('mixco_mocov2', 'mocov2', _paper(6.9, 'linear', _MIXCO1)),
-    Pair('bsim_mocov2', 'mocov2', _paper(0.5, 'linear', _BSIM2)),
-    Pair('wbsim_mocov2', 'mocov2', _paper(0.9, 'linear', _BSIM2)),
-    Pair('mixco_simclr', 'simclr', _paper(1.1, 'linear', _MIXCO1)),
-    Pair('bsim_simclr', 'simclr', _paper(0.7, 'linear', _BSIM2)),
+    Pair('mixco_mocov2', 'mocov2', Papers(6.9, 'linear', _MIXCO1)),
+    Pair('bsim_mocov2', 'mocov2', Papers(0.5, 'linear', _BSIM2)),
+    Pair('wbsim_mocov2', 'mocov2', Papers(0.9, 'linear', _BSIM2)),
+    Pair('mixco_simclr', 'simclr', Papers(1.1, 'linear', _MIXCO1)),
+    Pair('bsim_simclr', 'simclr', Papers(0.7, 'linear', _BSIM2)),
     Pair('wbsim_simclr', 'simclr'),
-    Pair('bsim_byol', 'byol', _paper(0.7, 'linear', _BSIM2)),
-    Pair('wbsim_byol', 'byol', _paper(0.7, 'linear', f'{_BSIM2}, 300 epochs')),
-    Pair('bsim_simsiam', 'simsiam', _paper(0.4, 'linear', _BSIM2)),
-    Pair('wbsim_simsiam', 'simsiam', _paper(0.8, 'linear', _BSIM2)),
+    Pair('bsim_byol', 'byol', Papers(0.7, 'linear', _BSIM2)),
+    Pair('wbsim_byol', 'byol', Papers(0.7, 'linear', f'{_BSIM2}, 300 epochs')),
+    Pair('bsim_simsiam', 'simsiam', Papers(0.4, 'linear', _BSIM2)),
+    Pair('wbsim_simsiam', 'simsiam', Papers(0.8, 'linear', _BSIM2)),
 )
 CROPS = [f'train_dataloader.dataset.dataset.pipeline.1.transforms.{view}.0.crop_ratio_range' for view in (0, 1)]
 VARIANTS: dict[str, dict[str, Any]] = {

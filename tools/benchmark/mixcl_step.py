@@ -25,7 +25,7 @@ from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.hooks import NonFiniteHook
+from mixcl.engine.hooks import HealthHook, NonFiniteHook, OnlineProbe
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.engine.runners.launch import build_runner, read_config
@@ -34,6 +34,8 @@ from mixcl.engine.runners.smoke import shrink_to_smoke
 VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
 UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'
 PHASES = (VIEWS, LOSSES, FORWARD, BACKWARD, UPDATE, HOOKS)
+PROBE, READINGS = 'online probe', 'ranks and other readings'
+"""Phases of their own where the config has the probe, whose cost is to be known."""
 BATCHES = 1000
 
 
@@ -155,6 +157,9 @@ def watch_parts(runner: Runner, watch: Stopwatch) -> None:
     parts += [(optimizer, 'backward', BACKWARD), (optimizer, 'step', UPDATE), (optimizer, 'zero_grad', UPDATE)]
     judges = [hook for hook in runner.hooks if isinstance(hook, NonFiniteHook)]
     parts += [(hook, name, HOOKS) for hook in judges for name in ('_see_losses', '_before_optimizer_step')]
+    probes = [hook for hook in runner.hooks if isinstance(hook, OnlineProbe)]
+    parts += [(hook, 'after_train_iter', PROBE) for hook in probes]
+    parts += [(hook, 'after_train_iter', READINGS) for hook in runner.hooks if probes and isinstance(hook, HealthHook)]
     for part in parts:
         watch.wrap(*part)
 

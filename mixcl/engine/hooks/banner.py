@@ -2,6 +2,7 @@
 
 import inspect
 import shutil
+from pathlib import Path
 
 import torch
 from mmengine.hooks import Hook
@@ -44,7 +45,9 @@ class BannerHook(Hook):
         lines += _checkpoint_lines(runner, model)
         if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
-        text = '\n'.join([f'this run, in {runner.work_dir}:', *(f'  {line}' for line in lines)])
+        folder, here = Path(runner.work_dir), Path.cwd()
+        shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        text = '\n'.join([f'this run, in {shown}:', *(f'  {line}' for line in lines)])
         runner.logger.info(text, extra=FOR_PEOPLE)
 
 

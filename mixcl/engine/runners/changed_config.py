@@ -29,8 +29,8 @@ ALLOWED = re.compile(
 )
 """What decides how fast a run goes, what it reports, and when it saves or ends, but not what it computes."""
 
-REPORTING_HOOKS = ('BannerHook', 'UnreadableImagesHook', 'PretrainedBackboneHook')
-"""Custom hooks that a resumed run may gain or lose; the last one acts before the first step only."""
+REPORTING_HOOKS = ('BannerHook', 'UnreadableImagesHook', 'PretrainedBackboneHook', 'OnlineProbe', 'ImagesHook')
+"""Custom hooks that a resumed run may gain or lose; ``PretrainedBackboneHook`` acts before the first step."""
 
 BATCH = 'train_dataloader.batch_size'
 ABSENT = object()

@@ -63,9 +63,9 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
     path = find_config(path)
-    # Modules that a config in Python imports (custom_imports) may lie beside it.
+    # Modules that a config imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
-    if folder not in sys.path and Path(path).suffix == '.py':
+    if folder not in sys.path:
         sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
     try:
         cfg = config_from_file(path)

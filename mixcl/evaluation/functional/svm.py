@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
+from mixcl.evaluation.functional.average_precision import average_precision
 from mixcl.evaluation.functional.feature_checks import check_labelled
 from mixcl.terminal import progress
 
@@ -51,8 +51,7 @@ def svm_mean_average_precisions(
         jobs: processes; changes speed and memory, never the result.
 
     Returns:
-        the mean over the classes, in percent, of the average precision by the area (interpolated), ``svm_map``, and
-        of that by eleven points, ``svm_map_11_point``.
+        ``svm_map``, the mean over the classes, in percent, of the average precision (area, interpolated).
 
     Raises:
         UserError: if features or labels are unusable, or a class has fewer positives or negatives than folds.
@@ -64,8 +63,7 @@ def svm_mean_average_precisions(
     tested = Parallel(n_jobs=jobs, return_as='generator')(
         delayed(_tested)(train, label, test, own, costs, seed) for label, own in labels
     )
-    area, eleven_point = 100 * np.mean(list(progress(tested, 'SVMs', classes, 'classes')), axis=0)
-    return dict(svm_map=float(area), svm_map_11_point=float(eleven_point))
+    return dict(svm_map=100 * float(np.mean(list(progress(tested, 'SVMs', classes, 'classes')))))
 
 
 def check_examples(
@@ -116,11 +114,10 @@ def fit(classifier: Classifier, features: np.ndarray, label: np.ndarray) -> Clas
 
 def _tested(
     train: np.ndarray, label: np.ndarray, test: np.ndarray, test_label: np.ndarray, costs: Sequence[float], seed: int
-) -> tuple[float, float]:
-    """Average precisions of one class (area, eleven points)."""
+) -> float:
+    """Average precision of one class."""
     search = GridSearchCV(
         new_classifier(costs[0], seed), dict(C=list(costs)), scoring='average_precision', cv=StratifiedKFold(FOLDS)
     )
     kept = test_label != 0
-    scores, positive = fit(search, train, label).decision_function(test[kept]), test_label[kept] == 1
-    return average_precision(scores, positive), eleven_point_average_precision(scores, positive)
+    return average_precision(fit(search, train, label).decision_function(test[kept]), test_label[kept] == 1)

@@ -17,8 +17,7 @@ from mixcl.registry import METRICS
 class VOCSVM(FeatureMetric):
     """Mean average precision of one linear SVM per class, in percent.
 
-    ``svm_map`` is the papers' number, the area under the precision-recall curve with interpolated precision;
-    ``svm_map_11_point`` is VOC 2007's own. Protocol:
+    ``svm_map`` is the papers' number, the area under the precision-recall curve with interpolated precision. Protocol:
     :func:`mixcl.evaluation.functional.svm.svm_mean_average_precisions`.
 
     Args:

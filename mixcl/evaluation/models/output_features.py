@@ -1,9 +1,7 @@
 """Which features of a frozen backbone a protocol takes: its output, and what all kinds share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
@@ -42,30 +40,6 @@ class Output(Feature):
                 "evaluation needs one for every image; choose out_type='cls_token', or TimmBackbone for a model of timm"
             )
         return (pooled(last),)
-
-
-@MODELS.register_module()
-@dataclass(frozen=True)
-class RandomHead(Feature):
-    """:class:`Output` through a fixed random linear map, Xavier-uniform without bias.
-
-    PatchMix's released kNN code leaves a model's untrained classifier of 1000 classes on (PatchMix's authors' code;
-    the paper takes the class token itself).
-
-    Args:
-        channels: how many values come out.
-        seed: of the map.
-    """
-
-    channels: int = 1000
-    seed: int = 0
-
-    def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, channels),)."""
-        (features,) = Output()(backbone, images)
-        weight = torch.empty(self.channels, features.shape[1])
-        nn.init.xavier_uniform_(weight, generator=torch.Generator().manual_seed(self.seed))
-        return (features @ weight.to(features).T,)
 
 
 @MODELS.register_module()

@@ -1,20 +1,11 @@
 """What a backbone is, read from the built module: configs may name it in many ways."""
 
-import contextlib
-import re
 from dataclasses import dataclass
 from typing import Any
 
-import timm
-import torch
 from mmpretrain.models import ResNet, ResNet_CIFAR, VisionTransformer
-from torch import nn
 
-from mixcl.backbones import TimmBackbone, TorchvisionBackbone
-from mixcl.errors import UserError
-from mixcl.registry import MODELS
 from mixcl.weights.export.base import Exported
-from mixcl.weights.pretrained import PretrainedBackbone, load_backbone
 
 
 @dataclass(frozen=True)
@@ -73,39 +64,3 @@ def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> A
     if not usual or resnet.deep_stem or type(resnet) not in (ResNet, ResNet_CIFAR):
         raise exported.refusal(target, 'its stem, widths or strides are not those of a plain ResNet', others)
     return resnet
-
-
-def in_mmpretrain(exported: Exported) -> Exported:
-    """A plain ResNet or vision transformer of timm or torchvision as mmpretrain's; anything else as it is."""
-    if not isinstance(exported.backbone, TimmBackbone | TorchvisionBackbone):
-        return exported
-    model, given = exported.backbone.plain_model(), exported.preprocessing
-    depth = re.fullmatch(r'resnet(18|34|50|101|152)', exported.config['name'].partition('.')[0])
-    match model:
-        case timm.models.VisionTransformer(blocks=blocks, patch_embed=embedding, norm=nn.LayerNorm(eps=eps)):
-            config = dict(
-                type='mmpretrain.VisionTransformer',
-                arch=dict(
-                    embed_dims=model.embed_dim,
-                    num_layers=len(blocks),
-                    num_heads=blocks[0].attn.num_heads,
-                    feedforward_channels=blocks[0].mlp.fc1.out_features,
-                ),
-                img_size=embedding.img_size,
-                patch_size=embedding.patch_size[0],
-                qkv_bias=blocks[0].attn.qkv.bias is not None,
-                norm_cfg=dict(type='LN', eps=eps),
-            )
-        case _ if depth:
-            config = dict(type='mmpretrain.ResNet', depth=int(depth.group(1)))
-        case _:
-            return exported
-    config['in_channels'] = given.channels
-    with torch.random.fork_rng(devices=()), contextlib.suppress(UserError, RuntimeError):
-        twin = Exported(MODELS.build(dict(config)), config, given, exported.source)
-        load_backbone(twin.backbone, PretrainedBackbone(exported.source, 'online', model.state_dict()))
-        twin.backbone.requires_grad_(False).eval()
-        images = torch.randn(1, given.channels, given.size, given.size)
-        if torch.allclose(twin.features(images), exported.features(images), rtol=1e-4, atol=1e-4):
-            return twin
-    return exported  # of another pooling or stem, with other norms

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from mixcl.weights.export.architecture import ViTShape, in_mmpretrain, plain_resnet, vit_shape
+from mixcl.weights.export.architecture import ViTShape, plain_resnet, vit_shape
 from mixcl.weights.export.base import Exported, Loading, Preprocessing, write_json, write_safetensors
 
 LOAD = """
@@ -21,7 +21,7 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     Raises:
         UserError: if transformers has no such model.
     """
-    exported, given = in_mmpretrain(exported), exported.preprocessing
+    given = exported.preprocessing
     if vit := vit_shape(exported, 'huggingface'):
         # Without weights its pooler is random; with these it gives the class token.
         identity = {'pooler.dense.weight': torch.eye(vit.width), 'pooler.dense.bias': torch.zeros(vit.width)}

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mixcl.weights.export.architecture import ViTShape, in_mmpretrain, plain_resnet, vit_shape
+from mixcl.weights.export.architecture import ViTShape, plain_resnet, vit_shape
 from mixcl.weights.export.base import Exported, Loading
 from mixcl.weights.export.to_mmpretrain import statistics, write_config
 
@@ -29,7 +29,6 @@ def write_mmdet(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     Raises:
         UserError: if the backbone is neither a plain ResNet nor a vision transformer.
     """
-    exported = in_mmpretrain(exported)
     channels, package, expected = exported.preprocessing.channels, 'mmdet.models', None
     if vit := vit_shape(exported, 'mmdet'):
         backbone, package, expected = _vit_config(vit), 'mixcl.detection', _without_class_token(exported.backbone)

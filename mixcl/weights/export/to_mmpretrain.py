@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from mmpretrain.models import backbones
 
-from mixcl.weights.export.architecture import in_mmpretrain
 from mixcl.weights.export.base import Exported, Loading
 
 LOAD = """
@@ -25,7 +24,6 @@ def write_mmpretrain(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     Raises:
         UserError: if the backbone is none of mmpretrain's.
     """
-    exported = in_mmpretrain(exported)
     kinds = [kind for kind in type(exported.backbone).__mro__ if kind.__module__.startswith(backbones.__name__)]
     if not kinds or issubclass(kinds[0], backbones.TIMMBackbone):
         raise exported.refusal('mmpretrain', 'it is none of its backbones')

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from mixcl.backbones import TimmBackbone
-from mixcl.weights.export.architecture import in_mmpretrain, plain_resnet, vit_shape
+from mixcl.weights.export.architecture import plain_resnet, vit_shape
 from mixcl.weights.export.base import Exported, Loading, write_json, write_safetensors
 
 TIMM = """
@@ -56,7 +56,6 @@ def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dic
         known: Any = model.pretrained_cfg
         notes = {key: known[key] for key in NOTED if key in known}
         return config['name'].partition('.')[0], dict(config.get('arguments') or {}), notes, model.state_dict()
-    exported = in_mmpretrain(exported)
     if resnet := plain_resnet(exported, 'timm'):
         return f'resnet{resnet.depth}', {}, dict(first_conv='conv1', classifier='fc'), exported.renamed('timm')
     vit = vit_shape(exported, 'timm')

@@ -7,7 +7,7 @@ from torch import nn
 
 from mixcl.backbones import TorchvisionBackbone
 from mixcl.backbones.torchvision_backbone import CLASSIFIERS
-from mixcl.weights.export.architecture import in_mmpretrain, plain_resnet
+from mixcl.weights.export.architecture import plain_resnet
 from mixcl.weights.export.base import Exported, Loading, write_safetensors
 
 LOAD = """
@@ -31,7 +31,7 @@ def write_torchvision(exported: Exported, folder: Path) -> tuple[Loading, ...]:
         model, given = exported.backbone.plain_model(), config.get('arguments') or {}
         arguments = ', '.join([repr(config['name']), *(f'{key}={value!r}' for key, value in given.items())])
         changes, other_stem = [*_without_classifier(model)], channels != 3
-    elif resnet := plain_resnet(in_mmpretrain(exported), 'torchvision', small_stem=True):
+    elif resnet := plain_resnet(exported, 'torchvision', small_stem=True):
         model, arguments, changes = resnet, repr(f'resnet{resnet.depth}'), ['model.fc = torch.nn.Identity()']
         other_stem = channels != 3 or not hasattr(resnet, 'maxpool')
         if not hasattr(resnet, 'maxpool'):

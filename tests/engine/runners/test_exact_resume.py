@@ -5,6 +5,7 @@ from pathlib import Path
 import hosts
 import pytest
 import torch
+from engine.probe_runs import probe_of
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config
 from mmengine.optim import AmpOptimWrapper, OptimWrapper
 from mmengine.runner import Runner
@@ -14,7 +15,11 @@ from mixcl.errors import UserError
 from mixcl.registry import OPTIM_WRAPPERS
 
 STEPS = 2 * STEPS_PER_EPOCH
-EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__max_keep_ckpts=-1)
+EVERY_STEP = dict(
+    default_hooks__checkpoint__by_epoch=False,
+    default_hooks__checkpoint__max_keep_ckpts=-1,
+    default_hooks__online_probe=dict(type='OnlineProbe'),
+)
 MEASURED = ('time', 'data_time', 'memory', 'images_per_second', 'data_wait', 'mfu')
 CROP = dict(type='mmpretrain.RandomResizedCrop', crop_ratio_range=(0.5, 1.0), backend='pillow')
 FLIP = dict(type='RandomFlip', prob=0.5)
@@ -76,6 +81,8 @@ def assert_same(left: Runner, right: Runner) -> None:
     assert histories(left) == histories(right)
     assert len(histories(left)['train/loss']) == left.max_iters
     torch.testing.assert_close(left.model.state_dict(), right.model.state_dict(), rtol=0, atol=0)
+    probes = probe_of(left), probe_of(right)
+    assert torch.equal(probes[0].weight, probes[1].weight) and torch.equal(probes[0].moments, probes[1].moments)
     left, right = left.optim_wrapper.state_dict(), right.optim_wrapper.state_dict()
     torch.testing.assert_close(left['state'], right['state'], rtol=0, atol=0)
     assert [group['lr'] for group in left['param_groups']] == [group['lr'] for group in right['param_groups']]

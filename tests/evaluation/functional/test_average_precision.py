@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from mixcl.evaluation.functional.average_precision import average_precision, eleven_point_average_precision
+from mixcl.evaluation.functional.average_precision import average_precision
 
 
 def interpolated_curve(scores: np.ndarray, positive: np.ndarray) -> list[tuple[Fraction, Fraction]]:
@@ -25,11 +25,6 @@ def area(scores: np.ndarray, positive: np.ndarray) -> float:
     return float(sum((recall - before) * best for (before, _), (recall, best) in itertools.pairwise(curve)))
 
 
-def eleven_points(scores: np.ndarray, positive: np.ndarray) -> float:
-    curve = interpolated_curve(scores, positive)
-    return float(sum(max(p for r, p in curve if r >= Fraction(tenth, 10)) for tenth in range(11)) / 11)
-
-
 @pytest.mark.parametrize('different_scores', [2, 5, 10**6])
 def test_brute_force_on_random_and_tied_scores(different_scores: int) -> None:
     for seed in range(10):
@@ -40,14 +35,5 @@ def test_brute_force_on_random_and_tied_scores(different_scores: int) -> None:
         found = average_precision(scores, positive)
         assert found == pytest.approx(area(scores, positive), abs=1e-12)
         assert found >= average_precision_score(positive, scores) - 1e-12
-        assert eleven_point_average_precision(scores, positive) == pytest.approx(eleven_points(scores, positive))
         order = random.permutation(size)
         assert average_precision(scores[order], positive[order]) == found
-
-
-def test_recalls_on_the_tenths_count() -> None:
-    # Ten positives, of which the first n come before one negative: recalls are exact tenths, no doubles are.
-    for first in range(1, 10):
-        positive = np.array([True] * first + [False] + [True] * (10 - first))
-        scores = -np.arange(11.0)
-        assert eleven_point_average_precision(scores, positive) == pytest.approx(eleven_points(scores, positive))

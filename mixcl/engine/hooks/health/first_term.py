@@ -1,6 +1,7 @@
 """What the first term of a step says about the state of a run: chance level, how positives differ from negatives."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from mixcl.evaluation.functional.quality import effective_rank, uniformity
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective
 
 ROWS = 512
+EMBEDDINGS = 1024
 
 
 def chance_level(
@@ -45,6 +47,7 @@ def _constant(vectors: Tensor) -> Tensor:
 def readings(
     objective: Objective,
     features: Tensor,
+    embeddings: Tensor,
     rows: Tensor,
     queries: Tensor,
     keys: Tensor,
@@ -59,14 +62,19 @@ def readings(
       query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity``, see
       :func:`~mixcl.evaluation.functional.quality.uniformity`, 0 when they collapse to a point;
     - ``effective_rank`` of the features, see :func:`~mixcl.evaluation.functional.quality.effective_rank`, near 1
-      when they collapse. Rank and uniformity use at most the first 512 rows.
+      when they collapse. Rank and uniformity use at most the first 512 rows;
+    - ``rankme``, the same of the embeddings, which RankMe is about (https://arxiv.org/abs/2210.02885, section 3.1).
+      DINO's head gives scores of prototypes and no embeddings.
 
     Args:
-        features: (N, C) of the first streams that went through the projector.
+        features: (N, C) of the first stream.
+        embeddings: (M, D), what the projector makes of that stream.
         rows: (R,) losses that the objective gave.
         queries, keys, target, negatives, options: what it was asked; (R, D) and (n, D), prepared and gathered.
     """
     found = dict(effective_rank=effective_rank(features[:ROWS]))
+    if not isinstance(objective, DINODistillation):
+        found['rankme'] = effective_rank(embeddings)
     chance = chance_level(objective, queries, keys, target, negatives, **options)
     if chance is not None:
         found |= dict(chance_level=chance, chance_ratio=target.mean(rows) / chance)
@@ -84,10 +92,13 @@ def readings(
 
 
 class FirstTermListener:
-    """Listens to the first term of a step, when it is asked to.
+    """Listens to the first term of a step, when it is asked to, and to the embeddings of the steps before.
+
+    These are of the steps since it was last asked, at most about 1,024 rows: more than most batches of one process, so
+    that a small batch does not bound their rank.
 
     Args:
-        model: may have no objective; then nothing is heard.
+        model: may be no contrastive learner; then nothing is heard.
 
     Attributes:
         heard: gives the :func:`readings` of the term, after a step that was listened to.
@@ -96,22 +107,29 @@ class FirstTermListener:
     def __init__(self, model: nn.Module) -> None:
         self.heard: Callable[[], dict[str, Tensor]] = dict
         self._features: Tensor | None = None
+        self._embeddings: deque[Tensor] = deque()
         self._listening = False
         if isinstance(getattr(model, 'objective', None), Objective):
             model.objective.register_forward_hook(self._hear, with_kwargs=True)
-            model.neck.register_forward_pre_hook(self._hear_features)
+            model.observers.append(self._observe)
 
     def listen(self) -> None:
         """Listen to the next step."""
         self.heard, self._features, self._listening = dict, None, True
 
-    def _hear_features(self, neck: nn.Module, inputs: tuple[Tensor]) -> None:
-        if self._listening and self._features is None:
-            self._features = inputs[0].detach()
+    def _observe(self, features: dict[str, Tensor], projections: dict[str, Tensor]) -> None:
+        first = next(iter(features))
+        self._embeddings.append(projections[first].detach()[:EMBEDDINGS])
+        while sum(map(len, self._embeddings)) - len(self._embeddings[0]) >= EMBEDDINGS:
+            self._embeddings.popleft()
+        if self._listening:
+            self._features = features[first].detach()
 
     def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
         if self._listening and self._features is not None:
             self._listening = False
             queries, keys, *others = inputs
+            seen = self._features, torch.cat(list(self._embeddings))[-EMBEDDINGS:]
+            self._embeddings.clear()
             vectors = rows.detach(), queries.detach(), keys.detach()
-            self.heard = partial(readings, objective, self._features, *vectors, *others, **options)
+            self.heard = partial(readings, objective, *seen, *vectors, *others, **options)

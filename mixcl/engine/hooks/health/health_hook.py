@@ -2,7 +2,6 @@
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -23,7 +22,7 @@ class Rule:
     """One sign of trouble.
 
     Attributes:
-        name: for ``abort``.
+        name: in one word.
         scalar: what it looks at, by its name in the log.
         sentence: what it means and what helps; ``{value}`` stands for the value.
         low, high: the value must stay between them.
@@ -99,24 +98,19 @@ class HealthHook(Hook):
     Args:
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
         patience: readings, one per line of the log; at least 1. A spike of the gradient is told at once.
-        abort: names of rules at which the run stops instead: 'collapse', 'rank', 'chance', 'gap', 'gradient', 'spike'.
     """
 
     # After the hooks of normal priority (50), whose values it looks at, and before the logger (60) writes its line.
     priority = 55
 
-    def __init__(self, grace: int = 1000, patience: int = 3, abort: Sequence[str] = ()) -> None:
-        names = [rule.name for rule in RULES]
-        if isinstance(abort, str) or not set(abort) <= set(names):
-            raise UserError(f'HealthHook: abort must be a list of {", ".join(names)}, not {abort!r}')
+    def __init__(self, grace: int = 1000, patience: int = 3) -> None:
         if grace < 0 or patience < 1:
             raise UserError(
                 f'HealthHook: grace must not be negative and patience at least 1, not {grace!r} and {patience!r}'
             )
         self.grace = grace
         self.patience = patience
-        self.abort = tuple(abort)
-        self._readings_broken = dict.fromkeys(names, 0)
+        self._readings_broken = {rule.name: 0 for rule in RULES}
         self._norms: deque[float] = deque(maxlen=100)
 
     def before_train(self, runner: Runner) -> None:
@@ -165,7 +159,4 @@ class HealthHook(Hook):
         self._readings_broken[rule.name] += 1
         if self._readings_broken[rule.name] != (1 if rule.name == 'spike' else self.patience):
             return
-        sentence = f'step {runner.iter + 1}: {rule.sentence.format(value=value)}'
-        if rule.name in self.abort:
-            raise UserError(f"{sentence}; stopped, as HealthHook's abort={list(self.abort)} says")
-        runner.logger.warning(sentence)
+        runner.logger.warning(f'step {runner.iter + 1}: {rule.sentence.format(value=value)}')

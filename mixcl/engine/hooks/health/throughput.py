@@ -1,6 +1,7 @@
 """How fast a run is, in images and in arithmetic."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
 from mmengine.hooks import Hook
@@ -11,6 +12,9 @@ from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
+STORED = 'flops_per_step'
+"""In the message hub, and so in checkpoints: FLOPs of a step of one process, by its batch size."""
+
 
 @HOOKS.register_module()
 class ThroughputHook(Hook):
@@ -19,7 +23,8 @@ class ThroughputHook(Hook):
 
     All are over the steps since the last line of the log, from the times that ``IterTimerHook`` takes. An image counts
     once, however many views it gives; with APS once per chunk of its patches. FLOPs are counted in the first step: all
-    forward and backward passes, recomputed ones too. Those of compiled blocks cannot be: such runs have no ``mfu``.
+    forward and backward passes, recomputed ones too. Compiled blocks take that step as they were written, for only so
+    can they be counted; a run that continues knows from its checkpoint, and compiles at once.
     """
 
     # After the timer, before the logger.
@@ -31,8 +36,7 @@ class ThroughputHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Measure the peak in the precision of the run, and ask the loop to count its first step."""
         device = next(runner.model.parameters()).device.type
-        compiled = any(module._compiled_call_impl for module in runner.model.modules())
-        if compiled or device not in PRODUCT or not hasattr(runner.train_loop, 'around_step'):
+        if device not in PRODUCT or not hasattr(runner.train_loop, 'around_step'):
             return
         with runner.optim_wrapper.optim_context(runner.model):
             autocast = torch.is_autocast_enabled(device)
@@ -40,7 +44,11 @@ class ThroughputHook(Hook):
         if device == 'cuda':  # the matrices are no memory of the run
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
-        runner.train_loop.around_step = self._counter = FlopCounter()
+        compiled = any(module._compiled_call_impl for module in runner.model.modules())
+        self.flops = runner.message_hub.runtime_info.get(STORED, {}).get(_batch(runner), 0) if compiled else 0
+        if not self.flops:
+            self._counter = FlopCounter()
+            runner.train_loop.around_step = _counting(self._counter)
 
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
@@ -48,6 +56,7 @@ class ThroughputHook(Hook):
         """Log them, if a line is due."""
         if self._counter is not None:
             self.flops = self._counter.total
+            runner.message_hub.update_info(STORED, {_batch(runner): self.flops})
             runner.train_loop.around_step, self._counter = nullcontext(), None
             runner.logger.info(
                 f'{self.flops / 1e9:.4g} GFLOPs per step and process: {self.flops / self.peak:.3g} s at the '
@@ -59,9 +68,18 @@ class ThroughputHook(Hook):
         hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
         waiting = hub.get_scalar('train/data_time').mean(steps)
-        loader = runner.train_dataloader
-        images = loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
-        hub.update_scalar('train/images_per_second', images * runner.world_size / seconds)
+        hub.update_scalar('train/images_per_second', _batch(runner) * runner.world_size / seconds)
         hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
         if self.flops:
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)
+
+
+def _batch(runner: Runner) -> int:
+    loader = runner.train_dataloader
+    return loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
+
+
+@contextmanager
+def _counting(counter: FlopCounter) -> Iterator[None]:
+    with torch.compiler.set_stance('force_eager'), counter:
+        yield

@@ -1,0 +1,161 @@
+"""A linear classifier that learns beside the encoder: what its features are worth, while it trains."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from mmengine.dist import all_reduce, get_dist_info
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from torch import Tensor
+from torch.nn import functional
+
+from mixcl.algorithms import ContrastiveLearner
+from mixcl.distributed import unwrapped
+from mixcl.errors import UserError
+from mixcl.registry import HOOKS
+
+UNLABELLED = -1
+MOMENTUM = 0.1
+"""Of the running moments, the share of a new batch."""
+
+
+@HOOKS.register_module()
+class OnlineProbe(Hook):
+    """Trains a linear classifier on the features of the online encoder, of the batches that pretraining sees anyway.
+
+    It learns from one view of each image that has a label, the first that the online encoder encodes, never from
+    mixtures. Features are detached: no gradient reaches the encoder, no random number is drawn, and pretraining is the
+    same to the bit with and without. Each batch is one step of AdamW, also where pretraining accumulates gradients;
+    processes average their gradients. The state lies in the checkpoint as ``online_probe``.
+
+    Logs the accuracy on each batch before it learns from it, ``train/online_probe_train_top1``, and at every validation
+    by a ``FeatureLoop`` that on its images, ``online_probe_top1``, both in percent. The classifier runs after features
+    that move, so a probe on the finished encoder mostly gives more.
+
+    Args:
+        num_classes: by default as many as the training set names.
+        lr: learning rate, above 0, for features that are standardised by a running mean and variance, over the root of
+            their number.
+
+    Raises:
+        UserError: before training, if values are out of range, the training images have no labels, or the online
+            encoder sees nothing but mixtures (BSIM with a target of its own).
+    """
+
+    # Before the hooks that log the outputs of a step and the values of a validation, to which it adds.
+    priority = 'HIGHEST'
+
+    def __init__(self, num_classes: int | None = None, lr: float = 0.03) -> None:
+        if (num_classes is not None and num_classes < 2) or not lr > 0:
+            raise UserError(
+                f'OnlineProbe: num_classes must be at least 2 and lr above 0, not {num_classes!r} and {lr!r}'
+            )
+        self.num_classes = num_classes
+        self.lr = lr
+        self.weight: Tensor | None = None
+        self._state: dict[str, Any] = {}
+        self._features: Tensor | None = None
+        self._hits: list[Tensor] = []
+
+    def before_train(self, runner: Runner) -> None:
+        model, data = unwrapped(runner.model), runner.train_dataloader.dataset
+        if not isinstance(model, ContrastiveLearner):
+            raise UserError(f'OnlineProbe watches a ContrastiveLearner, not a {type(model).__name__}; leave it out')
+        online = model.target.online_streams(model.query_names, model.key_names)
+        self._view = next((view for view in model.recipe.views if view in online), '')
+        if not self._view:
+            raise UserError(
+                'OnlineProbe learns from views, but this method shows the online encoder mixtures only '
+                f'({", ".join(sorted(online))}); leave it out, kNN measures the same encoder'
+            )
+        if not any(np.isscalar(data.get_data_info(index).get('gt_label')) for index in range(len(data))):
+            raise UserError(
+                f'OnlineProbe needs training images with one label each, which {type(data.dataset).__name__} does not '
+                'give; leave it out, or name data with labels'
+            )
+        self._classes = self.num_classes or len(data.metainfo.get('classes') or ())
+        if not self._classes:
+            raise UserError('OnlineProbe: the training set does not name its classes; set num_classes')
+        model.observers.append(self._observe)
+
+    def _observe(self, features: dict[str, Tensor], projections: dict[str, Tensor]) -> None:
+        self._features = features[self._view].detach()
+
+    def after_train_iter(
+        self, runner: Runner, batch_idx: int, data_batch: Any = None, outputs: dict | None = None
+    ) -> None:
+        """One step on the features of this batch."""
+        samples = data_batch['data_samples']
+        labels = torch.tensor([int(sample.gt_label) if 'gt_label' in sample else UNLABELLED for sample in samples])
+        if labels.max() >= self._classes:
+            raise UserError(f'OnlineProbe: num_classes={self._classes}, but an image has the label {labels.max()}')
+        number = int((labels != UNLABELLED).sum())
+        assert self._features is not None
+        # Of several crops those of the first. A step that NonFiniteHook skips must not be the end of the probe.
+        features, self._features = self._features[: len(labels)].float().nan_to_num(0, 0, 0), None
+        labels = labels.to(features.device, non_blocking=True)
+        moments = torch.stack([features.mean(dim=0), features.square().mean(dim=0)])
+        all_reduce(moments, op='mean')
+        if self.weight is None:
+            self._build(moments)
+        self.moments.lerp_(moments, MOMENTUM)
+        weight, logits = self.weight, self._logits(features)
+        assert weight is not None
+        loss = functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction='sum') / max(number, 1)
+        (weight.grad,) = torch.autograd.grad(loss, weight)
+        all_reduce(weight.grad, op='mean')
+        self.optimizer.step()
+        if number and outputs is not None:
+            outputs['online_probe_train_top1'] = 100 * (logits.argmax(dim=1) == labels).sum() / number
+
+    def _build(self, moments: Tensor) -> None:
+        """From zero in all processes, or as a run left it that this one continues."""
+        shape = self._classes, moments.shape[1] + 1  # the last column is the bias
+        self.moments, self.weight = moments.clone(), moments.new_zeros(shape, requires_grad=True)
+        self.optimizer = torch.optim.AdamW([self.weight], lr=self.lr, weight_decay=0.0)
+        if self._state and self._state['weight'].shape == shape:
+            self.moments.copy_(self._state['moments'])
+            self.weight.data.copy_(self._state['weight'])
+            self.optimizer.load_state_dict({**self.optimizer.state_dict(), 'state': self._state['optimizer']})
+
+    def _logits(self, features: Tensor) -> Tensor:
+        """(B, classes) of features (B, C)."""
+        mean, square = self.moments
+        scale = ((square - mean.square()).clamp_min(1e-6 * square + 1e-12) * len(mean)).rsqrt()
+        assert self.weight is not None
+        return functional.linear((features - mean) * scale, self.weight[:, :-1], self.weight[:, -1])
+
+    # ----- checkpoints -----
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        if self.weight is not None:
+            optimizer = self.optimizer.state_dict()['state']
+            self._state = dict(weight=self.weight.detach(), moments=self.moments, optimizer=optimizer)
+        checkpoint['online_probe'] = self._state
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        """Take up the probe, where the run continues and does not only start from these weights."""
+        if runner._resume:
+            self._state = checkpoint.get('online_probe', {})
+
+    # ----- validation -----
+
+    @torch.no_grad()
+    def after_val_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None, outputs: Any = None) -> None:
+        """Note which images of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop` it gets right."""
+        found = outputs[0] if outputs else None
+        if self.weight is not None and isinstance(found, dict) and found['labels'].dim() == 1:
+            guesses = self._logits(found['online'].to(self.weight.device)).argmax(dim=1)
+            self._hits.append(guesses == found['labels'].to(guesses.device))
+
+    def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
+        """Add the accuracy to the values of the validation."""
+        if self._hits and metrics is not None:
+            rank, processes = get_dist_info()
+            size = len(runner.val_dataloader.dataset)
+            # The sampler deals images out in turn, and gives some twice at the end.
+            hits = torch.cat(self._hits)[: len(range(rank, size, processes))].sum()
+            all_reduce(hits)
+            metrics['online_probe_top1'] = 100 * hits.item() / size
+        self._hits = []

@@ -1,0 +1,77 @@
+"""Pictures of a run while it trains, for TensorBoard and whatever else its visualizer writes to."""
+
+from matplotlib.figure import Figure
+from mmengine.dist import is_main_process
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
+from torch import Tensor
+
+from mixcl.distributed import unwrapped
+from mixcl.errors import UserError
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import HOOKS
+from mixcl.visualization.canvas import pixels
+from mixcl.visualization.gallery import features_of, gallery_of
+from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
+from mixcl.visualization.neighbour_figure import draw_neighbours
+from mixcl.visualization.pictured import Pictured
+from mixcl.visualization.view_figure import view_figure
+
+AMONG = 512
+"""Images among which neighbours are sought."""
+
+
+@HOOKS.register_module()
+class ImagesHook(Hook):
+    """Shows views, mixtures, and the nearest neighbours of some images, before training and every few epochs.
+
+    All go through the visualizer: to TensorBoard, to ``vis_data/vis_image`` in the folder of the run, and to other
+    backends that a config names. The step of a picture is the number of epochs. Neighbours are sought among at most 512
+    images that the config evaluates, or trains on where it evaluates none, by the features of the online encoder.
+
+    Random draws have keys of their own and the model's modes are restored: pretraining is the same to the bit with and
+    without. Figures are drawn by the main process; all processes encode the images, as sharded models need.
+
+    Args:
+        interval: epochs between two times, at least 1.
+        num_images: how many images are shown, at least what the mixer needs.
+
+    Raises:
+        UserError: before training, if values are out of range, or there are too few images.
+    """
+
+    # After the validation of the epoch was logged.
+    priority = 'LOW'
+
+    def __init__(self, interval: int = 10, num_images: int = 6) -> None:
+        if interval < 1 or num_images < 1:
+            raise UserError(
+                f'ImagesHook: interval and num_images must be at least 1, not {interval!r} and {num_images!r}'
+            )
+        self.interval = interval
+        self.num_images = num_images
+
+    def before_train(self, runner: Runner) -> None:
+        with undisturbed_generators():
+            self._gallery = gallery_of(Pictured(runner.cfg), AMONG, max(8, self.num_images))
+        self._show(runner, runner.epoch)
+
+    def after_train_epoch(self, runner: Runner) -> None:
+        if self.every_n_epochs(runner, self.interval) or self.is_last_train_epoch(runner):
+            self._show(runner, runner.epoch + 1)
+
+    def _show(self, runner: Runner, epoch: int) -> None:
+        with undisturbed_generators():
+            features = features_of(unwrapped(runner.model), self._gallery)
+            if is_main_process():
+                for name, figure in self._figures(runner, features, epoch).items():
+                    runner.visualizer.add_image(name, pixels(figure), epoch)
+
+    def _figures(self, runner: Runner, features: Tensor, epoch: int) -> dict[str, Figure]:
+        name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs'
+        shared = (runner.cfg, self.num_images, epoch, runner.train_dataloader.dataset)
+        figures = dict(
+            views=view_figure(*shared),
+            neighbours=draw_neighbours(name, runner.cfg, self._gallery, features, self.num_images),
+        )
+        return figures | (dict(mixtures=mixture_figure(*shared)) if mixed_streams(runner.cfg) else {})

@@ -1,0 +1,95 @@
+"""A classifier that learns beside the encoder, and leaves it alone."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import hosts
+import pytest
+import tiny
+import torch
+from engine.probe_runs import learnt, probe_of, samples, validated
+from engine.tiny_runs import run_config, trained
+
+from mixcl.engine import OnlineProbe
+from mixcl.errors import UserError
+
+LINE = dict(default_hooks__online_probe=dict(type='OnlineProbe'))
+
+
+@pytest.mark.parametrize('amp', [False, True], ids=['float32', 'bfloat16'])
+def test_pretraining_is_the_same_to_the_bit_and_validation_has_its_accuracy(tmp_path: Path, amp: bool) -> None:
+    wrapper = dict(optim_wrapper__accumulative_counts=2)
+    wrapper |= dict(optim_wrapper__type='mixcl.BFloat16OptimWrapper') if amp else {}
+    plain, watched = (
+        trained(validated(run_config(tmp_path / name, **wrapper, **line))) for name, line in (('a', {}), ('b', LINE))
+    )
+    torch.testing.assert_close(watched.model.state_dict(), plain.model.state_dict(), rtol=0, atol=0)
+    scalars = watched.message_hub.log_scalars
+    assert len(scalars['train/online_probe_train_top1'].data[0]) == 10
+    hook = probe_of(watched)
+    loader, hits = watched.val_dataloader, 0
+    with torch.no_grad():
+        for batch in loader:
+            images = watched.model.data_preprocessor(batch)['inputs']
+            features = watched.model.eval().extract_features(images)
+            labels = torch.cat([sample.gt_label for sample in batch['data_samples']])
+            hits += int((hook._logits(features).argmax(dim=1) == labels).sum())
+    assert scalars['val/online_probe_top1'].current() == pytest.approx(100 * hits / 21)
+
+
+def test_it_learns_what_can_be_learnt_from_those_with_labels() -> None:
+    hook, accuracies = learnt(slice(None), steps=30, unlabelled=(0, 5))
+    assert accuracies[0] < 60 and accuracies[-1] == 100, 'the first is before it has learnt anything'
+    _, without = learnt(slice(0, 1), steps=2, unlabelled=(0,))
+    assert without == []
+    assert not hook.weight.isnan().any()
+
+
+def test_a_batch_that_is_not_finite_is_survived() -> None:
+    hook, _ = learnt(slice(None), steps=5)
+    hook._observe(dict(view1=torch.full((8, 6), torch.nan)), {})
+    hook.after_train_iter(None, 0, dict(data_samples=samples([0] * 8)), {})
+    assert hook.weight.isfinite().all() and hook.moments.isfinite().all()
+
+
+def test_two_processes_have_the_probe_of_one(pair: list[dict]) -> None:
+    expected, _ = learnt(slice(None), steps=4)
+    for found in pair:
+        torch.testing.assert_close(found['probe'], expected.weight.detach(), rtol=1e-4, atol=1e-6)
+    assert torch.equal(pair[0]['probe'], pair[1]['probe'])
+
+
+# ----- refusals -----
+
+
+def begun(hook: OnlineProbe, model: object, labels: list, classes: tuple = ()) -> None:
+    info = [dict(gt_label=label) if label is not None else {} for label in labels]
+    data = SimpleNamespace(get_data_info=info.__getitem__, metainfo=dict(classes=classes), dataset=info)
+    loader = type('Data', (), dict(__len__=lambda self: len(info), **vars(data)))()
+    hook.before_train(SimpleNamespace(model=model, train_dataloader=SimpleNamespace(dataset=loader)))
+
+
+def test_what_cannot_be_probed_is_refused() -> None:
+    bsim = dict(terms=[('mix1', 'view2', 1.0)], streams=dict(mix1=dict(mix='view1')))
+    for hook, model, labels, message in (
+        (OnlineProbe(), tiny.build(), [None, None], 'needs training images with one label each'),
+        (OnlineProbe(), tiny.build(), [None, 3], 'does not name its classes; set num_classes'),
+        (OnlineProbe(4), tiny.build(**bsim), [3], r'mixtures only \(mix1\); leave it out'),
+        (OnlineProbe(4), torch.nn.Linear(1, 1), [3], 'not a Linear'),
+    ):
+        with pytest.raises(UserError, match=message):
+            begun(hook, model, labels)
+    for settings in (dict(num_classes=1), dict(lr=0)):
+        with pytest.raises(UserError, match='OnlineProbe: num_classes must be at least 2'):
+            OnlineProbe(**settings)
+    hook, _ = learnt(slice(None), steps=1)
+    hook._observe(dict(view1=torch.zeros(1, 6)), {})
+    with pytest.raises(UserError, match='num_classes=3, but an image has the label 3'):
+        hook.after_train_iter(None, 0, dict(data_samples=samples([3])), {})
+
+
+def test_views_are_taken_from_where_a_method_has_them() -> None:
+    for model, view in ((tiny.build(), 'view1'), (hosts.build(hosts.simclr(hosts.MIXERS['cutmix'])), None)):
+        hook = OnlineProbe(4)
+        begun(hook, model, [0])
+        assert hook._view in model.recipe.views and view in (None, hook._view)

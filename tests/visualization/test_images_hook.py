@@ -1,0 +1,49 @@
+"""Pictures while a run trains change nothing, and go wherever its visualizer writes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from engine.probe_runs import validated
+from engine.tiny_runs import run_config, trained
+from mmengine.config import Config
+from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from mixcl.errors import UserError
+from mixcl.visualization.images_hook import ImagesHook
+
+BACKENDS = [dict(type='LocalVisBackend'), dict(type='TensorboardVisBackend')]
+
+
+def config(folder: Path, **overrides: object) -> Config:
+    return validated(run_config(folder, model__backbone__drop_path_rate=0.5, **overrides))
+
+
+def test_a_run_with_pictures_is_the_same_to_the_bit(tmp_path: Path) -> None:
+    plain = trained(config(tmp_path / 'plain'))
+    line = dict(default_hooks__images=dict(type='ImagesHook', interval=1), visualizer__vis_backends=BACKENDS)
+    shown = trained(config(tmp_path / 'shown', **line))
+    torch.testing.assert_close(shown.model.state_dict(), plain.model.state_dict(), rtol=0, atol=0)
+    assert (
+        shown.message_hub.get_scalar('train/loss').data[0].tolist()
+        == plain.message_hub.get_scalar('train/loss').data[0].tolist()
+    )
+    (folder,) = tmp_path.glob('shown/*/vis_data')
+    names = {f'{name}_{epoch}.png' for name in ('views', 'mixtures', 'neighbours') for epoch in (0, 1, 2)}
+    assert {path.name for path in folder.glob('vis_image/*')} == names
+    pictures = {path.name: np.asarray(Image.open(path)) for path in folder.glob('vis_image/*')}
+    assert all(picture.std() > 10 for picture in pictures.values())
+    for name in ('views', 'mixtures', 'neighbours'):
+        first, second = pictures[f'{name}_0.png'], pictures[f'{name}_2.png']
+        assert first.shape != second.shape or (first != second).any()
+    events = EventAccumulator(str(folder), size_guidance=dict(images=0)).Reload()
+    assert set(events.Tags()['images']) == {'views', 'mixtures', 'neighbours'}
+    assert [event.step for event in events.Images('neighbours')] == [0, 1, 2]
+
+
+def test_values_out_of_range() -> None:
+    for settings in (dict(interval=0), dict(num_images=0)):
+        with pytest.raises(UserError, match='ImagesHook: interval and num_images must be at least 1'):
+            ImagesHook(**settings)
