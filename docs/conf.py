@@ -26,16 +26,19 @@ autodoc_default_options = {'members': True}
 
 NAVIGATION = {
     'Start': ['docs/start', 'docs/training', 'docs/concepts'],
-    'Methods': ['docs/methods/index', 'docs/methods/*', 'docs/mixers', 'configs/README'],
+    'Methods': [
+        *('docs/methods/patchmix', 'docs/methods/mixco', 'docs/methods/sdmp', 'docs/methods/aps', 'docs/methods/bsim'),
+        *('docs/methods/*', 'docs/mixers', 'configs/README'),
+    ],
     'Guides': [
-        *('docs/your_images', 'docs/python', 'docs/guides/*', 'docs/backbones', 'docs/weights'),
+        *('docs/your_images', 'docs/guides/choose', 'docs/python', 'docs/backbones', 'docs/weights', 'docs/guides/*'),
         *('docs/continued_pretraining', 'docs/patch_dropping', 'docs/evaluation', 'docs/detection', 'docs/figures'),
         *('docs/while_it_trains', 'docs/report', 'docs/your_own_mixer', 'docs/library'),
     ],
     'Results': ['docs/results', 'docs/evidence'],
     'Speed and reliability': ['docs/speed', 'docs/reliability'],
     'Reference': ['docs/api/*', 'docs/architecture', 'docs/readings'],
-    'Coming from': ['docs/coming_from/index', 'docs/coming_from/*'],
+    'Coming from': ['docs/coming_from/*'],
     'Project': ['CONTRIBUTING', 'CHANGELOG'],
 }
 """Groups of the side bar, and the pages of each; those that a pattern finds come in the order of their names."""
