@@ -81,14 +81,6 @@ setup(
         'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
         **OPTIONAL,
         'docs': DOCUMENTATION,
-        'test': [
-            *CHECKS,
-            *DOCUMENTATION,
-            'lightning',
-            'ipykernel',
-            'nbclient',
-            'nbformat',
-            *chain(*OPTIONAL.values()),
-        ],
+        'test': [*CHECKS, *DOCUMENTATION, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],
     },
 )
