@@ -16,6 +16,7 @@ SMALL = (
     'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0', 'val_cfg.bank_dataloader.num_workers=0',
     'test_dataloader.num_workers=0', 'test_cfg.bank_dataloader.num_workers=0', 'model.backbone.arch.num_layers=1',
     'train_dataloader.dataset.dataset.indices=256', 'val_cfg.bank_dataloader.dataset.indices=256',
+    'train_dataloader.batch_size=128',
     'default_hooks.logger.interval=1',
 )  # fmt: skip
 

@@ -168,10 +168,11 @@ CROPS = [f'train_dataloader.dataset.dataset.pipeline.1.transforms.{view}.0.crop_
 VARIANTS: dict[str, dict[str, Any]] = {
     '': {},
     **{f'lr{value:g}': {'optim_wrapper.optimizer.lr': value} for value in (5e-4, 1e-3, 4e-3)},
-    **{f'ema{value:g}': {'model.target.momentum': value} for value in (0.97, 0.996, 0.999)},
+    **{f'ema{value:g}': {'model.target.momentum': value} for value in (0.9, 0.99, 0.996)},
     **{f'tau{value:g}': {'model.objective.temperature': value} for value in (0.1, 0.4)},
+    'learned': {'model.backbone.fixed_position': False},
     'patch2': {'model.backbone.patch_size': 2, 'model.mixer.patch_size': 2},
-    **{f'batch{value}': {'train_dataloader.batch_size': value} for value in (64, 256)},
+    **{f'batch{value}': {'train_dataloader.batch_size': value} for value in (32, 128)},
     **{f'crop{least:g}': dict.fromkeys(CROPS, (least, 1.0)) for least in (0.2, 0.8)},
 }
 """One setting at a time, for the hosts as for PatchMix."""
