@@ -91,7 +91,7 @@ class ImagesHook(Hook):
         name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs'
         images = runner.train_dataloader.dataset
         shared = (runner.cfg, min(self.num_images, len(images)), epoch, images)
-        figures = dict(views=partial(view_figure, *shared))
+        figures: dict[str, Callable[[], Figure]] = dict(views=partial(view_figure, *shared))
         if self._gallery and features is not None:
             rows, nearest = min(self.num_images, len(features)), min(7, len(features) - 1)
             figures['neighbours'] = partial(draw_neighbours, name, runner.cfg, self._gallery, features, rows, nearest)
