@@ -126,10 +126,11 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
         options = (f' --{name} {shlex.quote(value)}' for name, value in vars(args).items() if name in KEPT and value)
         lines.append(f'next, the run itself: {command("train")} {args.config}{"".join(options)}')
     elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
+        file = shlex.quote(str(written[-1]))
         data = args.data or data_of_name(runner.cfg.config_name)
         known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
         shown = shlex.quote(data) if known else 'NAME'
-        lines.append(f'next: {command("evaluate")} {written[-1]} --data {shown} --protocols knn linear')
+        lines.append(f'next: {command("evaluate")} {file} --data {shown} --protocols knn linear')
     elif written:
         lines.append(f'next: {command("test")} {args.config} {written[-1]}')
     return '\n'.join(lines)

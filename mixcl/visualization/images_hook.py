@@ -1,5 +1,9 @@
 """Pictures of a run while it trains, for TensorBoard and whatever else its visualizer writes to."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
 from matplotlib.figure import Figure
 from mmengine.dist import is_main_process
 from mmengine.hooks import Hook
@@ -11,7 +15,7 @@ from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS
 from mixcl.visualization.canvas import pixels
-from mixcl.visualization.gallery import features_of, gallery_of
+from mixcl.visualization.gallery import Gallery, features_of, gallery_of
 from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
 from mixcl.visualization.neighbour_figure import draw_neighbours
 from mixcl.visualization.pictured import Pictured
@@ -27,17 +31,18 @@ class ImagesHook(Hook):
 
     All go through the visualizer: to TensorBoard, to ``vis_data/vis_image`` in the folder of the run, and to other
     backends that a config names. The step of a picture is the number of epochs. Neighbours are sought among at most 512
-    images that the config evaluates, or trains on where it evaluates none, by the features of the online encoder.
+    images that the config evaluates, or trains on where it evaluates none, by the features of the online encoder. What
+    cannot be shown, such as mixtures of fewer images than the mixer needs, is left out, and the log says why.
 
     Random draws have keys of their own and the model's modes are restored: pretraining is the same to the bit with and
     without. Figures are drawn by the main process; all processes encode the images, as sharded models need.
 
     Args:
         interval: epochs between two times, at least 1.
-        num_images: how many images are shown, at least what the mixer needs.
+        num_images: how many images are shown, at least what the mixer needs; all where there are fewer.
 
     Raises:
-        UserError: before training, if values are out of range, or there are too few images.
+        UserError: before training, if values are out of range.
     """
 
     # After the validation of the epoch was logged.
@@ -52,9 +57,21 @@ class ImagesHook(Hook):
         self.num_images = num_images
 
     def before_train(self, runner: Runner) -> None:
-        with undisturbed_generators():
-            self._gallery = gallery_of(Pictured(runner.cfg), AMONG, max(8, self.num_images))
+        self._gallery: Gallery | None = None
+        self._said: set[str] = set()
+        with self._or_said(runner, 'neighbours'), undisturbed_generators():
+            self._gallery = gallery_of(Pictured(runner.cfg), AMONG, least=2)
         self._show(runner, runner.epoch)
+
+    @contextmanager
+    def _or_said(self, runner: Runner, name: str) -> Iterator[None]:
+        """Say once why a picture cannot be shown, which is no reason to end a run."""
+        try:
+            yield
+        except UserError as error:
+            if name not in self._said:
+                runner.logger.warning(f'ImagesHook shows no {name}: {error}')
+            self._said.add(name)
 
     def after_train_epoch(self, runner: Runner) -> None:
         if self.every_n_epochs(runner, self.interval) or self.is_last_train_epoch(runner):
@@ -62,16 +79,22 @@ class ImagesHook(Hook):
 
     def _show(self, runner: Runner, epoch: int) -> None:
         with undisturbed_generators():
-            features = features_of(unwrapped(runner.model), self._gallery)
+            features = None
+            with self._or_said(runner, 'neighbours'):
+                features = features_of(unwrapped(runner.model), self._gallery) if self._gallery else None
             if is_main_process():
-                for name, figure in self._figures(runner, features, epoch).items():
-                    runner.visualizer.add_image(name, pixels(figure), epoch)
+                for name, draw in self._figures(runner, features, epoch).items():
+                    with self._or_said(runner, name):
+                        runner.visualizer.add_image(name, pixels(draw()), epoch)
 
-    def _figures(self, runner: Runner, features: Tensor, epoch: int) -> dict[str, Figure]:
+    def _figures(self, runner: Runner, features: Tensor | None, epoch: int) -> dict[str, Callable[[], Figure]]:
         name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs'
-        shared = (runner.cfg, self.num_images, epoch, runner.train_dataloader.dataset)
-        figures = dict(
-            views=view_figure(*shared),
-            neighbours=draw_neighbours(name, runner.cfg, self._gallery, features, self.num_images),
-        )
-        return figures | (dict(mixtures=mixture_figure(*shared)) if mixed_streams(runner.cfg) else {})
+        images = runner.train_dataloader.dataset
+        shared = (runner.cfg, min(self.num_images, len(images)), epoch, images)
+        figures: dict[str, Callable[[], Figure]] = dict(views=partial(view_figure, *shared))
+        if self._gallery and features is not None:
+            rows, nearest = min(self.num_images, len(features)), min(7, len(features) - 1)
+            figures['neighbours'] = partial(draw_neighbours, name, runner.cfg, self._gallery, features, rows, nearest)
+        if mixed_streams(runner.cfg):
+            figures['mixtures'] = partial(mixture_figure, *shared)
+        return figures

@@ -1,5 +1,6 @@
 """Pictures while a run trains change nothing, and go wherever its visualizer writes."""
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,26 @@ def test_a_run_with_pictures_is_the_same_to_the_bit(tmp_path: Path) -> None:
     events = EventAccumulator(str(folder), size_guidance=dict(images=0)).Reload()
     assert set(events.Tags()['images']) == {'views', 'mixtures', 'neighbours'}
     assert [event.step for event in events.Images('neighbours')] == [0, 1, 2]
+
+
+def test_few_images_are_all_shown_and_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
+    line = dict(default_hooks__images=dict(type='ImagesHook', num_images=60), train_dataloader__batch_size=2)
+    cfg = validated(run_config(tmp_path, train_cfg__max_epochs=1, model__mixer__num_mix=2, **line))
+    cfg.train_dataloader.dataset.dataset.indices = 4
+    for loader in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
+        loader.dataset.indices = 5
+    trained(cfg)
+    assert {path.name for path in tmp_path.glob('*/vis_data/vis_image/*_1.png')} == {
+        f'{name}_1.png' for name in ('views', 'mixtures', 'neighbours')
+    }
+    one = validated(run_config(tmp_path / 'one', model__mixer__num_mix=2, **line))
+    one.train_dataloader.dataset.dataset.indices = 8
+    one.val_dataloader = copy.deepcopy(one.val_dataloader)
+    one.val_dataloader.dataset.indices = 1
+    trained(one)
+    (log,) = tmp_path.glob('one/*/*.log')
+    assert log.read_text().count('ImagesHook shows no neighbours: this figure needs 2 images or more') == 1
+    assert len(list(tmp_path.glob('one/*/vis_data/vis_image/views_*.png'))) == 2
 
 
 def test_values_out_of_range() -> None:

@@ -18,6 +18,7 @@ from tools.once import once
 
 from mixcl.errors import UserError
 from mixcl.visualization.report import report_page, write_report
+from mixcl.visualization.report.facts import health
 from mixcl.visualization.report.run_record import RunRecord
 from mixcl.visualization.report.terms_in_words import term_rows
 
@@ -151,6 +152,25 @@ def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> Non
     told = page.of('p')
     assert len([text for text in told if 'holds no checkpoint of a run' in text]) == 6
     assert any('Nothing has been evaluated' in text for text in told)
+
+
+def test_no_warning_is_no_good_news_of_a_run_that_nobody_watched(tmp_path: Path) -> None:
+    start(tmp_path, '1', 1)
+    path, said = tmp_path / '1/vis_data/config.py', []
+    text = path.read_text()
+    for changed in (text, text.replace("type='HealthHook'", "type='HealthHook', grace=0"), 'default_hooks = dict()'):
+        path.write_text(changed)
+        said.append(health(RunRecord(tmp_path, ''))[0].content)
+    assert said[0] == (
+        'No step gave a warning, but those about the representation begin after 1000 steps, and this run has 1.'
+    )
+    assert said[1] == 'No step gave a warning: the run looked healthy.'
+    assert said[2].endswith('but HealthHook, which looks at the representation, was not there.')
+
+
+def test_the_config_of_a_checkpoint_without_its_log(run: Path, tmp_path: Path) -> None:
+    shutil.copy(run / 'epoch_1.pth', tmp_path)
+    assert RunRecord(tmp_path, '').config.model == RunRecord(run, '').config.model
 
 
 def test_results_stand_beside_the_papers_numbers(tmp_path: Path) -> None:

@@ -75,8 +75,10 @@ class OnlineProbe(Hook):
                 'give; leave it out, or name data with labels'
             )
         self._classes = self.num_classes or len(data.metainfo.get('classes') or ())
-        if not self._classes:
-            raise UserError('OnlineProbe: the training set does not name its classes; set num_classes')
+        if self._classes < 2:
+            raise UserError(
+                f'OnlineProbe needs two classes or more; the training set names {self._classes}, set num_classes'
+            )
         model.observers.append(self._observe)
 
     def _observe(self, features: dict[str, Tensor], projections: dict[str, Tensor]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixcl.configuration.origin import base_of, difference
+from mixcl.engine.hooks import HealthHook
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_beside, table
@@ -44,8 +45,19 @@ def health(run: RunRecord) -> list[Block]:
     """Warnings in words: those about a step come from the hooks that watch over a run."""
     found = list(dict.fromkeys(WARNED.findall(run.log)))
     noticed, others = ([one for one in found if one.startswith('step ') == wanted] for wanted in (True, False))
-    first = Block('list', noticed) if noticed else Block('text', 'The run looked healthy: no step gave a warning.')
+    first = Block('list', noticed) if noticed else Block('text', f'No step gave a warning{_unwatched(run)}.')
     return [first, *([Block('details', [Block('list', others)], 'Other warnings in the log')] if others else [])]
+
+
+def _unwatched(run: RunRecord) -> str:
+    """Why no warning may mean nothing."""
+    settings = (run.config.get('default_hooks') or {}).get('health')
+    if not settings:
+        return ', but HealthHook, which looks at the representation, was not there'
+    grace = settings.get('grace', HealthHook().grace)
+    steps = max(line['step'] for line in run.lines if 'loss' in line)
+    short = f', but those about the representation begin after {grace} steps, and this run has {steps}'
+    return short if steps <= grace else ': the run looked healthy'
 
 
 def terms(run: RunRecord) -> list[Block]:

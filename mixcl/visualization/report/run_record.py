@@ -48,12 +48,13 @@ class RunRecord:
 
     @cached_property
     def config(self) -> Config:
-        """The whole config, read as data: nothing in it is run."""
+        """The whole config, that of the newest checkpoint where no log has one; read as data: nothing in it is run."""
         path = max(self.folder.glob('*/vis_data/config.py'), default=None)
-        text = path.read_text(encoding='utf-8') if path else None
-        config = stored_config(dict(state_dict={}, meta=dict(cfg=text)), str(path))
+        if path is None:
+            return self.trained.config
+        config = stored_config(dict(state_dict={}, meta=dict(cfg=path.read_text(encoding='utf-8'))), str(path))
         if config is None:
-            raise UserError(f'{self.folder} has no config (*/vis_data/config.py)')
+            raise UserError(f'{path} is no config')
         return config
 
     @cached_property
