@@ -1,7 +1,8 @@
-# MoCo v3 on the small ViT of configs/patchmix/vit-xs4_digits.py, with its learning rate and length.
+# MoCo v3 on the small ViT of configs/patchmix/vit-xs4_digits.py, with its target, learning rate and length.
 _base_ = ['../_base_/methods/mocov3.py', '../_base_/datasets/digits.py']
 
 model = dict(
+    target=dict(momentum=0.97),
     backbone=dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
         img_size=16,

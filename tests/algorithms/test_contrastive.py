@@ -59,6 +59,7 @@ def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
 
 def test_patchmix_equals_the_loss_written_out_with_its_gradients():
     terms = [('view1', 'view2', 1.0, dict(smoothing=0.1)), *tiny.PATCHMIX_TERMS[1:]]  # as the authors trained
+    torch.manual_seed(0)  # rounding shows more or less with other weights
     model = tiny.build(terms=terms).double()
     reference = copy.deepcopy(model)
     crops, key = [view.double() for view in views()], StepKey(3, 11, 0)

@@ -50,7 +50,7 @@ def test_all_can_start_with_equal_budgets(method: str) -> None:
         try_views(larger, build(larger))
     for part in SHARED:
         assert cfg[part] == plain[part], part
-    assert cfg.train_dataloader.batch_size == 128 and cfg.train_cfg.max_epochs == 20
+    assert cfg.train_dataloader.batch_size == 64 and cfg.train_cfg.max_epochs == 20
     host = METHODS[method].host
     if host:
         own, other = cfg.to_dict(), config_of(host).to_dict()

@@ -5,11 +5,11 @@ from pathlib import Path
 import hosts
 import pytest
 import torch
-from engine.probe_runs import probe_of
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config
 from mmengine.optim import AmpOptimWrapper, OptimWrapper
 from mmengine.runner import Runner
 
+from mixcl.engine.hooks import OnlineProbe
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.registry import OPTIM_WRAPPERS
@@ -81,8 +81,11 @@ def assert_same(left: Runner, right: Runner) -> None:
     assert histories(left) == histories(right)
     assert len(histories(left)['train/loss']) == left.max_iters
     torch.testing.assert_close(left.model.state_dict(), right.model.state_dict(), rtol=0, atol=0)
-    probes = probe_of(left), probe_of(right)
-    assert torch.equal(probes[0].weight, probes[1].weight) and torch.equal(probes[0].moments, probes[1].moments)
+    probes = [
+        [part for hook in runner.hooks if isinstance(hook, OnlineProbe) for part in (hook.weight, hook.moments)]
+        for runner in (left, right)
+    ]
+    torch.testing.assert_close(*probes, rtol=0, atol=0)
     left, right = left.optim_wrapper.state_dict(), right.optim_wrapper.state_dict()
     torch.testing.assert_close(left['state'], right['state'], rtol=0, atol=0)
     assert [group['lr'] for group in left['param_groups']] == [group['lr'] for group in right['param_groups']]
