@@ -11,6 +11,7 @@ OF_OTHERS = (
     '"FileClient" will be deprecated',
     '"HardDiskBackend" is the alias',
     'This model cannot work without CUDA',
+    'is skipped since its requires_grad=False',  # the banner says how much is frozen
 )
 """Warnings of other libraries about what neither the user nor the config decides."""
 
