@@ -43,8 +43,9 @@ def test_the_example_files_train_for_an_epoch(tmp_path):
     assert "_base_ = 'configs/" in config
     (tmp_path / 'my_mixers.py').write_text(mixer)
     (tmp_path / 'my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
-    options = ('train_cfg.max_epochs=1', 'train_dataloader.dataset.dataset.indices=256', 'train_dataloader.num_workers=0',
-               'train_dataloader.batch_size=128', 'default_hooks.logger.interval=1')  # fmt: skip
+    options = ('train_cfg.max_epochs=1', 'train_dataloader.dataset.dataset.indices=256',
+               'train_dataloader.batch_size=128', 'train_dataloader.num_workers=0',
+               'default_hooks.logger.interval=1')  # fmt: skip
     arguments = (tmp_path / 'my_config.py', '--work-dir', tmp_path / 'run', '--no-validate', '--cfg-options', *options)
     result = run('tools/train.py', *arguments)
     assert result.returncode == 0, result.stderr[-3000:]
