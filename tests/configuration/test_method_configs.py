@@ -123,7 +123,7 @@ def test_mixco_on_tinyimagenet_is_trained_by_two_processes() -> None:
 
 
 def test_mocov3_recipe() -> None:
-    for name in (name for name in CONFIGS if name.startswith('mocov3/vit')):
+    for name in (name for name in CONFIGS if name.startswith('mocov3/vit') and not name.endswith('_digits')):
         model = read(name).model
         assert model.terms == [('view1', 'view2', 1.0), ('view2', 'view1', 1.0)]
         assert model.objective == dict(type='InfoNCE', temperature=0.2, temperature_scale=2)
