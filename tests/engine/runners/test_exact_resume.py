@@ -54,11 +54,15 @@ def of_host(model: dict) -> dict:
         dict(type='KeyedMultiView', num_views=list(views.values()), transforms=transforms),
         dict(type='mmpretrain.PackInputs'),
     ]
-    return dict(model={**model, '_delete_': True}, train_dataloader__dataset__dataset__pipeline=pipeline)
+    overrides = dict(model={**model, '_delete_': True}, train_dataloader__dataset__dataset__pipeline=pipeline)
+    if not any(query in views for query, *_ in model['terms']):  # the probe needs a view that the online encoder sees
+        overrides['default_hooks__online_probe'] = None
+    return overrides
 
 
 def run(folder: Path, **overrides: object) -> Runner:
-    runner = build_runner(run_config(folder, **{**EVERY_STEP, **overrides}))
+    settings = {name: value for name, value in {**EVERY_STEP, **overrides}.items() if value is not None}
+    runner = build_runner(run_config(folder, **settings))
     runner.train()
     return runner
 
