@@ -23,7 +23,7 @@ def test_what_the_user_says_of_threads_stays(name: str) -> None:
 def test_threads_sleep_unless_told_otherwise() -> None:
     environment = dict(HOME='/')
     machine.prepare(environment)
-    assert environment == dict(HOME='/', OMP_WAIT_POLICY='PASSIVE')
+    assert environment == dict(HOME='/', **machine.WAITING)
     assert machine.plain(environment) == dict(HOME='/')
 
 

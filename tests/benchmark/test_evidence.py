@@ -90,8 +90,8 @@ def test_the_plan_has_every_run_once_with_the_most_telling_first() -> None:
     runs = all_runs()
     names = [run.name for run in runs]
     assert len(names) == len(set(names))
-    assert names[:4] == [f'{method}-digits-400e-s0' for method in ('patchmix_oto', 'patchmix', 'mocov3')] + [
-        'patchmix_oto-digits-400e-s1'
+    assert names[:4] == [f'{method}-digits-200e-s0' for method in ('patchmix_oto', 'patchmix', 'mocov3')] + [
+        'patchmix_oto-digits-200e-s1'
     ]
     assert {run.seed for run in runs} == {0, 1, 2}
     assert not [run.name for run in runs if run.held_out and run.data != 'digits']
@@ -244,7 +244,7 @@ def test_two_runs_one_of_which_is_interrupted(tmp_path: Path, monkeypatch: pytes
     assert not state.is_begun(run)
     text = (tmp_path / 'out/evidence.md').read_text()
     for method, one in found.items():
-        assert one and one['steps'] == 22 and set(one['curve']) == {'1', '2'}, method
+        assert one and one['steps'] == 44 and set(one['curve']) == {'1', '2'}, method
         assert 20 < one['curve']['2']['target_knn'] < 100 and len(one['draws']['online_few1_logistic']) == 40
         assert f'| {method}-digits-2e | target | 1 |' in text
     (rows,) = [json.loads((tmp_path / 'out/evidence.json').read_text())]

@@ -12,18 +12,22 @@ CONFIGS = Path(__file__).parents[2] / 'configs'
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """The parts of a model that a method changes in its host."""
 
+PROBES = dict(rates=(0.01, 0.1), weight_decays=(0.0,), epochs=20)
 IMAGES: dict[str, dict[str, Any]] = dict(
     digits=dict(train=1437, validation=287, local=8, probes={}, values={'model.mixer.cell': 2}),
-    fashionmnist=dict(
-        train=60_000,
-        validation=10_000,
+    fashionmnist5000=dict(
+        part_of='fashionmnist',
+        train=5000,
+        validation=1000,
         local=12,
-        probes=dict(rates=(0.01, 0.1), weight_decays=(0.0,), epochs=20),
-        values={},
+        probes=PROBES,
+        values={'train_dataloader.batch_size': 64},
     ),
+    fashionmnist=dict(train=60_000, validation=10_000, local=12, probes=PROBES, values={}),
 )
-"""By data set: training images; how many of them, the last ones, a run holds out for choices; pixels of local crops;
-settings of the linear probes where the default takes long; and what methods need for images of this size."""
+"""By data set: the larger one whose first images it has (with all its test images); training images; how many of them,
+the last ones, a run holds out for choices; pixels of local crops; settings of the linear probes where the default takes
+long; and what methods need for images of this size."""
 
 EVALUATIONS = 8
 """In a run, the last one at its end."""
@@ -166,7 +170,8 @@ def evidence_config(method: str, data: str, epochs: int, overrides: Mapping[str,
     """
     own = METHODS[method]
     host = METHODS[own.host] if own.host else own
-    cfg = _read(f'patchmix/vit-xs4_{data}')
+    images = IMAGES[data]
+    cfg = _read(f'patchmix/vit-xs4_{images.get("part_of", data)}')
     backbone = RESNET if own.backbone == 'resnet' else dict(cfg.model.backbone, _delete_=True)
     model = _read(host.config).model
     if own is not host:
@@ -174,7 +179,8 @@ def evidence_config(method: str, data: str, epochs: int, overrides: Mapping[str,
     cfg.model = model
     for changes in (dict(backbone=backbone), host.changes, own.changes):
         cfg.merge_from_dict(dict(model=copy.deepcopy(changes)))  # merging takes `_delete_` out
-    cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host.pipeline, cfg, IMAGES[data]['local'])
+    _change(cfg, images['values'])
+    cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host.pipeline, cfg, images['local'])
     every = max(epochs // EVALUATIONS, 1)
     cfg.param_scheduler = [
         dict(type='WarmupCosineLR', warmup=epochs // 10, final=1e-6, by_epoch=True, convert_to_iter_based=True)
@@ -184,7 +190,7 @@ def evidence_config(method: str, data: str, epochs: int, overrides: Mapping[str,
     cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
     cfg.val_evaluator = [
         dict(type='KNNAccuracy', neighbours=(10,)),
-        dict(type='LinearProbeSweep', **IMAGES[data]['probes']),
+        dict(type='LinearProbeSweep', **images['probes']),
         dict(type='FewLabels'),
     ]
     if own.backbone == 'resnet':  # as small data sets are usually trained
@@ -197,18 +203,26 @@ def evidence_config(method: str, data: str, epochs: int, overrides: Mapping[str,
     if host.pipeline == 'local_crops':
         cfg.model.objective.warmup_epochs = epochs // 10
         cfg.custom_hooks += [dict(type='FrozenPrototypesHook', epochs=1)]
+    if 'part_of' in images:
+        _keep(cfg, images['train'])
     if held_out:
-        _hold_out(cfg, IMAGES[data])
-    values = {**IMAGES[data]['values'], **overrides}
-    cfg.merge_from_dict({name: value for name, value in values.items() if _has(cfg, name)})
+        _hold_out(cfg, images)
+    _change(cfg, overrides)
     cfg.config_name = f'evidence/{method}_{data}'
     return cfg
 
 
-def _hold_out(cfg: Config, images: Mapping[str, int]) -> None:
-    kept = images['train'] - images['validation']
-    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = kept
+def _keep(cfg: Config, first: int) -> None:
+    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = first
+
+
+def _hold_out(cfg: Config, images: Mapping[str, Any]) -> None:
+    _keep(cfg, images['train'] - images['validation'])
     cfg.val_dataloader.dataset.update(split='train', indices=-images['validation'])
+
+
+def _change(cfg: Config, values: Mapping[str, Any]) -> None:
+    cfg.merge_from_dict({name: value for name, value in values.items() if _has(cfg, name)})
 
 
 def _has(cfg: Config, name: str) -> bool:

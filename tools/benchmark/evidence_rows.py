@@ -201,20 +201,18 @@ def _tables(data: str, epochs: int) -> dict[str, Table]:
     )
 
 
-DIGITS, FASHION = _tables('digits', 400), _tables('fashionmnist', 100)
+DIGITS, PART, FASHION = _tables('digits', 200), _tables('fashionmnist5000', 32), _tables('fashionmnist', 100)
 DIAGNOSIS = (
-    Table(
-        'One setting at a time, held-out digits', 'digits', 200, TABLE3, variants=VARIANTS, seeds=(0,), held_out=True
-    ),
-    Table('How many are mixed, held-out digits', 'digits', 200, FEW_MIXED, seeds=(0,), held_out=True),
+    Table('One setting at a time, held-out digits', 'digits', 48, TABLE3, variants=VARIANTS, seeds=(0,), held_out=True),
+    Table('How many are mixed, held-out digits', 'digits', 48, FEW_MIXED, seeds=(0,), held_out=True),
 )
 TABLES = (
     DIGITS.pop('main'),
+    PART.pop('main'),
     DIGITS.pop('cost'),
     *DIAGNOSIS,
-    FASHION.pop('main'),
-    FASHION.pop('cost'),
     *DIGITS.values(),
+    *PART.values(),
     *FASHION.values(),
 )
 """All of it, in order of worth."""

@@ -1,7 +1,7 @@
 """How much longer a training step takes while another process is busy.
 
 ``python tools/benchmark/shared_machine.py`` takes steps of PatchMix on a CPU, alone and beside a busy process in turn,
-and prints the medians: OpenMP's threads sleep while they wait, as in every run of mixcl, or spin. Only on an idle
+and prints the medians: OpenMP's threads wait awake for a moment, as in every run of mixcl, sleep, or stay awake. Only on an idle
 machine is "alone" alone: the load when it began is printed, too.
 """
 
@@ -31,6 +31,14 @@ if __name__ == '__main__':
 
 from step import Contestant
 
+from mixcl.machine import WAITING
+
+WAYS = (
+    (WAITING, 'threads that sleep after a moment'),
+    (dict(OMP_WAIT_POLICY='PASSIVE'), 'threads that sleep'),
+    (dict(OMP_WAIT_POLICY='ACTIVE'), 'threads that stay awake'),
+)
+
 
 def measure(contestant: Contestant, steps: int, turns: int) -> tuple[float, float]:
     """Median seconds of a step, alone and beside a busy process."""
@@ -49,8 +57,8 @@ def measure(contestant: Contestant, steps: int, turns: int) -> tuple[float, floa
 
 def main(args: argparse.Namespace) -> None:
     print(f'{args.threads} threads, {os.cpu_count()} cores, load before: {os.getloadavg()[0]:.1f}')
-    for policy, name in (('PASSIVE', 'threads that sleep'), ('ACTIVE', 'threads that spin')):
-        environment = dict(os.environ, OMP_WAIT_POLICY=policy, OMP_NUM_THREADS=str(args.threads))
+    for policy, name in WAYS:
+        environment = dict(os.environ, **policy, OMP_NUM_THREADS=str(args.threads))
         contestant = Contestant('mixcl_step.py', [args.config, str(args.batch_size), 'cpu', 'fp32'], environment)
         try:
             alone, beside = measure(contestant, args.steps, args.turns)
