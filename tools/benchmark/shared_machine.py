@@ -1,8 +1,8 @@
 """How much longer a training step takes while another process is busy.
 
 ``python tools/benchmark/shared_machine.py`` takes steps of PatchMix on a CPU, alone and beside a busy process in turn,
-and prints the medians: OpenMP's threads wait awake for a moment, as in every run of mixcl, sleep, or stay awake. Only on an idle
-machine is "alone" alone: the load when it began is printed, too.
+and prints the medians: OpenMP's threads wait awake for a moment, as in every run of mixcl, sleep, or stay awake. Only
+on an idle machine is "alone" alone: the load when it began is printed, too.
 """
 
 import argparse
