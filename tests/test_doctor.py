@@ -10,9 +10,8 @@ import pytest
 import torch
 from tools.command import ENVIRONMENT, ROOT
 
-from mixcl.collect_env import source_state
 from mixcl.doctor import _package, check_detection
-from mixcl.engine.hooks.environment_hook import fingerprint
+from mixcl.engine.hooks.environment_hook import fingerprint, source_state
 
 
 @pytest.mark.filterwarnings('ignore:.*found in sys.modules')

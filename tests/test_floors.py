@@ -15,7 +15,7 @@ FLOORS = [
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],
     ['algorithms'],
-    ['datasets', 'weights', 'configuration', 'collect_env', 'environment'],
+    ['datasets', 'weights', 'configuration'],
     ['engine'],
     ['evaluation'],
     ['visualization', 'detection'],

@@ -1,13 +1,11 @@
 """What a run is about to do, said once at its start."""
 
-import inspect
 import shutil
 from pathlib import Path
 
-import torch
 from mmengine.hooks import Hook
 from mmengine.runner import IterBasedTrainLoop, Runner
-from torch import Tensor, nn
+from torch import nn
 from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped
@@ -28,7 +26,6 @@ class BannerHook(Hook):
         lines = [
             _batch_line(runner, batch),
             _learning_rate_line(runner, batch * runner.world_size),
-            *_decay_lines(runner.optim_wrapper.optimizer.param_groups),
             _parameter_line(model, runner.optim_wrapper.optimizer),
         ]
         if hasattr(model, 'passes_per_image'):
@@ -63,29 +60,17 @@ def _batch_line(runner: Runner, batch: int) -> str:
 
 def _learning_rate_line(runner: Runner, batch: int) -> str:
     groups = runner.optim_wrapper.optimizer.param_groups  # the wrapper's has a placeholder that is not scaled
-    rate = max(group.get('initial_lr', group['lr']) for group in groups)
+    rates = [group.get('initial_lr', group['lr']) for group in groups]
+    rate, least = max(rates), min(rates)
     scaling = runner.auto_scale_lr or {}
     base = scaling.get('base_batch_size')
-    least = min(group.get('initial_lr', group['lr']) for group in groups)
-    range_ = f', by layers down to {least:.2g}' if least < rate else ''
-    line = f'learning rate {rate:.4g}{range_}, as configured' + (f' for batch {base}' if base else '')
+    line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
-        full = rate * base / batch
-        return f'learning rate {rate:.4g}{range_}: the {full:.4g} of batch {base}, scaled linearly to {batch}'
+        return f'{line}: the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+    line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base != batch:
         line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'
     return line
-
-
-def _decay_lines(groups: list[dict]) -> list[str]:
-    """One for each weight decay: layer-wise learning rates make dozens of groups."""
-    found: dict[float, list[nn.Parameter]] = {}
-    for group in groups:
-        found.setdefault(group.get('initial_weight_decay', group['weight_decay']), []).extend(group['params'])
-    return [
-        f'weight decay {decay:.3g}: {sum(map(torch.numel, parameters)) / 1e6:.2f} M in {len(parameters)} tensors'
-        for decay, parameters in found.items()
-    ]
 
 
 def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
@@ -113,26 +98,11 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
-    """The size of the tensors that a checkpoint holds: weights, buffers, and the state of the optimiser.
-
-    Before its first step an optimiser has no state; then one scalar is trained to see how much it keeps of each.
-    """
+    """The size of the tensors that a checkpoint holds: weights, buffers, and the moments that the optimiser keeps."""
     weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-    trained = [parameter for group in optimizer.param_groups for parameter in group['params']]
-    state = [optimizer.state[parameter] for parameter in trained if parameter in optimizer.state]
-    if state:
-        return weights + sum(map(_tensor_bytes, state))
-    sample = nn.Parameter(torch.ones(8, device=trained[0].device))
-    sample.grad = torch.ones_like(sample)
-    accepted = inspect.signature(type(optimizer)).parameters
-    trial = type(optimizer)([sample], **{name: value for name, value in optimizer.defaults.items() if name in accepted})
-    trial.step()
-    kept = sum(value.numel() == sample.numel() for value in trial.state[sample].values() if isinstance(value, Tensor))
-    return weights + kept * sum(parameter.numel() * parameter.element_size() for parameter in trained)
-
-
-def _tensor_bytes(state: dict) -> int:
-    return sum(value.numel() * value.element_size() for value in state.values() if isinstance(value, Tensor))
+    trained = sum(p.numel() * p.element_size() for group in optimizer.param_groups for p in group['params'])
+    moments = 2 if 'betas' in optimizer.defaults else int(optimizer.defaults.get('momentum', 0) > 0)
+    return weights + moments * trained
 
 
 def in_bytes(number: float) -> str:

@@ -22,19 +22,13 @@ from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, 
 class CheckpointHook(EngineCheckpointHook):
     """mmengine's hook, with files that survive what happens to runs.
 
-    - A file appears whole or not at all, with its SHA-256 beside it, and the oldest goes only after that (those of
-      ``save_best`` excepted, which mmengine replaces).
+    - A file appears whole or not at all, with its SHA-256 beside it; only then the oldest goes (not of ``save_best``).
     - It holds tensors and plain values only: stock ``torch.load(weights_only=True)`` reads it.
-    - With accumulated gradients it is written after an optimiser step, at most ``accumulative_counts - 1`` steps late:
-      gradients in the making are in no file.
+    - With accumulated gradients, which are in no file, it is written after the next optimiser step.
     - Weights or optimiser states that are not finite are never written; the run ends instead.
-    - Where a file cannot be written (a full disk), the old ones stay, and the run goes on with an error in the log. It
-      ends only if there will be no other occasion.
+    - On a full disk the old files stay, and the run goes on with an error in the log, but after its last step.
 
-    A resumed run must have as many steps per epoch as the one before, since all schedules count steps.
-
-    Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs. At least two files
-    (``max_keep_ckpts``) let a resumed run step back from a damaged one.
+    Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs.
     """
 
     backend_args: dict | None

@@ -1,9 +1,13 @@
-"""Stores what a run ran on beside its config."""
+"""Stores what a run ran on beside its config: the command, versions, the machine, the source code, the data."""
 
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sized
+from datetime import datetime, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,8 @@ from mmengine.dataset import BaseDataset
 from mmengine.dist import master_only
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from mmengine.utils.dl_utils import collect_env
 
-from mixcl.collect_env import collect_env
 from mixcl.registry import HOOKS
 
 MOST_PATHS = 10_000
@@ -22,20 +26,40 @@ MOST_PATHS = 10_000
 class EnvironmentHook(Hook):
     """Writes ``environment.json`` into the work dir, and into the folder of this start's log.
 
-    It holds the command, versions of all packages, the machine, the state of the source code, and a fingerprint of the
-    training data. The resolved config lies beside it, written by mmengine.
+    The resolved config lies beside it, written by mmengine.
     """
 
     @master_only
     def before_train(self, runner: Runner) -> None:
-        record = dict(**collect_env(), seed=runner.seed, world_size=runner.world_size)
-        record['train_data'] = fingerprint(runner.train_dataloader.dataset)
-        text = json.dumps(record, indent=1)
+        record = dict(
+            time=datetime.now(timezone.utc).isoformat(timespec='seconds'),
+            command=sys.argv,
+            system={name: str(value) for name, value in collect_env().items()},
+            source=source_state(Path(__file__).parents[3]),
+            packages=dict(sorted((one.metadata['Name'], one.version) for one in metadata.distributions())),
+            seed=runner.seed,
+            world_size=runner.world_size,
+            train_data=fingerprint(runner.train_dataloader.dataset),
+        )
         for folder in (runner.work_dir, runner.log_dir):
             try:
-                Path(folder, 'environment.json').write_text(text, encoding='utf-8')
+                Path(folder, 'environment.json').write_text(json.dumps(record, indent=1), encoding='utf-8')
             except OSError as error:  # a record is not worth a run
                 runner.logger.warning(f'{folder}/environment.json cannot be written ({error.strerror})')
+
+
+def source_state(folder: Path) -> dict[str, Any]:
+    """The commit of the source code and the files that differ from it; empty outside of a git repository."""
+    try:
+        commit, changed = (
+            subprocess.run(
+                ['git', '-C', str(folder), *command.split()], capture_output=True, text=True, timeout=20, check=True
+            ).stdout.rstrip()
+            for command in ('rev-parse HEAD', 'status --porcelain -- .')
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return dict(commit=commit, changed=changed.splitlines())
 
 
 def fingerprint(dataset: Sized) -> dict[str, Any]:

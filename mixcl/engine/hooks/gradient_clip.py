@@ -1,5 +1,7 @@
 """Gradients clipped just before the optimiser uses them: by their running mean (APS), or each by itself (DINO)."""
 
+from typing import Any
+
 import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
@@ -33,8 +35,7 @@ class BlockClip:
     def __call__(self, refused: Tensor | None = None) -> Tensor:
         """Clip the gradients in place and tell whether they were too long, as a boolean scalar on the device.
 
-        Where one is missing, infinite or NaN, or ``refused`` (a scalar on the device) says that the step is not taken,
-        neither the gradients nor the mean change.
+        Where one is missing or not finite, or ``refused`` is 1 (a step that is not taken), nothing changes.
         """
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         if len(gradients) < len(self.parameters):
@@ -56,8 +57,7 @@ class AdaptiveClipHook(Hook):
     "Asymmetric Patch Sampling for Contrastive Learning", 2023; see :class:`BlockClip`).
 
     It acts on what the optimiser is about to use: gradients of all processes, accumulated, and unscaled under mixed
-    precision. The running means are stored in checkpoints, and read where a run is resumed. The share of blocks that
-    were clipped is the scalar ``train/clipped_blocks``.
+    precision. The running means are in checkpoints. The share of clipped blocks is logged as ``train/clipped_blocks``.
 
     Args:
         momentum: share of the running mean that stays, in (0, 1).
@@ -65,17 +65,13 @@ class AdaptiveClipHook(Hook):
         blocks: name in the model of the list of blocks; ``backbone.model.blocks`` for timm's transformers.
 
     Raises:
-        UserError: for values out of range, or a model without such a list.
+        UserError: for a model without such a list, or one that is sharded.
     """
 
     # Before the hook that logs the outputs of a step, to which the share of clipped blocks is added.
     priority = 'HIGHEST'
 
     def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str = 'backbone.layers') -> None:
-        if not 0 < momentum < 1:
-            raise UserError(f'AdaptiveClipHook: momentum must lie in (0, 1), not {momentum!r}')
-        if not alpha > 0:
-            raise UserError(f'AdaptiveClipHook: alpha must be above 0, not {alpha!r}')
         self.momentum = momentum
         self.alpha = alpha
         self.blocks = blocks
@@ -101,9 +97,7 @@ class AdaptiveClipHook(Hook):
         refused = getattr(optimizer, 'found_inf', None)  # of a fused one, set by a loss scaler or NonFiniteHook
         self._share = torch.stack([clip(refused) for clip in self.clips]).float().mean()
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
+    def after_train_iter(self, runner: Runner, outputs: dict | None = None, **kwargs: Any) -> None:
         if self._share is not None and outputs is not None:
             outputs['clipped_blocks'], self._share = self._share, None
 
@@ -111,7 +105,6 @@ class AdaptiveClipHook(Hook):
         checkpoint['adaptive_clip'] = [clip.mean for clip in self.clips]
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Take up the running means, where the run continues and does not only start from these weights."""
         if runner._resume:
             self._stored = checkpoint.get('adaptive_clip', [])
 
@@ -129,16 +122,13 @@ class AdaptiveClipHook(Hook):
 class ParameterClipHook(Hook):
     """Limits the norm of every parameter's gradient by itself before each optimiser step.
 
-    mmengine's ``clip_grad`` limits the norm of all gradients together, so that one layer's large gradient shrinks
-    the steps of all others. Sees the gradients after loss scaling was undone.
+    mmengine's ``clip_grad`` limits that of all gradients together.
 
     Args:
         max_norm: of one parameter's gradient, above 0 (DINO: 3).
     """
 
     def __init__(self, max_norm: float) -> None:
-        if not max_norm > 0:
-            raise UserError(f'ParameterClipHook: max_norm must be above 0, not {max_norm!r}')
         self.max_norm = max_norm
 
     def before_train(self, runner: Runner) -> None:

@@ -24,33 +24,27 @@ MOMENTUM = 0.1
 class OnlineProbe(Hook):
     """Trains a linear classifier on the features of the online encoder, of the batches that pretraining sees anyway.
 
-    It learns from one view of each image that has a label, the first that the online encoder encodes, never from
-    mixtures. Features are detached: no gradient reaches the encoder, no random number is drawn, and pretraining is the
-    same to the bit with and without. Each batch is one step of AdamW, also where pretraining accumulates gradients;
+    It learns from one view of each image that has a label, never from mixtures. No gradient reaches the encoder and no
+    random number is drawn: pretraining is the same to the bit with and without. Each batch is one step of AdamW;
     processes average their gradients. The state lies in the checkpoint as ``online_probe``.
 
     Logs the accuracy on each batch before it learns from it, ``train/online_probe_train_top1``, and at every validation
-    by a ``FeatureLoop`` that on its images, ``online_probe_top1``, both in percent. The classifier runs after features
-    that move, so a probe on the finished encoder mostly gives more.
+    by a ``FeatureLoop`` that on its images, ``online_probe_top1``, both in percent.
 
     Args:
         num_classes: by default as many as the training set names.
-        lr: learning rate, above 0, for features that are standardised by a running mean and variance, over the root of
-            their number.
+        lr: learning rate, for features that are standardised by a running mean and variance, over the root of their
+            number.
 
     Raises:
-        UserError: before training, if values are out of range, the training images have no labels, or the online
-            encoder sees nothing but mixtures (BSIM with a target of its own).
+        UserError: before training, if the training images have no labels, or the online encoder sees nothing but
+            mixtures (BSIM with a target of its own).
     """
 
     # Before the hooks that log the outputs of a step and the values of a validation, to which it adds.
     priority = 'HIGHEST'
 
     def __init__(self, num_classes: int | None = None, lr: float = 0.03) -> None:
-        if (num_classes is not None and num_classes < 2) or not lr > 0:
-            raise UserError(
-                f'OnlineProbe: num_classes must be at least 2 and lr above 0, not {num_classes!r} and {lr!r}'
-            )
         self.num_classes = num_classes
         self.lr = lr
         self.weight: Tensor | None = None
@@ -137,7 +131,6 @@ class OnlineProbe(Hook):
         checkpoint['online_probe'] = self._state
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Take up the probe, where the run continues and does not only start from these weights."""
         if runner._resume:
             self._state = checkpoint.get('online_probe', {})
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sized
+from typing import Any
 
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
@@ -27,9 +28,7 @@ class ProgressHook(Hook):
         self._loss = ''
         self._train = Progress(self._epoch(runner), runner.max_iters, done=runner.iter).__enter__()
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
+    def after_train_iter(self, runner: Runner, outputs: dict | None = None, **kwargs: Any) -> None:
         done = runner.iter + 1
         if done == runner.max_iters or self._train.due():
             loss = (outputs or {}).get('loss')
@@ -57,9 +56,7 @@ class ProgressHook(Hook):
     def _begin(self, what: str, loader: Sized) -> None:
         self._evaluation = Progress(what, len(loader), 'batches').__enter__()
 
-    def _after_iter(
-        self, runner: Runner, batch_idx: int, data_batch: object = None, outputs: object = None, mode: str = 'train'
-    ) -> None:
+    def _after_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         self._evaluation.update(batch_idx + 1)
 
     def _after_epoch(self, runner: Runner, mode: str = 'train') -> None:

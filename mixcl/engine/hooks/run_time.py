@@ -3,6 +3,7 @@
 import math
 import resource
 import time
+from typing import Any
 
 import torch
 from mmengine.hooks import Hook
@@ -37,10 +38,7 @@ class RunTimeHook(Hook):
         if hasattr(self, '_start'):  # within training
             self._evaluations.append(time.monotonic() - self._evaluation)
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
-        """Take the time after the warm-up, and at the end."""
+    def after_train_iter(self, runner: Runner, **kwargs: Any) -> None:
         steps = runner.iter + 1 - self._first
         if steps not in (self.WARM_UP, self.LAST):
             return

@@ -15,12 +15,6 @@ TOLERATED = 5
 """So many unreadable images stop no run, however small its data set."""
 
 
-class TooManyUnreadableImages(UserError):
-    """More files of the training set are unreadable than the run tolerates."""
-
-    of_one_process = True
-
-
 @HOOKS.register_module()
 class UnreadableImagesHook(Hook):
     """Logs the files that :class:`~mixcl.datasets.KeyedDataset` replaced or converted, and counts them by kind.
@@ -35,8 +29,6 @@ class UnreadableImagesHook(Hook):
     """
 
     def __init__(self, max_share: float = 0.001) -> None:
-        if not 0 <= max_share <= 1:
-            raise UserError(f'UnreadableImagesHook: max_share must lie in [0, 1], not {max_share!r}')
         self.max_share = max_share
         self.unreadable: dict[str, ImageNote] = {}
         self.converted: Counter = Counter()
@@ -70,11 +62,13 @@ class UnreadableImagesHook(Hook):
     def _stop_if_too_many(self, num_images: int) -> None:
         count, (first, *_) = len(self.unreadable), self.unreadable.values()
         if count > max(TOLERATED, self.max_share * num_images):
-            raise TooManyUnreadableImages(
+            error = UserError(
                 f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
                 f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first}; list '
                 'them all with tools/verify_data.py and repair or remove them, or raise max_share'
             )
+            error.of_one_process = True
+            raise error
 
     def _kinds(self) -> Counter:
         return Counter(note.kind for note in self.unreadable.values())

@@ -12,15 +12,10 @@ RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
 
 KEYED_LOOPS = ('PretrainLoop', 'ChunkedPretrainLoop', 'KeyedTrainLoop', 'KeyedIterTrainLoop')
-SECONDS = dict(d=86400, h=3600, m=60, s=1)
 
 
 def use_mixed_precision(cfg: Config) -> None:
-    """Train under bfloat16 autocast (``--amp``).
-
-    Raises:
-        UserError: if the config's optimizer wrapper is a special one already.
-    """
+    """Train under bfloat16 autocast (``--amp``); raises UserError if the config's wrapper is a special one already."""
     kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
     if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
         raise UserError(
@@ -31,11 +26,7 @@ def use_mixed_precision(cfg: Config) -> None:
 
 
 def use_views(cfg: Config, views: str) -> None:
-    """Let the device or Pillow make the views (``--views``).
-
-    Raises:
-        UserError: if the config leaves no choice.
-    """
+    """Let the device or Pillow make the views (``--views``); raises UserError if the config leaves no choice."""
     dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
     if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
         raise UserError(f'--views {views} is for configs that have train_dataloader.dataset.views')
@@ -48,15 +39,10 @@ def use_views(cfg: Config, views: str) -> None:
 
 
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:
-    """Start a run's backbone from a checkpoint (``--pretrained``, ``--encoder``).
+    """Start a run's backbone from a checkpoint, or 'random' for none (``--pretrained``, ``--encoder``).
 
-    A ``PretrainedBackboneHook`` in the config keeps its other settings.
-
-    Args:
-        cfg: of any model with a backbone.
-        checkpoint: the file, or 'random' for none.
-        encoder: 'online' or 'target'; None for the config's ``protocol.encoder`` where the checkpoint has that one,
-            else the online encoder.
+    A ``PretrainedBackboneHook`` in the config keeps its other settings. The encoder is 'online' or 'target', or None
+    for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder.
 
     Raises:
         UserError: if the model has no backbone, or another checkpoint is to be loaded already.
@@ -81,23 +67,19 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
 def limit_time(cfg: Config, duration: str) -> None:
     """End the run with a checkpoint before a batch system would kill it (``--max-time 23h30m``).
 
+    A duration is made of whole days, hours, minutes and seconds in this order.
+
     Raises:
-        UserError: if it is no duration, or the config's train loop cannot end within an epoch.
+        UserError: if it is none, or the config's train loop cannot end within an epoch.
     """
     kind = str(cfg.train_cfg.get('type'))
     if kind.removeprefix('mixcl.') not in KEYED_LOOPS:
         raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
-    cfg.train_cfg.max_seconds = seconds_of(duration)
-
-
-def seconds_of(duration: str) -> int:
-    """``'23h30m'`` in seconds: whole days, hours, minutes, seconds in this order; anything else raises UserError."""
-    parts = re.fullmatch(''.join(rf'(?:(\d+){unit})?' for unit in SECONDS), duration.strip())
-    numbers = [int(number or 0) for number in parts.groups()] if parts else [0]
-    seconds = sum(number * length for number, length in zip(numbers, SECONDS.values(), strict=False))
-    if seconds == 0:
+    parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
+    days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
+    cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if cfg.train_cfg.max_seconds == 0:
         raise UserError(f'--max-time takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
-    return seconds
 
 
 def be_patient(cfg: Config) -> None:

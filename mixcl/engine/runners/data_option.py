@@ -19,11 +19,9 @@ READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
 def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
-    """The config of the data set that ``--data`` asks for, without split and pipeline.
+    """The config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
 
-    Args:
-        spec: such as 'folder:photos'.
-        data_root: what the paths of a list are relative to; by default its folder.
+    ``data_root`` is what the paths of a list are relative to, by default its folder.
 
     Raises:
         UserError: if it is none of these.
@@ -39,11 +37,7 @@ def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
 
 
 def survey(images: Mapping[str, Any]) -> Survey:
-    """Count what a config of :func:`source_config` finds.
-
-    Raises:
-        UserError: if it cannot be read.
-    """
+    """Count what a config of :func:`source_config` finds; raises UserError where it cannot be read."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         return DATASETS.build({**images, 'lazy_init': True}).survey()
 
@@ -53,10 +47,6 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
 
     Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others; without
     labels, validation and test are taken out. A classifier gets as many outputs as there are classes.
-
-    Args:
-        cfg: of a training.
-        spec, data_root: as for :func:`source_config`.
 
     Returns:
         A sentence that says what was found.
@@ -107,14 +97,17 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """The step that reads images from files for a config: its own of other than three channels, else ``LoadImage``."""
-    steps = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {}).get('pipeline') or []
+    steps = _trained_on(cfg).get('pipeline') or []
     return next((dict(step) for step in steps if kind_of(step) == 'LoadChannels'), dict(type='LoadImage'))
 
 
 def extensions_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """Of the files that a config trains on, where it names them."""
-    dataset = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
-    return {'extensions': dataset['extensions']} if 'extensions' in dataset else {}
+    return {name: value for name, value in _trained_on(cfg).items() if name == 'extensions'}
+
+
+def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
+    return innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
 
 
 def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, Any]]:

@@ -13,23 +13,17 @@ from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import innermost, kind_of
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
-
-IMAGE_SIDE = 64
-"""Of synthetic images, which every pipeline crops to its own size."""
 
 STEPS_PER_EPOCH = 100
 """Of the schedules on trial; how many there are depends on the data."""
 
 
 def try_hooks(cfg: Config) -> None:
-    """Build every hook of a config.
-
-    Raises:
-        UserError: for the first that cannot be built.
-    """
+    """Build every hook of a config; raises UserError for the first that cannot be built."""
     named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
     named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
     Visualizer.get_instance('dry run')  # hooks of mmdet ask for the present one
@@ -40,11 +34,7 @@ def try_hooks(cfg: Config) -> None:
 
 
 def try_schedules(cfg: Config) -> None:
-    """Build the schedules of a config for an optimiser of their own.
-
-    Raises:
-        UserError: for the first that cannot be built.
-    """
+    """Build the schedules of a config, for an optimiser of their own; raises UserError where one cannot be built."""
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
         _attempt(f'param_scheduler[{number}]', partial(_schedule, schedule, cfg), cfg)
@@ -54,11 +44,7 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
 
     Of models of other kinds, and where images are not those of a ``KeyedDataset``, only the preprocessor is checked.
-
-    Args:
-        cfg: of the run.
-        model: built from it.
-        processes: number of processes that will train; by default those of this run.
+    ``processes`` is how many will train, by default those of this run.
 
     Raises:
         UserError: if there can be no such views, or the model cannot use them.
@@ -69,15 +55,12 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
-    if str(loader.dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset':
+    if kind_of(loader.dataset) != 'KeyedDataset':
         return
     images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3))
+    views = loader.dataset.get('views', 'pillow')
     with undisturbed_generators():
-        sample = _attempt(
-            'the pipeline of train_dataloader',
-            lambda: KeyedDataset(images, loader.dataset.get('views', 'pillow'))[0],
-            cfg,
-        )
+        sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images, views)[0], cfg)
     crops = sample.get('inputs')
     if crops is None:
         raise UserError(
@@ -96,13 +79,10 @@ def _check_device_views(cfg: Config, loader: Mapping) -> None:
         )
 
 
-def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> dict:
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> ConfigDict:
     """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
-    while 'dataset' in dataset:
-        dataset = dataset.dataset
-    return dict(
-        type='SyntheticImages', num_images=number, image_size=IMAGE_SIDE, channels=channels, pipeline=dataset.pipeline
-    )
+    pipeline = innermost(dataset).pipeline  # which crops to its own size
+    return ConfigDict(type='SyntheticImages', num_images=number, image_size=64, channels=channels, pipeline=pipeline)
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:

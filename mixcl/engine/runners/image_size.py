@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from mmengine.config import Config, ConfigDict
 
 from mixcl.configuration.data_roots import DATA_SECTIONS
+from mixcl.configuration.paths import walk
 from mixcl.errors import UserError
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
@@ -13,14 +14,10 @@ EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
 
 
 def set_image_size(cfg: Config, size: int) -> None:
-    """Let a config train and evaluate on images of another size, in place (``--image-size``).
+    """Let a config train and evaluate on images of another size in pixels, in place (``--image-size``).
 
-    The largest crop of the training gets this size. All other sizes change in proportion: local crops, and the resizing
-    and cropping of the images of evaluations; crops to multiples of the patches.
-
-    Args:
-        cfg: of a model with a backbone, whose views are square crops.
-        size: pixels.
+    The largest crop of the training gets this size. All other sizes change in proportion, those of evaluations too;
+    crops to multiples of the patches.
 
     Raises:
         UserError: if the patches do not divide the size, or the config has no crops.
@@ -53,13 +50,7 @@ def patch_size_of(backbone: ConfigDict) -> int | None:
 
 
 def resize_views(node: object, scale: float, multiple: int) -> None:
-    """Change every size in the transforms below a part of a config, in place.
-
-    Args:
-        node: for example a pipeline.
-        scale: new size divided by old size.
-        multiple: crops get multiples of so many pixels, at least one.
-    """
+    """Scale every size in the transforms below a part of a config, in place; crops to multiples of so many pixels."""
     for transform in {id(found): found for found in _sized_transforms(node)}.values():
         unit = 1 if str(transform['type']).rpartition('.')[2] in EDGES else multiple
         for name in ('scale', 'crop_size'):
@@ -80,12 +71,8 @@ def crop_sizes(node: object) -> list[int]:
 
 def _sized_transforms(node: object) -> list[ConfigDict]:
     """Every transform config, at any depth, that sets a size."""
-    if isinstance(node, dict):
-        own = [node] if 'type' in node and ('scale' in node or 'crop_size' in node) else []
-        return own + [found for value in node.values() for found in _sized_transforms(value)]
-    if isinstance(node, (list, tuple)):
-        return [found for value in node for found in _sized_transforms(value)]
-    return []
+    parts = [part for _, part in walk(node) if isinstance(part, dict) and 'type' in part]
+    return [part for part in parts if 'scale' in part or 'crop_size' in part]
 
 
 def _pair(size: int | Sequence[int]) -> tuple[int, ...]:

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import torch
 from mmengine.logging import MMLogger
 from mmengine.runner import Runner
+from mmpretrain.models import BaseClassifier
 from torch import nn
 
+from mixcl.algorithms import ContrastiveLearner
+from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.hooks.run_time import RunTimeHook
-from mixcl.engine.runners.channels_last import put_channels_last
 from mixcl.quiet_log import quieten
 from mixcl.terminal import none_left_open
 
@@ -46,3 +49,14 @@ class QuietRunner(Runner):
     def test(self) -> dict:
         with none_left_open():
             return super().test()
+
+
+def put_channels_last(model: nn.Module) -> None:
+    """Lay the weights of a model of pretraining or classification out so, if its backbone is a convolutional one.
+
+    Not a vision transformer's, whose only convolution would give its patches in the wrong order; nor a detector's,
+    since operators of mmcv read the memory as it comes.
+    """
+    backbone = getattr(model, 'backbone', None) if isinstance(model, (ContrastiveLearner, BaseClassifier)) else None
+    if backbone is not None and has_batch_norm(backbone):
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in the stubs

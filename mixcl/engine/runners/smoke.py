@@ -2,6 +2,7 @@
 
 from mmengine.config import Config, ConfigDict
 
+from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
 from mixcl.errors import UserError
 
@@ -26,21 +27,20 @@ def shrink_to_smoke(cfg: Config) -> None:
         raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
     patch_size = patch_size_of(cfg.model.backbone)
-    full_size = max(crop_sizes(cfg.train_dataloader))
+    crops = crop_sizes(cfg.train_dataloader)
+    full_size = max(crops)
     cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # of images that the backbone does not cut
-    image_size = (
-        PATCHES_PER_SIDE * cut if cut else full_size // (4 if min(crop_sizes(cfg.train_dataloader)) > 128 else 2)
-    )
+    image_size = PATCHES_PER_SIDE * cut if cut else full_size // (4 if min(crops) > 128 else 2)
     set_model_size(cfg.model.backbone, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
-    channels = cfg.model.backbone.get('in_channels', 3)
-    _shrink_loader(cfg.train_dataloader, scale, patch_size or 1, BATCH_SIZE * STEPS // EPOCHS, channels)
+    sizes = (scale, patch_size or 1, cfg.model.backbone.get('in_channels', 3))
+    _shrink_loader(cfg.train_dataloader, BATCH_SIZE * STEPS // EPOCHS, *sizes)
     for part in ('val', 'test'):
         if cfg.get(f'{part}_dataloader') is not None:
-            _shrink_loader(cfg[f'{part}_dataloader'], scale, patch_size or 1, 40, channels)
-            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, scale, patch_size or 1, 80, channels)
+            _shrink_loader(cfg[f'{part}_dataloader'], 40, *sizes)
+            _shrink_loader(cfg[f'{part}_cfg'].bank_dataloader, 80, *sizes)
     _shrink_schedule(cfg)
 
 
@@ -59,14 +59,11 @@ def _shrink_model(model: ConfigDict) -> None:
                 part[name] = min(WIDTH, part[name])
 
 
-def _shrink_loader(loader: ConfigDict, scale: float, multiple: int, num_images: int, channels: int) -> None:
+def _shrink_loader(loader: ConfigDict, num_images: int, scale: float, multiple: int, channels: int) -> None:
     loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
     holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
-    pipeline = holder.dataset.pipeline
-    resize_views(pipeline, scale, multiple)
-    holder.dataset = ConfigDict(
-        type='SyntheticImages', num_images=num_images, image_size=64, channels=channels, pipeline=pipeline
-    )
+    holder.dataset = synthetic_images(holder.dataset, num_images, channels)
+    resize_views(holder.dataset.pipeline, scale, multiple)
 
 
 def _shrink_schedule(cfg: Config) -> None:

@@ -13,13 +13,7 @@ from mixcl.files import written_whole
 
 @dataclass
 class BatchRecord:
-    """One batch of a step (several, where gradients are accumulated).
-
-    Attributes:
-        step: index of the training iteration.
-        images: names of the files, or indices in the data set where images have no file.
-        losses: scalars by name, on the device; their sum is ``loss``. Known after the forward pass.
-    """
+    """One batch of a step: its index, its images, and the losses by name, on the device, after the forward pass."""
 
     step: int
     images: list[str]
@@ -31,17 +25,13 @@ class BatchRecord:
 
 
 def image_names(data_batch: object) -> list[str]:
-    """Which images a batch holds."""
+    """The files of a batch, or where images have no file their indices in the data set."""
     samples = data_batch.get('data_samples') if isinstance(data_batch, dict) else None
     return [str(sample.get('img_path') or tuple(sample.get('sample_key', ('?',)))[-1]) for sample in samples or ()]
 
 
 def write_dump(runner: Runner, batches: list[BatchRecord]) -> Path:
-    """Write ``nonfinite/step_<step>_rank<rank>.json`` below the work dir: seed, step, process, images and losses.
-
-    With the seed these decide everything random in the step, so a run that is resumed from the checkpoint before it
-    repeats it.
-    """
+    """Write ``nonfinite/step_<step>_rank<rank>.json`` below the work dir: seed, step, process, images and losses."""
     step, rank = batches[-1].step, get_rank()
     dump = dict(config=runner.cfg.filename, seed=runner.seed, step=step, rank=rank, world_size=get_world_size())
     dump['batches'] = [

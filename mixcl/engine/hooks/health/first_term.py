@@ -59,12 +59,9 @@ def readings(
 
     - ``chance_level`` and ``chance_ratio``, the loss divided by it;
     - of objectives that compare unit vectors ``similarity_gap``; ``alignment``, the mean squared distance of a
-      query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity``, see
-      :func:`~mixcl.evaluation.functional.quality.uniformity`, 0 when they collapse to a point;
-    - ``effective_rank`` of the features, see :func:`~mixcl.evaluation.functional.quality.effective_rank`, near 1
-      when they collapse. Rank and uniformity use at most the first 512 rows;
-    - ``rankme``, the same of the embeddings, which RankMe is about (https://arxiv.org/abs/2210.02885, section 3.1).
-      DINO's head gives scores of prototypes and no embeddings.
+      query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity`` of at most 512 rows;
+    - ``effective_rank`` of the features (at most 512), near 1 when they collapse;
+    - ``rankme``, the same of the embeddings (https://arxiv.org/abs/2210.02885, section 3.1), which DINO's head lacks.
 
     Args:
         features: (N, C) of the first stream.
@@ -92,13 +89,10 @@ def readings(
 
 
 class FirstTermListener:
-    """Listens to the first term of a step, when it is asked to, and to the embeddings of the steps before.
+    """Listens to the first term of a step, when it is asked to, and to the embeddings of the steps since it last was.
 
-    These are of the steps since it was last asked, at most about 1,024 rows: more than most batches of one process, so
-    that a small batch does not bound their rank.
-
-    Args:
-        model: may be no contrastive learner; then nothing is heard.
+    Of these it keeps about 1,024 rows, so that a small batch does not bound their rank. To a model that is no
+    contrastive learner it does not listen.
 
     Attributes:
         heard: gives the :func:`readings` of the term, after a step that was listened to.

@@ -2,8 +2,8 @@
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from statistics import median
+from typing import Any, NamedTuple
 
 import torch
 from mmengine.dist import all_reduce, get_world_size
@@ -13,30 +13,17 @@ from mmengine.runner import Runner
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.health.first_term import FirstTermListener
 from mixcl.engine.hooks.health.step_log import is_logged
-from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One sign of trouble.
-
-    Attributes:
-        name: in one word.
-        scalar: what it looks at, by its name in the log.
-        sentence: what it means and what helps; ``{value}`` stands for the value.
-        low, high: the value must stay between them.
-    """
+class Rule(NamedTuple):
+    """One sign of trouble: a scalar of the log that does not stay between two bounds, and what that means."""
 
     name: str
     scalar: str
     sentence: str
     low: float = -math.inf
     high: float = math.inf
-
-    def broken_by(self, value: float) -> bool:
-        """Whether a value is a sign of trouble."""
-        return value < self.low or value > self.high
 
 
 RULES = (
@@ -88,12 +75,11 @@ class HealthHook(Hook):
     """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
     At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
-    :func:`~mixcl.engine.hooks.health.first_term.readings`. No random number is drawn and no gradient
-    touched: training is the same to the bit with and without.
+    :func:`~mixcl.engine.hooks.health.first_term.readings`; training is the same to the bit with and without.
 
     These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
-    compared with the bounds of :data:`RULES`; the mean over all processes counts. A
-    warning is given when a sign has been there for ``patience`` readings in a row, and again only after it was gone.
+    compared with the bounds of :data:`RULES`; the mean over all processes counts. A warning comes when a sign has been
+    there for ``patience`` readings in a row, and again only after it was gone.
 
     Args:
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
@@ -104,10 +90,6 @@ class HealthHook(Hook):
     priority = 55
 
     def __init__(self, grace: int = 1000, patience: int = 3) -> None:
-        if grace < 0 or patience < 1:
-            raise UserError(
-                f'HealthHook: grace must not be negative and patience at least 1, not {grace!r} and {patience!r}'
-            )
         self.grace = grace
         self.patience = patience
         self._readings_broken = {rule.name: 0 for rule in RULES}
@@ -116,13 +98,11 @@ class HealthHook(Hook):
     def before_train(self, runner: Runner) -> None:
         self._first_term = FirstTermListener(unwrapped(runner.model))
 
-    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
+    def before_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if is_logged(runner, batch_idx):
             self._first_term.listen()
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if not is_logged(runner, batch_idx):
             return
         for name, value in self._first_term.heard().items():
@@ -153,10 +133,7 @@ class HealthHook(Hook):
         return norm / max(usual, 1e-30)
 
     def _apply(self, runner: Runner, rule: Rule, value: float) -> None:
-        if not rule.broken_by(value):
-            self._readings_broken[rule.name] = 0
-            return
-        self._readings_broken[rule.name] += 1
-        if self._readings_broken[rule.name] != (1 if rule.name == 'spike' else self.patience):
-            return
-        runner.logger.warning(f'step {runner.iter + 1}: {rule.sentence.format(value=value)}')
+        broken = value < rule.low or value > rule.high
+        self._readings_broken[rule.name] = count = self._readings_broken[rule.name] + 1 if broken else 0
+        if count == (1 if rule.name == 'spike' else self.patience):
+            runner.logger.warning(f'step {runner.iter + 1}: {rule.sentence.format(value=value)}')

@@ -25,20 +25,17 @@ MOST_DUMPS = 5
 class NonFiniteHook(Hook):
     """Keeps steps whose loss or gradient is infinite or NaN from reaching the weights, on all processes alike.
 
-    The decision is made before the optimiser step, on the sum of what all processes found, so that either all take the
-    step or none. A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target
-    encoder as they were; schedules (also that of the target's momentum) go on, since they count steps of the run. Of
-    the first failures a dump is written, with the names of the images, and the first term that failed is named.
+    A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target encoder as
+    they were; schedules go on. Of the first failures a dump names the images, and the first term that failed is named.
 
-    A fused optimiser (which runs on a GPU use) and LARS ask the device itself whether to take the step. The processor
-    reads the verdicts when a line of the log is due, or a checkpoint; until then, policy 'raise' holds back all steps
-    after a failure. With any other optimiser the processor waits for one number before each step.
+    A fused optimiser and LARS ask the device itself whether to take the step. The processor reads the verdicts when a
+    line of the log is due, or a checkpoint; until then, policy 'raise' holds back all steps after a failure. With any
+    other optimiser the processor waits for one number before each step.
 
-    Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business, which skips the
-    step and lowers its scale; a failure is then a loss that is not finite, or a scale that has fallen below 1.
+    Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business; a failure is then
+    a loss that is not finite, or a scale that has fallen below 1.
 
-    Logs the norm of the gradient, before ``clip_grad`` if that is set, as ``train/gradient_norm`` and, once there was
-    one, the failures as ``train/nonfinite_steps``.
+    Logs the norm of the gradient before clipping, ``train/gradient_norm``, and failures, ``train/nonfinite_steps``.
 
     Args:
         policy: 'raise' stops the run with a sentence; 'skip' goes on with the next step.
@@ -51,8 +48,6 @@ class NonFiniteHook(Hook):
     def __init__(self, policy: str = 'raise', max_failures: int = 10) -> None:
         if policy not in POLICIES:
             raise UserError(f'NonFiniteHook: policy must be one of {", ".join(POLICIES)}, not {policy!r}')
-        if max_failures < 1:
-            raise UserError(f'NonFiniteHook: max_failures must be at least 1, not {max_failures!r}')
         self.policy = policy
         self.max_failures = max_failures
         self.failures = 0
@@ -72,7 +67,7 @@ class NonFiniteHook(Hook):
         self._model.register_forward_hook(self._see_losses)
         self._optimizer.register_step_pre_hook(self._before_optimizer_step)
 
-    def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
+    def before_train_iter(self, runner: Runner, data_batch: dict, **kwargs: Any) -> None:
         if not self._batches:
             self._copy_buffers()
         self._batches.append(BatchRecord(runner.iter, image_names(data_batch)))
@@ -96,12 +91,9 @@ class NonFiniteHook(Hook):
             self._gradient_norm = norm if optimizer.grad_scale is None else norm / optimizer.grad_scale
             self._judge(self._loss_failed(), optimizer.found_inf)
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
-        """Log, and look at the steps that nobody was asked about because the loss scaler skipped them."""
+    def after_train_iter(self, runner: Runner, batch_idx: int, outputs: dict | None = None, **kwargs: Any) -> None:
         if runner.optim_wrapper.should_update():
-            if not self._judged:
+            if not self._judged:  # the loss scaler has skipped the step
                 self._judge(self._loss_failed() | (runner.optim_wrapper.loss_scaler.get_scale() < 1))
             self._batches = []
             if outputs is not None and self._gradient_norm is not None:

@@ -1,5 +1,7 @@
 """What is logged of every step: its outputs, without waiting for the device at each."""
 
+from typing import Any
+
 import torch
 from mmengine.hooks import LoggerHook, RuntimeInfoHook
 from mmengine.runner import Runner
@@ -22,18 +24,14 @@ def is_logged(runner: Runner, batch_idx: int) -> bool:
 class DeferredInfoHook(RuntimeInfoHook):
     """mmengine's ``RuntimeInfoHook``, which reads losses and other outputs from the device only when they are logged.
 
-    mmengine reads every value at every step, and the processor then waits for the device once per value. Here they
-    stay on the device until a line of the log is due, an epoch ends, or a checkpoint is written. The history that the
-    log, TensorBoard and checkpoints see is the same.
+    mmengine waits for the device at every step, once per value. The history that all others see is the same.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._waiting: list[dict[str, Tensor]] = []
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
+    def after_train_iter(self, runner: Runner, batch_idx: int, outputs: dict | None = None, **kwargs: Any) -> None:
         self._waiting.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
         if is_logged(runner, batch_idx):
             self._hand_on(runner)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 from mmengine.hooks import Hook
@@ -21,10 +22,9 @@ class ThroughputHook(Hook):
     """Logs ``train/images_per_second`` of all processes, ``train/data_wait``, the share of time waiting for data, and
     ``train/mfu``, the FLOPs of a step over those that matrix products reach in its time on this device.
 
-    All are over the steps since the last line of the log, from the times that ``IterTimerHook`` takes. An image counts
-    once, however many views it gives; with APS once per chunk of its patches. FLOPs are counted in the first step: all
-    forward and backward passes, recomputed ones too. Compiled blocks take that step as they were written, for only so
-    can they be counted; a run that continues knows from its checkpoint, and compiles at once.
+    All are over the steps since the last line of the log. An image counts once, however many views it gives. FLOPs are
+    counted in the first step, which compiled blocks take uncompiled for that; a run that continues knows them from its
+    checkpoint.
     """
 
     # After the timer, before the logger.
@@ -50,10 +50,7 @@ class ThroughputHook(Hook):
             self._counter = FlopCounter()
             runner.train_loop.around_step = _counting(self._counter)
 
-    def after_train_iter(
-        self, runner: Runner, batch_idx: int, data_batch: dict | None = None, outputs: dict | None = None
-    ) -> None:
-        """Log them, if a line is due."""
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if self._counter is not None:
             self.flops = self._counter.total
             runner.message_hub.update_info(STORED, {_batch(runner): self.flops})
