@@ -68,28 +68,14 @@ _LAZY = {
 }
 """Short names, and the modules they come from."""
 
-_MODULES = (
-    'mixcl.algorithms',
-    'mixcl.backbones',
-    'mixcl.datasets',
-    'mixcl.encoders',
-    'mixcl.engine',
-    'mixcl.evaluation.feature_loop',
-    'mixcl.evaluation.metrics',
-    'mixcl.evaluation.models',
-    'mixcl.heads',
-    'mixcl.losses',
-    'mixcl.mixers',
-)
-
 
 def register_all() -> None:
-    """Import every module that registers a class.
+    """Import every module that registers a class, to list what exists; registries do it on first use."""
+    from mixcl import registry
 
-    Registries also do this by themselves on first use; call this to list what exists.
-    """
-    for module in _MODULES:
-        importlib.import_module(module)
+    for part in vars(registry).values():
+        if isinstance(part, registry.Registry):
+            part.import_from_location()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,11 +7,9 @@ Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command
 
 import argparse
 import importlib
-import shutil
 import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import NamedTuple
 
 from mixcl.errors import reported_to_user
@@ -28,17 +26,9 @@ NEEDED = {
 }
 """Modules that pretraining imports, and the distributions that bring them; None where those have the same name."""
 
-LITTLE_SHARED_MEMORY = 2**30
-
 
 class Finding(NamedTuple):
-    """One line of the report.
-
-    Attributes:
-        state: 'ok'; 'note', if something is missing that only some need; 'FAULT', if pretraining cannot work.
-        subject: what it is about.
-        sentence: what was seen, and if something is missing, what it is for and the command that helps.
-    """
+    """One line of the report: a NOTE if what only some need is missing; a FAULT if pretraining cannot work."""
 
     state: str
     subject: str
@@ -84,20 +74,14 @@ def check_detection() -> Finding:
 
 
 def check_machine() -> list[Finding]:
-    """Compute on every GPU, and look at the memory that data workers share."""
+    """Compute on every GPU."""
     import torch
 
-    findings = [_gpu(index) for index in range(torch.cuda.device_count())]
-    if not findings:
-        reason = 'torch was built for CPUs only'
-        if torch.version.cuda:
-            reason = f'torch was built for CUDA {torch.version.cuda} but sees none; check the driver with nvidia-smi'
-        findings = [Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')]
-    shared = Path('/dev/shm')
-    if shared.is_dir() and shutil.disk_usage(shared).total < LITTLE_SHARED_MEMORY:
-        advice = 'data workers pass images through it and may die with a bus error: docker run --shm-size=16g'
-        findings.append(Finding(NOTE, 'shared memory', f'less than 1 GiB; {advice}'))
-    return findings
+    reason = 'torch was built for CPUs only'
+    if torch.version.cuda:
+        reason = f'torch was built for CUDA {torch.version.cuda} but sees none; check the driver with nvidia-smi'
+    none = Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')
+    return [_gpu(index) for index in range(torch.cuda.device_count())] or [none]
 
 
 def _gpu(index: int) -> Finding:

@@ -41,9 +41,8 @@ def printable(text: str) -> str:
 
 
 class UserError(ValueError):
-    """Something that the user gave cannot work.
+    """Something that the user gave cannot work: one sentence says what was wrong, which value, and what to do.
 
-    The message is one clear sentence: what was wrong, which value, where it came from, and what to do.
     The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``.
     """
 
@@ -60,8 +59,7 @@ class UserError(ValueError):
 class RunStopped(BaseException):
     """A run that was asked to stop before its last step, and has saved everything.
 
-    The message says why, and at which step. Like KeyboardInterrupt it is no ``Exception``, so handlers of errors do not
-    catch it.
+    Like KeyboardInterrupt it is no ``Exception``, so handlers of errors do not catch it.
     """
 
     exit_status = 85
@@ -74,13 +72,10 @@ def reported_to_user(
 ) -> Iterator[None]:
     """End a command-line tool: a :class:`UserError` with one sentence and status 2, a :class:`RunStopped` with 85.
 
-    What the system did to the program (:func:`system_fault`) is one sentence, too. Ctrl-C without a run to save exits
-    with 130. The status of a stopped run is also written to the file
-    ``MIXCL_STATUS_FILE``, for launchers that do not return the status of their processes. With ``MIXCL_TRACEBACK=1`` in
-    the environment errors are raised with their traceback, for people who write their own parts.
-
-    Args:
-        afterwards: what the user can do after Ctrl-C, or a fault of the system.
+    What the system did to the program (:func:`system_fault`) is one sentence, too, after which ``afterwards`` says what
+    the user can do. Ctrl-C without a run to save exits with 130. The status of a stopped run is also written to the
+    file ``MIXCL_STATUS_FILE``, for launchers that do not return it. ``MIXCL_TRACEBACK=1`` in the environment shows the
+    tracebacks, for people who write their own parts.
     """
     try:
         yield
@@ -129,14 +124,7 @@ def system_fault(error: BaseException) -> str | None:
 
 @contextmanager
 def told_as_user_error(what: str) -> Iterator[None]:
-    """Let whatever a class says of its arguments become one sentence.
-
-    Args:
-        what: is being built, by its name in the config.
-
-    Raises:
-        UserError: for errors of wrong arguments.
-    """
+    """Let whatever a class says of its arguments become a UserError; ``what`` is its name in the config."""
     try:
         yield
     except UserError:

@@ -26,8 +26,8 @@ WHOLE_FILES = 'whole_files'
 def written_whole(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes its name, and the place of an earlier one, once it is complete on the disk.
 
-    So at every moment either the old content or all of the new one is there, also after a kill or a power cut. After
-    an error the earlier file is as it was. Missing folders are made.
+    So at every moment either the old content or all of the new one is there, also after a kill or a power cut. Missing
+    folders are made.
 
     Raises:
         OSError: if there is no room or no permission; it names the file.
@@ -77,12 +77,8 @@ def folder_written_whole(path: str | Path) -> Iterator[Path]:
 def check_writable(folder: str | Path, option: str) -> None:
     """Make a folder and check that files can be written there, before there is something to lose.
 
-    Args:
-        folder: the folder.
-        option: the command-line option that names another one, for the message.
-
     Raises:
-        UserError: if no file can be written there.
+        UserError: if no file can be written there; it names the command-line option for another folder.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

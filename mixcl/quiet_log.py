@@ -24,10 +24,8 @@ def quieten(logger: logging.Logger) -> None:
 
 
 class TerminalHandler(logging.StreamHandler):
-    """Prints what is for people, without breaking the live line of a :class:`~mixcl.terminal.Progress`.
-
-    Args:
-        full: the handler that would print everything, whose place this takes.
+    """Takes the place of a handler that would print everything, and does not break the live line of a
+    :class:`~mixcl.terminal.Progress`.
     """
 
     def __init__(self, full: logging.StreamHandler) -> None:

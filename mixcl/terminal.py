@@ -28,13 +28,8 @@ class Progress:
     at most every 30 seconds, and at least every 60 while anything is open, however long a step takes.
 
     Args:
-        what: is done, for example 'kNN features'.
-        total: how many parts it has.
-        unit: what the parts are called.
-        done: so many were done before.
-
-    Attributes:
-        what: may change on the way.
+        what: is done, for example 'kNN features'; may change on the way.
+        total, unit, done: how many parts it has, what they are called, and how many were done before.
     """
 
     _open: ClassVar[list['Progress']] = []

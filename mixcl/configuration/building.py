@@ -12,11 +12,7 @@ from mixcl.errors import told_as_user_error
 
 @contextmanager
 def built_from(cfg: Config) -> Iterator[None]:
-    """Turn what a constructor says of its arguments into one sentence that names the dict of the config.
-
-    Raises:
-        UserError: for errors of wrong arguments; a ``UserError`` passes as it is.
-    """
+    """Turn what a constructor says of its arguments into a UserError that names the dict of the config."""
     try:
         yield
     except Exception as error:
@@ -25,11 +21,7 @@ def built_from(cfg: Config) -> Iterator[None]:
 
 
 def place_of(error: Exception, cfg: Config) -> str:
-    """Write where in a config the dict stands that was being built when an error was raised.
-
-    It is what the innermost call of mmengine's ``build_from_cfg`` was given that stands in the config, apart from keys
-    that builders add; ``the config`` if there is none.
-    """
+    """Write where in a config the dict stands that was being built when an error was raised, or ``the config``."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == 'build_from_cfg']
     given = [frame.f_locals.get('cfg') for frame in reversed(frames)]
     for settings in (one for one in given if isinstance(one, Mapping)):

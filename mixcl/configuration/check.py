@@ -6,26 +6,22 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.keys import Acceptor, acceptors
+from mixcl.configuration.keys import Acceptor, acceptors, slip_of, suggest
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
-from mixcl.configuration.shapes import wrong_shapes
-from mixcl.configuration.spelling import slip_of, suggest
-from mixcl.configuration.values import wrong_values
+from mixcl.configuration.values import wrong_shapes, wrong_values
 from mixcl.errors import UserError
 
 
 def check_config(cfg: Config) -> None:
     """Compare every key of a config with what reads it; nothing is built, but the classes are imported.
 
-    A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases,
-    and the keys that mmengine takes out first. Dataloaders and the Runner's other sections may have what mmengine
-    reads. A top-level name that resembles one of the Runner's is refused; any other is the config's own variable,
-    and neither it nor a name that starts with an underscore is looked into. Values and required arguments are left to
-    the constructors, apart from those that none of them refuses (:mod:`mixcl.configuration.values`).
+    A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases;
+    other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused; any
+    other is the config's own variable, which is not looked into. Values are left to the constructors, apart from those
+    that none of them refuses (:mod:`mixcl.configuration.values`).
 
     Raises:
-        UserError: names every unknown key and every unknown ``type`` with its place, and suggests a similar one; names
-            every value that cannot be meant.
+        UserError: names every unknown key and ``type`` with its place and a similar one, and all wrong values.
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = list(_misspelt_sections(cfg))

@@ -17,11 +17,7 @@ EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
 
 
 def set_data_root(cfg: Config, root: str) -> None:
-    """Set ``data_root`` of every data set in a config that has one, in place; metrics' annotation files follow.
-
-    Raises:
-        UserError: if no data set has a ``data_root``.
-    """
+    """Set ``data_root`` of all data sets in place, and metrics' files; raises UserError if no data set has one."""
     nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
     if not nodes:
         raise UserError(f'--data-root {root}: no data set of this config reads a folder; leave the option out')
@@ -41,8 +37,7 @@ def check_data_roots(cfg: Config) -> None:
     Empty values and remote addresses (``s3://...``) are left to the data sets.
 
     Raises:
-        UserError: names the first folder that is missing or empty, and its place in the config; or the first file of
-            CIFAR that is not as published.
+        UserError: names the first folder that is missing or empty, or file of CIFAR that is not as published.
     """
     checked: set[tuple[str, str]] = set()
     for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
@@ -79,11 +74,7 @@ def _check_cifar(node: Mapping[str, Any], place: str) -> None:
 
 
 def check_files(cfg: Config) -> None:
-    """Check that the weights which a config names exist; remote addresses are left to their readers.
-
-    Raises:
-        UserError: names the first file that is missing, and its place in the config.
-    """
+    """Check that the weights which a config names exist, but remote ones; raises UserError for the first that miss."""
     _check_file(cfg.get('load_from'), 'load_from', 'checkpoint file', 'correct the path')
     for path, node in walk(dict(runner_sections(cfg))):
         if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
@@ -93,10 +84,7 @@ def check_files(cfg: Config) -> None:
 def check_metric_files(cfg: Config, section: str) -> None:
     """Check that the annotation files exist which metrics of ``'val_evaluator'`` or ``'test_evaluator'`` read.
 
-    The Runner would open them only after the images.
-
-    Raises:
-        UserError: names the first file that is missing, and its place in the config.
+    The Runner would open them only after the images. Raises UserError for the first that is missing.
     """
     for path, node in walk(cfg.get(section), (section,)):
         if isinstance(node, Mapping):

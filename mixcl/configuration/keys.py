@@ -1,5 +1,6 @@
-"""Which keys may stand in which dict of a config."""
+"""Which keys may stand in which dict of a config, and which one a misspelt key was meant to be."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,6 @@ from torch.utils.data import DataLoader
 
 from mixcl.configuration.paths import Path
 from mixcl.configuration.signature import accepted_keywords, arch_keys_of
-from mixcl.configuration.spelling import slip_of
 from mixcl.configuration.types import Factory, find_factories, package_of
 
 BUILD_KEYS = frozenset({'type', '_scope_', '_delete_'})
@@ -64,14 +64,10 @@ NO_CLASS_PLACES = frozenset({'clip_grad', 'dw_cfg', 'on_trace_ready', 'targets'}
 
 @dataclass(frozen=True)
 class Acceptor:
-    """One thing that a dict may be handed to.
+    """One thing that a dict may be handed to, by its name for people, and the keys that it is known to take.
 
-    Args:
-        label: its name, for people, for example ``'mmpretrain.VisionTransformer'``.
-        keys: the keys that it is known to take.
-        open: whether it takes any other key too; only slips of the known ones are then unknown.
-        package: where it comes from; ``None`` for plain sections.
-        arch_keys: the keys of its argument ``arch``, where that may be a dict and the class names them.
+    Where it is ``open`` it takes any other key too; only slips of the known ones are then unknown. ``arch_keys`` are
+    those of its argument ``arch``, where that may be a dict and the class names them.
     """
 
     label: str
@@ -110,10 +106,7 @@ PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}),
 def acceptors(
     node: Mapping[str, Any], path: Path, scope: str, owner: str | None = None, parent: Any = None
 ) -> list[Acceptor]:
-    """Tell what the dict ``node`` may be handed to; the list is empty if nothing is known about it.
-
-    ``scope`` and ``owner`` are those of :func:`~mixcl.configuration.types.find_factories`; ``parent`` is the dict or
-    list that it stands in.
+    """Tell what the dict ``node``, which stands in ``parent``, may be handed to; empty if nothing is known about it.
 
     Raises:
         UserError: if its ``type`` names nothing.
@@ -147,3 +140,19 @@ def _acceptor(factory: Factory, extra: frozenset[str] = frozenset()) -> Acceptor
     package = package_of(factory)
     label = f'{package}.{getattr(factory, "__name__", factory)}'
     return Acceptor(label, names | extra, open_ended, package, arch_keys_of(factory))
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Write ``; did you mean 'x'?`` for the most similar of the known names, or nothing."""
+    similar = difflib.get_close_matches(name, sorted(known), n=1)
+    return f'; did you mean {similar[0]!r}?' if similar else ''
+
+
+def slip_of(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that ``name`` is most likely a slip of, for example of ``param_schedular``.
+
+    Stricter than :func:`suggest`, for places where any other name is allowed too.
+    """
+    known = set(known)
+    similar = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.8 if len(name) < 8 else 0.85)
+    return similar[0] if similar and name not in known else None

@@ -10,7 +10,6 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
-from mixcl.configuration.reading import config_from_file
 from mixcl.shipped import SCOPE, find_config
 
 COMMAND_LINE = 'command line'
@@ -70,11 +69,10 @@ def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
-    stated = {place: (value, path) for place, value in _values(config_from_file(path).to_dict()).items()}
+    config = Config.fromfile(path, import_custom_modules=False).to_dict()
+    stated = {place: (value, path) for place, value in _values(config).items()}
     for base in Config._get_base_files(str(path)):
-        if '::' not in base or base.startswith(
-            SCOPE
-        ):  # those of other packages are read from where these are installed
+        if '::' not in base or base.startswith(SCOPE):  # those of other packages lie where these are installed
             inherited = _stated((find_config(base) if '::' in base else path.parent / base).resolve())
             stated |= {place: found for place, found in inherited.items() if stated.get(place, ())[:1] == found[:1]}
     return stated

@@ -6,20 +6,16 @@ from typing import Any
 
 from mmengine.config import Config
 
+from mixcl.configuration.keys import suggest
 from mixcl.configuration.paths import RUNNER_KEYS
-from mixcl.configuration.spelling import suggest
 from mixcl.errors import UserError
 
 
 def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
-    """Check overrides before they are merged into a config.
+    """Check overrides before they are merged; raises UserError for the first that cannot do what was meant.
 
     A top-level variable of the config itself has already been copied to the places that use it, so overriding it has
-    no effect. New keys may be set in existing dicts: whether something reads them is for ``check_config`` to say, when
-    they are merged.
-
-    Raises:
-        UserError: for the first override that cannot do what was meant.
+    no effect. Whether something reads a new key is for ``check_config`` to say, when they are merged.
     """
     for key, value in overrides.items():
         name = key.partition('.')[0]

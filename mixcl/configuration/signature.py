@@ -16,10 +16,9 @@ class Keywords(NamedTuple):
 
 @functools.cache
 def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
-    """Collect the keyword arguments that a class or a function takes.
+    """Collect the keyword arguments that a class or a function takes, through ``**kwargs`` to its bases.
 
-    Where a constructor has ``**kwargs``, those of its bases come on top, and the names that it takes out of ``kwargs``
-    itself. It is open unless ``**kwargs`` are plainly passed on to a base, and for what has no signature (C code).
+    It is open unless ``**kwargs`` are plainly passed on to a base, and for what has no signature (C code).
     """
     owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
     calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if owners else [factory]
@@ -43,12 +42,9 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
 
 @functools.cache
 def arch_keys_of(factory: Callable[..., Any]) -> frozenset[str] | None:
-    """Collect the keys of the dict ``arch`` of one of mmpretrain's transformers.
+    """Collect the keys of the dict ``arch`` of one of mmpretrain's transformers; None for other classes.
 
     These are the keys of its named sizes and, since a class may read more, all words that its source has in quotes.
-
-    Returns:
-        The keys, or None for a class without named sizes.
     """
     sizes = getattr(factory, 'arch_zoo', None)
     if not (inspect.isclass(factory) and isinstance(sizes, dict) and all(isinstance(s, dict) for s in sizes.values())):

@@ -25,11 +25,10 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
     """Find everything that ``type=name`` may build; the same name may live in several registries.
 
     Args:
-        name: the value of ``type``: a name, a name with a scope (``'mmpretrain.ImageClassifier'``), the full name of
-            an object (``'torch.nn.GELU'``) or the object itself.
+        name: a name, a name with a scope (``'mmpretrain.ImageClassifier'``), the full name of an object
+            (``'torch.nn.GELU'``) or the object itself.
         scope: the package whose registries are asked first (``default_scope`` or ``_scope_``).
-        owner: the package of the class that the dict is an argument of; it asks its own registries where ``scope``
-            has none of that kind.
+        owner: the package of the class that the dict is an argument of, whose registries are asked then.
         key: the key that the dict stands under.
 
     Raises:

@@ -13,7 +13,7 @@ from mmengine.registry import HOOKS, MODELS
 
 from mixcl.configuration import check_config
 from mixcl.configuration.signature import accepted_keywords
-from mixcl.configuration.spelling import slip_of
+from mixcl.configuration.keys import slip_of
 from mixcl.configuration.values import wrong_values
 from mixcl.errors import UserError
 

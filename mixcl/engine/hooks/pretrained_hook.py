@@ -18,9 +18,8 @@ class PretrainedBackboneHook(Hook):
     """Loads a pretrained backbone into the model before its first epoch of training, validation or test.
 
     A hook and not an ``init_cfg``, because mmpretrain's backbones initialise position embeddings and residual branches
-    after loading. mmengine initialises a model after ``before_run``, hence the later place; ``EMAHook`` takes the
-    weights over at its first update. Nothing is loaded, and the file is not needed, where the run takes all its
-    weights from a checkpoint of its own (``--resume``, ``load_from``, ``tools/test.py CONFIG CHECKPOINT``).
+    after loading. Nothing is loaded, and the file is not needed, where the run takes all its weights from a checkpoint
+    of its own (``--resume``, ``load_from``).
 
     Args:
         checkpoint: the file, see :func:`~mixcl.weights.read_pretrained`.
@@ -47,10 +46,7 @@ class PretrainedBackboneHook(Hook):
         self._done = False
 
     def check(self, runner: Runner) -> None:
-        """Raise :class:`~mixcl.errors.UserError` unless the file fits the model; for right after building the runner.
-
-        It loads the backbone to see it; the initialisation that follows does away with that.
-        """
+        """Raise :class:`~mixcl.errors.UserError` unless the file fits the model, before it is initialised."""
         if runner._load_from is None:
             self._load(runner)
 

@@ -9,11 +9,8 @@ from mixcl.registry import HOOKS
 class StoredAverageHook(EMAHook):
     """mmengine's ``EMAHook`` that leaves validation and checkpoints to the weights as they were trained.
 
-    The average lies in the checkpoint as ``ema_state_dict``. So do DeiT's and PatchMix's fine-tuning: they keep an
-    average of decay .99996 and report the accuracy of the trained weights. Use ``EMAHook`` itself to report the
-    average's.
-
-    Arguments same as ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
+    The average lies in the checkpoint as ``ema_state_dict``, as in DeiT's and PatchMix's fine-tuning. Arguments same as
+    ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
     """
 
     def _swap_ema_parameters(self) -> None:

@@ -20,11 +20,6 @@ class MoCoLARS(Optimizer):
 
     As with torch's fused optimisers, a step changes nothing where the attribute ``found_inf``, a scalar on the device,
     is 1.
-
-    Args:
-        params: parameters or groups of them.
-        lr: learning rate.
-        weight_decay, momentum, trust_coefficient: as above.
     """
 
     def __init__(

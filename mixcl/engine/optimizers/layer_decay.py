@@ -21,10 +21,7 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
 
     With decay d and L blocks: stem (patch embedding, position embedding, class token) ``d ** (L + 1)``, block b
     ``d ** (L - b)`` for b = 0 to L - 1, final norm and head 1: the convention of BEiT and MAE. Every group holds its
-    factor as ``lr_scale``.
-
-    ``paramwise_cfg`` takes ``layer_decay_rate`` and mmpretrain's other keys; ``flat_decay_mult=0.0`` spares biases and
-    norms the weight decay.
+    factor as ``lr_scale``. ``paramwise_cfg`` takes ``layer_decay_rate`` and mmpretrain's other keys.
 
     Raises:
         UserError: if the backbone cannot tell the depth of its parameters.

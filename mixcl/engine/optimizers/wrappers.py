@@ -21,9 +21,8 @@ OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
 class FewGroupsConstructor(DefaultOptimWrapperConstructor):
     """mmengine's constructor, with parameters of equal settings in one group instead of one group each.
 
-    Few groups let the optimiser update many tensors at once, and can be read in a log. Parameters without gradient
-    (a target encoder's) are left out silently. ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the papers' two
-    groups: no weight decay for biases and other 1-D parameters, while position embedding and class token decay.
+    Parameters without gradient (a target encoder's) are left out. ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the
+    papers' two groups: no weight decay for 1-D parameters, while position embedding and class token decay.
     """
 
     def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:

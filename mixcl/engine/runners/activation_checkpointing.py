@@ -1,7 +1,7 @@
 """Memory for time: activations that are computed again in the backward pass instead of being kept."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -16,9 +16,8 @@ from mixcl.errors import UserError
 def checkpoint_activations(model: nn.Module, names: str | Sequence[str]) -> None:
     """Let parts of a model keep only their inputs ("Training Deep Nets with Sublinear Memory Cost", 2016).
 
-    Losses, gradients and batch-norm statistics stay what they are: the second pass draws the same random numbers, and
-    does not count as a batch. (mmengine's own switch lets running statistics see every batch twice, and gives no
-    gradient to a part whose inputs have none.)
+    Losses, gradients and batch-norm statistics stay what they are. (mmengine's own switch lets running statistics see
+    every batch twice, and gives no gradient to a part whose inputs have none.)
 
     Args:
         names: of modules, for example ``'backbone.layers'``; a list or sequence stands for each of its members.
@@ -46,14 +45,12 @@ def _parts(model: nn.Module, name: str) -> list[nn.Module]:
 def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
     forward = module.forward
 
-    def contexts() -> tuple[AbstractContextManager, AbstractContextManager]:
-        return nullcontext(), _statistics_at_rest(module)
-
     @wraps(forward)
     def run(*args: Any, **kwargs: Any) -> Tensor:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
-        return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)
+        contexts = nullcontext(), _statistics_at_rest(module)  # of the two passes
+        return checkpoint(forward, *args, use_reentrant=False, context_fn=lambda: contexts, **kwargs)
 
     return run
 

@@ -27,16 +27,11 @@ KEPT = ('in_channels', 'frozen_blocks', 'lora')
 
 
 def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
-    """Put a backbone into a config, in place (``--backbone``).
+    """Put a backbone into a config, in place (``--backbone``), with views of another size if it is given.
 
     With it change the width that the projector (or the linear head of a classifier) expects, the size of the model's
     images, crops that its patches do not divide, the patches of mixers and of sampled patches, and which parameters
     decay. Optimiser and schedule stay.
-
-    Args:
-        cfg: of a model with a backbone that trains on crops.
-        name: 'timm:NAME', 'torchvision:NAME', or 'package.module:Class'.
-        image_size: of the views; None for the config's own.
 
     Raises:
         UserError: if there is no such backbone, or it cannot encode the crops of the config.
@@ -92,17 +87,16 @@ def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
     """Build a backbone with those of the optional settings that it takes, which are added to its config."""
     if backbone.type != 'TimmBackbone':
         return _built(backbone)
-    optional = dict(img_size=size, dynamic_img_size=True)
-    optional |= {key: old[key] for key in ('drop_path_rate', 'frozen_patch_embed') if old.get(key)}
+    own = {key: old[key] for key in ('drop_path_rate', 'frozen_patch_embed') if old.get(key)}
+    arguments = dict(img_size=size, dynamic_img_size=True)
     while True:
-        own = {key: value for key, value in optional.items() if 'img_size' not in key}
-        arguments = {key: value for key, value in optional.items() if 'img_size' in key}
         wanted = ConfigDict(backbone, **own, **({'arguments': arguments} if arguments else {}))
         try:
             built = _built(wanted)
         except TypeError as error:
             unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-            if unknown is None or optional.pop(unknown[1], None) is None:
+            holder = own if unknown and unknown[1] in own else arguments
+            if unknown is None or holder.pop(unknown[1], None) is None:
                 raise
         else:
             backbone.update(wanted)
@@ -123,11 +117,11 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
                 last = backbone(torch.zeros(2, channels, size, size))[-1]
         except (AssertionError, IndexError, RuntimeError, ValueError) as error:
             own = (getattr(backbone.model, 'default_cfg', None) or {}).get('input_size')
+            made_for = f', it is made for {own[-1]}' if own else ''
             advice = 'choose a config without local crops' if size < max(sizes) else 'choose another --image-size'
             raise UserError(
-                f'--backbone {name} cannot encode the crops of {size} pixels that the config has'
-                f'{f", it is made for {own[-1]}" if own else ""} ({" ".join(str(error).split())[:100]}): {advice}, or '
-                'another backbone'
+                f'--backbone {name} cannot encode the crops of {size} pixels that the config has{made_for} '
+                f'({" ".join(str(error).split())[:100]}): {advice}, or another backbone'
             ) from error
         if not isinstance(last, torch.Tensor) or last.dim() not in (2, 4):
             shape = tuple(last.shape) if isinstance(last, torch.Tensor) else type(last).__name__

@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
     @property
     def decides(self) -> bool:
-        """Whether the run computes something else than before, from here on."""
+        """Whether the run computes something else from here on."""
         return bool(LENGTH.match(self.path)) or not (self.is_allowed or self.path == BATCH)
 
     def __str__(self) -> str:
@@ -95,19 +95,13 @@ def check_changes(old: Config, new: Config, old_processes: int, path: str, allow
 class NewSettingsHook(Hook):
     """Lets the settings of the config take effect in place of those in the checkpoint that is resumed.
 
-    The schedules of this start are moved on to the checkpoint's step, and with them the values that they set. The state
-    of the optimiser stays where it fits the parameters.
+    The schedules of this start are moved on to its step. The optimiser's state stays where it fits the parameters.
     """
 
     def __init__(self, changes: list[Change]) -> None:
         self.another_optimizer = any(change.path == 'optim_wrapper.optimizer.type' for change in changes)
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Change the checkpoint that was read.
-
-        Raises:
-            UserError: if it lies within an epoch, and epochs have another length now.
-        """
         meta, steps = checkpoint['meta'], len(runner.train_loop.dataloader)
         if meta.get('steps_per_epoch', steps) != steps:
             if meta['iter'] % meta['steps_per_epoch']:
@@ -153,7 +147,8 @@ def _compared(cfg: Config) -> dict[str, Any]:
 
 
 def _differences(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
-    if all(isinstance(value, Mapping) for value in (old, new)) or all(map(_is_list, (old, new))):
+    both = (old, new)
+    if all(isinstance(value, Mapping) for value in both) or all(isinstance(value, (list, tuple)) for value in both):
         before, after = dict(children(old)), dict(children(new))
         for key in dict.fromkeys((*before, *after)):
             yield from _differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
@@ -161,10 +156,6 @@ def _differences(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, An
         return  # the same on GPUs and on CPUs
     elif old != new and repr(old) != repr(new) and {str(old), str(new)} != {str(ABSENT), 'None'}:
         yield path, old, new
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
 
 
 def _batch(cfg: Config) -> int:

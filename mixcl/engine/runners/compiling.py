@@ -28,12 +28,8 @@ def check_compiling(cfg: Config) -> None:
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     """Compile every block of a model's backbones in place, and count them; checkpoints stay as they are.
 
-    mmengine's own switch of this name compiles the whole step with loss, backward pass and optimiser, whose many small
-    parts break the graph. Blocks are compiled once for all that are alike, each resolution by itself; they
-    draw the same random numbers as without.
-
-    Args:
-        settings: True, or arguments of ``torch.compile``.
+    Blocks are compiled once for all that are alike, each resolution by itself; they draw the same random numbers as
+    without. ``settings`` is True, or arguments of ``torch.compile``.
 
     Raises:
         UserError: if there is nothing to compile, or PyTorch cannot compile on this machine.

@@ -25,9 +25,7 @@ from mixcl.registry import LOOPS
 class KeyedSteps(BaseLoop):
     """Makes one of mmengine's train loops, the other base class, resume exactly and stop when it is asked to.
 
-    - The sampler and the number of images are checked when the loop is built.
-    - The global generators of every step start from (seed, step, rank), so that mixup, drop path, the choice of
-      proposals and the like do not depend on the run's history.
+    - The global generators of every step start from (seed, step, rank): nothing depends on the run's history.
     - On SIGTERM, SIGINT, SIGUSR1, SIGHUP, or when its time is over, the run ends after the next optimiser step of all
       processes, with a checkpoint.
 

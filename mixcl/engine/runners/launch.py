@@ -16,7 +16,6 @@ from mixcl.configuration import (
     check_data_roots,
     check_files,
     check_overrides,
-    config_from_file,
     schedule_notes,
     set_data_root,
 )
@@ -31,7 +30,7 @@ from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
-from mixcl.engine.runners.write_errors import hush_writers, outlive_write_errors
+from mixcl.engine.runners.write_errors import outlive_write_errors
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
@@ -56,22 +55,22 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
 
     Args:
         path: of the config file, or the name of one that comes with mixcl.
-        overrides: of ``--cfg-options``, dotted names to values.
-        data_root: of ``--data-root``; becomes the root of every data set.
+        overrides: of ``--cfg-options``.
+        data_root: of ``--data-root``.
 
     Raises:
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
     path = find_config(path)
+    if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function it names
+        raise UserError(f'the config {path} is no .py file; write it in Python')
     # Modules that a config imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
     try:
-        cfg = config_from_file(path)
+        cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
-    except UserError:
-        raise
     except Exception as error:  # a config is a program, and may raise anything
         reason = ' '.join(str(error).split())
         raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
@@ -107,8 +106,7 @@ def without_training(cfg: Config) -> Config:
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
     """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
 
-    A run that trains holds its work dir from here to its end. A Runner that only tests does not initialise weights, so
-    that is done here where it loads no checkpoint of its own. A start that fails leaves no new files.
+    A run that trains holds its work dir from here to its end. A start that fails leaves no new files.
 
     Args:
         cfg: of the run.
@@ -162,7 +160,6 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
-    hush_writers()
     with built_from(cfg):
         runner = QuietRunner.from_cfg(cfg)
     outlive_write_errors(runner)
@@ -193,7 +190,7 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if not path and runner.cfg.get('train_cfg') is None:
-        model.init_weights()
+        model.init_weights()  # as a Runner does only to train
 
 
 def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
@@ -204,17 +201,17 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
             runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
         if any(change.decides for change in changes):
             runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
-    length = runner.train_loop.max_epochs if 'max_epochs' in runner.cfg.train_cfg else runner.cfg.train_cfg.max_iters
-    if meta['epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'] >= length:
-        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished; a larger max_epochs'
-        runner.logger.info(f'{message} would continue it', extra=FOR_PEOPLE)
+    unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
+    length = runner.cfg.train_cfg[f'max_{unit}s']
+    if meta[unit] >= length:
+        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished'
+        runner.logger.info(f'{message}; a larger max_{unit}s would continue it', extra=FOR_PEOPLE)
 
 
 def _adapt_to_machine(cfg: Config) -> None:
     """No pinned memory without a GPU, for which torch would warn at every loader; TF32 with one; a fused optimiser.
 
-    That is several times faster, also on a CPU, and NonFiniteHook need not wait for the device before each step. Not
-    under loss scaling, where the optimiser and hooks that clip gradients would see them before the scale is undone.
+    Not under loss scaling, where the optimiser and hooks that clip gradients would see them before the scale is undone.
     """
     if torch.cuda.is_available():
         torch.set_float32_matmul_precision('high')  # TF32 for what stays float32 under autocast

@@ -17,16 +17,10 @@ from mixcl.registry import LOOPS
 
 @LOOPS.register_module()
 class PretrainLoop(KeyedTrainLoop):
-    """Epoch-based training of a :class:`~mixcl.algorithms.ContrastiveLearner`.
+    """Epoch-based training of a :class:`~mixcl.algorithms.ContrastiveLearner`; arguments of :class:`KeyedTrainLoop`.
 
-    Beyond :class:`KeyedTrainLoop` it
-
-    - checks one sample and the batch size against the mixer when it is built;
-    - tells the model which step it is;
-    - calls the model's ``end_step`` once after every optimiser step (not for every micro-batch of an accumulated
-      gradient), before any hook looks at the weights, and says whether the step was refused as not finite.
-
-    Arguments same as mmengine's ``EpochBasedTrainLoop``.
+    It tells the model which step it is, and calls its ``end_step`` once after every optimiser step (not for every
+    micro-batch of an accumulated gradient), before any hook looks at the weights.
 
     Raises:
         UserError: if the training set is smaller than a batch, or its images cannot be mixed.
@@ -46,10 +40,9 @@ class PretrainLoop(KeyedTrainLoop):
             self._log(self._model.end_step(progress, self.max_epochs, self._taken))
 
     def _note_step(self, optimizer: Optimizer, *_: object) -> None:
-        """Note that the optimiser made a step, as a float32 scalar of 0 or 1 where the device decides.
+        """Note that the optimiser made a step, as a float32 scalar of 0 or 1 where the device decides (``found_inf``).
 
-        A step that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses never comes here, or finds no
-        gradients, or ``found_inf`` tells of it, for which nobody waits.
+        Any other step that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses finds no gradients.
         """
         found_inf = getattr(optimizer, 'found_inf', None)
         if found_inf is None:
@@ -102,13 +95,10 @@ class ChunkedLoader:
 
 @LOOPS.register_module()
 class ChunkedPretrainLoop(PretrainLoop):
-    """Takes a full training step on each chunk of every loaded batch; the model says what the chunks are.
+    """Takes a full training step on each chunk of every loaded batch; a
+    :class:`~mixcl.algorithms.PatchSamplingLearner` says what the chunks are.
 
-    Steps count as steps everywhere: in schedules, logs, hooks, the target encoder's updates, and the length of an
-    epoch, which is as many times that of the data loader as a batch has chunks.
-
-    Arguments same as :class:`PretrainLoop`; the model is a
-    :class:`~mixcl.algorithms.PatchSamplingLearner`. A run continues also within the chunks of a batch.
+    Steps count as steps everywhere, also in the length of an epoch. Arguments same as :class:`PretrainLoop`.
 
     Raises:
         UserError: if the model knows no chunks, or the training samples have none.

@@ -53,10 +53,9 @@ def use_launcher(cfg: Config, launcher: str) -> None:
 
 
 def _leave() -> None:
-    """Take leave of the other processes.
+    """End the threads of gloo, which would abort a process that has finished, with the process groups.
 
-    Threads of gloo that still hold a tensor when Python ends would abort a process that has finished. They end with
-    the process groups, and these once nothing refers to them: not the run, which is full of cycles.
+    These end once nothing refers to them: not the run, which is full of cycles.
     """
     gc.collect()
     if torch.distributed.is_initialized():
@@ -64,11 +63,7 @@ def _leave() -> None:
 
 
 def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
-    """Let the first process act, and all of them raise the UserError that it met.
-
-    Args:
-        shared: whether every process gets the result; by default the others get None.
-    """
+    """Let the first process act, and all raise the UserError that it met; the others get its result if ``shared``."""
     result: Any = None
     told: list[Any] = [None]
     if is_main_process():

@@ -20,11 +20,7 @@ OF_A_START = re.compile(r'\d{8}_\d{6}$|.*\.py$')
 
 
 class Traces:
-    """What mmengine makes in a folder from now on.
-
-    Args:
-        folder: may be missing.
-    """
+    """What mmengine makes from now on in a folder, which may be missing."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -42,13 +38,10 @@ class Traces:
 
 
 class RunLock:
-    """Says in a work dir that a living run writes there.
+    """Says in a work dir, which is made, that a living run writes there.
 
     The run holds the file ``run.lock``, which names its process and machine, as long as it lives: the system lets go of
     what a killed process held. Other machines see that as far as the file system passes locks on, as NFS does.
-
-    Args:
-        work_dir: is made.
     """
 
     def __init__(self, work_dir: str | Path) -> None:

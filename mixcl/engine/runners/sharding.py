@@ -24,12 +24,9 @@ class MMFullyShardedDataParallel(nn.Module):
     """Data-parallel training in which every process keeps its share of each weight, gradient and optimiser state.
 
     ``model_wrapper_cfg=dict(type='MMFullyShardedDataParallel')`` is the switch. The weights of a block are collected
-    for its forward and its backward pass and dropped again ("PyTorch FSDP", 2023; in the form of torch's
-    ``fully_shard``). Losses and weights are those of DistributedDataParallel.
-
-    It takes the place of mmengine's class of this name in configs of mixcl. That one flattens the weights, so that
-    rules about their shape (no weight decay for biases, LARS, EMA) would apply to something else; it also saves and
-    initialises nothing but its own share, and needs a GPU.
+    for its forward and its backward pass and dropped again ("PyTorch FSDP", 2023; torch's ``fully_shard``). Losses and
+    weights are those of DistributedDataParallel. mmengine's class of this name flattens the weights, so that rules
+    about their shape (no weight decay for biases, LARS) would apply to something else, and saves its own share only.
 
     The weights are initialised when it is built. Checkpoints hold whole tensors, see :class:`ShardedStatesHook`.
 
@@ -62,7 +59,6 @@ class MMFullyShardedDataParallel(nn.Module):
         return self.module(*args, **kwargs)
 
     def train_step(self, data: dict, optim_wrapper: OptimWrapper) -> dict[str, Tensor]:
-        """One forward and backward pass, and the optimiser step if it is due; returns values for the log."""
         return self.module.train_step(data, optim_wrapper)
 
 
@@ -70,10 +66,8 @@ class MMFullyShardedDataParallel(nn.Module):
 class ShardedStatesHook(Hook):
     """Collects whole weights and optimiser states before a checkpoint is written, and shares out those read.
 
-    A checkpoint is the same file as that of a run on one process, and either kind of run continues from it.
-    :func:`~mixcl.engine.runners.launch.build_runner` adds the hook where the model is a
-    :class:`MMFullyShardedDataParallel`. (torch's functions for this key optimiser states by the names of parameters,
-    mmengine's checkpoints by their number.)
+    A checkpoint is the same file as that of a run on one process, and either kind of run continues from it. (torch's
+    functions for this key optimiser states by the names of parameters, mmengine's checkpoints by their number.)
     """
 
     def before_run(self, runner: Runner) -> None:
@@ -93,7 +87,6 @@ class ShardedStatesHook(Hook):
         self._whole = {}
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Keep this process's share of the optimiser states, where the run continues."""
         if runner._resume:
             parameters = [p for group in runner.optim_wrapper.optimizer.param_groups for p in group['params']]
             for number, state in checkpoint['optimizer']['state'].items():

@@ -59,10 +59,8 @@ class StopSignals:
 class AnyProcess:
     """Whether any process says yes, asked once per step, without making a GPU or another process wait.
 
-    The answers travel between the hosts, beside the training, while the next step runs. So every process learns the
-    same answer after the same step, which is one step after the question; a single process at once.
-
-    All processes must build it, and ask, at the same points of the program.
+    The answers travel between the hosts while the next step runs: every process has the same answer one step after the
+    question, a single process at once. All must build it, and ask, at the same points of the program.
     """
 
     def __init__(self) -> None:
@@ -89,10 +87,7 @@ class AnyProcess:
 
 
 def stop_outside_of_training() -> None:
-    """From now on let all but SIGINT end this program by RunStopped wherever :class:`StopSignals` is not at work.
-
-    A batch system may send them while a large folder is being listed, and shall requeue the job then, too.
-    """
+    """From now on let all but SIGINT end this program by RunStopped wherever :class:`StopSignals` is not at work."""
     owner = os.getpid()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -116,8 +111,7 @@ def _unheard(number: signal.Signals) -> bool:
 def shield_workers(loader: DataLoader) -> None:
     """Let a loader's worker processes live through the stop signals, which may be sent to all processes of a job.
 
-    The run could not finish its step without them. They end when it tells them to, and soon after it was killed, where
-    torch's own may wait for ever to hand over a batch.
+    They end when the run tells them to, and soon after it was killed, where torch's own may wait for ever.
     """
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn)
 

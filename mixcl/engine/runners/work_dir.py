@@ -9,19 +9,12 @@ from mixcl.files import checksum_path
 
 
 def default_work_dir(config_path: str | Path, suffix: str = '') -> str:
-    """``work_dirs/<method>/<name of the config file>``.
-
-    The method is the config's folder below ``configs/``, or elsewhere the name of the folder it lies in.
-    """
+    """``work_dirs/<method>/<name of the config file>``; elsewhere than in configs/ the method is its folder's name."""
     return str(Path('work_dirs', config_name(config_path, parents=1) + suffix))
 
 
 def config_name(path: str | Path, parents: int = 0) -> str:
-    """The name of a config: its path below ``configs/`` without the ending, or the name of the file elsewhere.
-
-    Args:
-        parents: how many folders are part of the name elsewhere.
-    """
+    """The path of a config below ``configs/``, or elsewhere the file and so many of its parent folders; no ending."""
     parts = Path(path).resolve().with_suffix('').parts[1:]
     below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
     return '/'.join(parts[below:])

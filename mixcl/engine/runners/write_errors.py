@@ -2,7 +2,6 @@
 
 import logging
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,16 +34,6 @@ def outlive_write_errors(runner: Runner) -> None:
     backends = runner.visualizer._vis_backends
     for name, backend in backends.items():
         backends[name] = _Backend(backend, tell)
-
-
-def hush_writers() -> None:
-    """Keep TensorBoard's threads from printing a traceback of what its next call raises once more."""
-    threading.excepthook = _of_others
-
-
-def _of_others(args: threading.ExceptHookArgs) -> None:
-    if not (isinstance(args.exc_value, OSError) and type(args.thread).__module__.startswith('tensorboard')):
-        threading.__excepthook__(args)
 
 
 class _Backend:

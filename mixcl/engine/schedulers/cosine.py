@@ -14,8 +14,7 @@ class WarmupCosineLR(_ParamScheduler):
     """Linear warm-up from 0, then a cosine to a final learning rate (the schedule of DINO and PatchMix).
 
     With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
-    ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``. The value is a function of the step alone and
-    not of the value before it, so a resumed run is exactly on it.
+    ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``: a function of the step alone.
 
     Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor). Groups with an ``lr_scale``
     (layer decay) have the whole curve scaled by it, final rate too.
@@ -24,18 +23,11 @@ class WarmupCosineLR(_ParamScheduler):
         optimizer: or mmengine's wrapper of it; given by the Runner.
         warmup: length of the warm-up, in epochs or steps as ``by_epoch`` says.
         final: learning rate at the end, not scaled with the batch size.
-        begin, end, last_step, by_epoch, verbose: same as mmengine's schedulers; the Runner fills in ``end``. With
-            ``convert_to_iter_based=True`` in the config, epochs become steps.
+        begin, end: as all others same as mmengine's schedulers; the Runner fills in ``end``.
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        warmup: float,
-        final: float = 0.0,
-        begin: int = 0,
-        end: int = INF,
-        **kwargs: Any,
+        self, optimizer: Optimizer, warmup: float, final: float = 0.0, begin: int = 0, end: int = INF, **kwargs: Any
     ) -> None:
         self.warmup = min(warmup, end - begin)
         self.length = end - begin
@@ -102,12 +94,10 @@ class TimmCosineLR(WarmupCosineLR):
     """A cosine over the whole run whose first epochs a linear warm-up replaces, one epoch late: timm's, with which
     DeiT, PatchMix and APS fine-tune.
 
-    timm's scripts step the schedule with the index of the epoch that has just ended. So the epochs 0 and 1 share a
-    rate, and epoch e runs at that of ``t = max(e - 1, 0)``:
+    Epoch e runs at the rate of ``t = max(e - 1, 0)``, since timm's scripts step with the epoch that has just ended:
 
     - ``start + (base - start) * t / W`` for t < W, the warm-up of W epochs;
-    - ``final + (base - final) * (1 + cos(pi * t / N)) / 2`` from there, N epochs in all. The cosine begins at epoch 0,
-      not at the end of the warm-up.
+    - ``final + (base - final) * (1 + cos(pi * t / N)) / 2`` from there, N epochs in all.
 
     Args:
         optimizer, warmup, final: same as :class:`WarmupCosineLR`, as are all others; in epochs.
