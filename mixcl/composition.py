@@ -92,14 +92,10 @@ class Composition:
         return replace(self, sources=self.sources + start)
 
     def restricted(self, patches: Tensor, grid: tuple[int, int]) -> 'Composition':
-        """What the rows count as where only some patches of their images are seen.
+        """What the rows count as where only some patches (R, n) of a grid over their images are seen.
 
-        Every listed image gets the share of these patches that shows it. It stays listed without any. Where every part
+        Every listed image gets the share of these patches that shows it; it stays listed without any. Where every part
         of the image shows all that are listed, nothing changes.
-
-        Args:
-            patches: (R, n) int64, indices of the patches that are seen, row by row.
-            grid: how many rows and columns of patches an image has.
         """
         if self.shown is None:
             return self

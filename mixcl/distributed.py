@@ -15,13 +15,10 @@ from torch.distributed.tensor import DTensor, Replicate
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """The rows of all processes in rank order, (world size * n, ...); this process's start at ``rank * n``.
+    """The rows (n, ...) of all processes in rank order, (world size * n, ...); n must be the same in every process.
 
-    Where ``rows`` carry a gradient, the gradient of the sum of all processes' losses flows back. After the averaging of
+    Where they carry a gradient, the gradient of the sum of all processes' losses flows back. After the averaging of
     DistributedDataParallel it is that of one process with the whole batch.
-
-    Args:
-        rows: (n, ...) of this process; n must be the same in every process.
     """
     return rows if get_world_size() == 1 else torch.cat(all_gather(rows))
 

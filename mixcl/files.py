@@ -55,11 +55,7 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def folder_written_whole(path: str | Path) -> Iterator[Path]:
-    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left.
-
-    Raises:
-        OSError: if there is no room or no permission, ``path`` is there and no empty folder, or what a kill left is.
-    """
+    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + UNFINISHED)
@@ -105,11 +101,7 @@ def checksum_path(path: Path) -> Path:
 
 
 def write_with_checksum(path: str | Path, content: bytes) -> None:
-    """Write a file as :func:`written_whole` does, then its SHA-256 beside it, in the format of ``sha256sum``.
-
-    Raises:
-        OSError: if there is no room or no permission; the old file is then still there.
-    """
+    """Write a file as :func:`written_whole` does, then its SHA-256 beside it, in the format of ``sha256sum``."""
     path = Path(path)
     checksum_path(path).unlink(missing_ok=True)  # the old one would call the new file damaged
     with written_whole(path) as file:
@@ -126,10 +118,7 @@ def matches_checksum(path: Path) -> bool | None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a checkpoint file is undamaged: by its checksum, or without one by those inside the zip archive.
-
-    torch does not compare the latter when it reads. A file that is no archive, as torch wrote before 1.6, passes.
-    """
+    """Whether a checkpoint file is undamaged: by its checksum, or by those inside the zip archive, if it is one."""
     matches = matches_checksum(path)
     if matches is not None:
         return matches

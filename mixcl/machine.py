@@ -1,14 +1,11 @@
-"""What the C library and OpenMP are told before torch makes its first tensors: that a step is fast, and leaves the
-other cores to others.
-"""
+"""What the C library and OpenMP are told before torch makes its first tensors."""
 
 import ctypes
 import os
 import sys
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
-"""How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) awake for some ten microseconds
-before, which is what most operations of a small model wait for their slowest thread."""
+"""How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) first awake for some microseconds."""
 
 OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
 """Variables that say how they wait; one that is set decides."""
@@ -18,10 +15,7 @@ LARGE = 2**31 - 1
 
 
 def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
-    """Prepare this process, and those that it starts; once torch is loaded, OpenMP asks no more.
-
-    What the user has set for OpenMP or for the allocator stays.
-    """
+    """Prepare this process, and those that it starts; what the user has set for OpenMP or the allocator stays."""
     if not any(name in environment for name in OF_THE_USER):
         environment.update(WAITING)
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
@@ -34,11 +28,7 @@ def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, s
 
 
 def keep_large_blocks() -> None:
-    """Let glibc keep freed blocks of any size for the next step; elsewhere, nothing.
-
-    It would map blocks above 32 MB afresh and return them at once, so that every large activation is paid for in page
-    faults, in every step anew.
-    """
+    """Let glibc keep freed blocks of any size for the next step, where it would pay for each in page faults anew."""
     if not sys.platform.startswith('linux'):
         return
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)  # musl has none

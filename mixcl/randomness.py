@@ -34,11 +34,7 @@ def generator(*key: int | str) -> torch.Generator:
 
 
 def seed_global_generators(*key: int | str) -> None:
-    """Seed the global generators of python, numpy, torch and CUDA from the key.
-
-    Third-party code (transforms, drop path) draws from these generators. Calling this at the start of every training
-    step and of every view makes such draws functions of the key as well.
-    """
+    """Seed the global generators of python, numpy, torch and CUDA, from which transforms and drop path draw."""
     seed = seed_of(*key)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)

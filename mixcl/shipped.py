@@ -19,8 +19,7 @@ def shipped(folder: str) -> Path:
 def known_configs(pattern: str = '*') -> dict[str, Path]:
     """The configs that train, by name, such as ``'patchmix/vit-s16_in1k'``.
 
-    Args:
-        pattern: of the whole name, with ``*`` and ``?``; a word without them may be any part of it.
+    The pattern is of the whole name, with ``*`` and ``?``; a word without them may be any part of it.
     """
     folder = shipped('configs')
     paths = sorted(path for path in folder.glob('*/**/*.py') if '_base_' not in path.parts)
@@ -31,8 +30,6 @@ def known_configs(pattern: str = '*') -> dict[str, Path]:
 
 def find_config(name: str | Path) -> Path:
     """The config file of that path, or of that name: ``patchmix/vit-s16_in1k``, ``mixcl::patchmix/vit-s16_in1k.py``.
-
-    A file that exists comes first.
 
     Raises:
         UserError: if there is none; it offers the nearest.

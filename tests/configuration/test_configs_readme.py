@@ -64,14 +64,6 @@ def test_an_ablation_fits_with_its_overrides(name: str) -> None:
         try_views(cfg, build(cfg))
 
 
-def test_commands_for_both_cifars_are_alike() -> None:
-    for_both = {command for command in COMMANDS if 'cifar' in command}
-    assert len(for_both) > 80
-    assert {command.replace('cifar100', 'cifar10') for command in for_both if 'cifar100' in command} == {
-        command for command in for_both if 'cifar100' not in command
-    }
-
-
 def test_gpus_times_batch_size_is_the_batch_of_the_recipe() -> None:
     parallel = {parse(command).config: parse(command) for command in COMMANDS if command.startswith('tools/dist')}
     for path, arguments in parallel.items():
@@ -86,14 +78,6 @@ def test_names_of_mmpretrain_are_its_own() -> None:
     assert len(names) > 10 and names <= known
 
 
-def test_every_table_of_the_papers_has_its_place() -> None:
-    tables = {'PatchMix': range(2, 8), 'MixCo': range(1, 5), 'SDMP': range(1, 12), 'APS': range(1, 8)}
-    for paper, expected in {**tables, 'BSIM and WBSIM': range(1, 3)}.items():
-        section = PAGE.partition(f'\n## {paper}\n')[2].partition('\n## ')[0]
-        titles = re.findall(r'^### Tables? ([\d, and]+):', section, re.MULTILINE)
-        assert [int(number) for number in re.findall(r'\d+', ' '.join(titles))] == list(expected), paper
-
-
 def sections() -> list[str]:
     """The text under each heading of a table."""
     return re.split(r'^### ', PAGE, flags=re.MULTILINE)[1:]
@@ -103,11 +87,6 @@ def pretrained_in(section: str) -> set[str]:
     """The names of the configs that a table pretrains by."""
     paths = re.findall(r'(?:train\.py|dist_train\.sh) configs/([\w./-]+)\.py', section)
     return {path for path in paths if not path.startswith('evaluation/')}
-
-
-def test_every_table_with_accuracies_says_how_to_evaluate_it() -> None:
-    without = [section.partition('\n')[0] for section in sections() if 'Evaluation:' not in section]
-    assert all('COCO' in title for title in without) and len(without) == 2
 
 
 def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables() -> None:

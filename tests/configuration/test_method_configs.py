@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from configuration.all_configs import CONFIGS, FOLDER, built, read, twins
+from configuration.all_configs import CONFIGS, built, read, twins
 from mmengine.config import Config
 
 from mixcl.engine.runners.dry_run import try_views
@@ -48,11 +48,6 @@ def test_a_config_opens_at_most_five_short_files() -> None:
     for name, path in CONFIGS.items():
         assert len(opened(path.resolve())) <= 5, name
         assert len(path.read_text().splitlines()) < 60, name
-
-
-def test_pretraining_has_the_default_runtime() -> None:
-    runtime, shared = (Config.fromfile(FOLDER / f'_base_/{name}.py') for name in ('default_runtime', 'pretraining'))
-    assert runtime.to_dict().items() <= shared.to_dict().items()
 
 
 def test_the_configs_of_both_cifars_differ_in_the_images_alone() -> None:
@@ -110,16 +105,6 @@ def test_patchmix_and_its_frame() -> None:
         assert frame.model.terms == [('view1', 'view2', 1.0)]
         assert {**frame.model, 'terms': None} == {**full.model, 'terms': None}
         assert (frame.optim_wrapper, frame.train_cfg) == (full.optim_wrapper, full.train_cfg)
-
-
-def test_local_crops_have_the_authors_positions() -> None:
-    for name in ('patchmix/vit-s16_in1k_released', 'dino/vit-s2_cifar10', 'sdmp/vit-s16_in1k_dino'):
-        assert built(name).backbone.position_offset == 0.1
-
-
-def test_mixco_on_tinyimagenet_is_trained_by_two_processes() -> None:
-    for name in (name for name in CONFIGS if 'tinyimagenet' in name):
-        assert 2 * read(name).train_dataloader.batch_size == read(name).auto_scale_lr.base_batch_size == 128
 
 
 def test_mocov3_recipe() -> None:

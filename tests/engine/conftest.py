@@ -1,4 +1,4 @@
-"""One pair of processes for all tests of the engine that need two, and one for those that take long."""
+"""One pair of processes for all tests of the engine that need two."""
 
 import functools
 
@@ -12,11 +12,3 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """What the two processes found."""
     folder = tmp_path_factory.mktemp('engine_pair')
     return pairs.run_pair(functools.partial(engine_pairs.everything, folder), folder)
-
-
-@pytest.fixture(scope='session')
-def long_pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
-    """What the two processes found of all models and optimisers."""
-    return pairs.run_pair(
-        functools.partial(engine_pairs.sharding, engine_pairs.RUNS), tmp_path_factory.mktemp('long_pair')
-    )

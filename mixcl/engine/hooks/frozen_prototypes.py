@@ -4,26 +4,18 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
-from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
 @HOOKS.register_module()
 class FrozenPrototypesHook(Hook):
-    """Drops the gradients of ``neck.prototypes`` before every optimiser step of the first epochs.
-
-    Args:
-        epochs: how many (DINO: 1).
-    """
+    """Drops the gradients of ``neck.prototypes`` before every optimiser step of the first epochs (DINO: 1)."""
 
     def __init__(self, epochs: int = 1) -> None:
         self.epochs = epochs
 
     def before_train(self, runner: Runner) -> None:
-        model = unwrapped(runner.model)
-        if not hasattr(model.neck, 'prototypes'):
-            raise UserError(f'FrozenPrototypesHook needs a DINOHead as model.neck, not a {type(model.neck).__name__}')
-        frozen = list(model.neck.prototypes.parameters())
+        frozen = list(unwrapped(runner.model).neck.prototypes.parameters())
 
         def drop_gradients(*_: object) -> None:
             if runner.epoch < self.epochs:

@@ -139,10 +139,7 @@ class KeyedSteps(BaseLoop):
 
 @LOOPS.register_module()
 class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
-    """Epoch-based training of any model, such as a classifier, that resumes exactly, also within an epoch.
-
-    Arguments same as mmengine's ``EpochBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
-    """
+    """Epoch-based training of any model, such as a classifier, that resumes exactly; see :class:`KeyedSteps`."""
 
     def run_epoch(self) -> None:
         """Train on what is left of the epoch."""
@@ -160,11 +157,9 @@ class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
 
 @LOOPS.register_module()
 class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
-    """Training of any model, such as a detector, for a number of steps, that resumes exactly.
+    """Training of any model, such as a detector, for a number of steps, that resumes exactly; see :class:`KeyedSteps`.
 
     It passes over the data again and again, in a new order each time; a batch never reaches into the next pass.
-
-    Arguments same as mmengine's ``IterBasedTrainLoop``, and ``max_seconds``; see :class:`KeyedSteps`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

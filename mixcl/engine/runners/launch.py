@@ -109,7 +109,6 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     A run that trains holds its work dir from here to its end. A start that fails leaves no new files.
 
     Args:
-        cfg: of the run.
         overwrite: remove the checkpoints that an earlier run has left in the work dir.
         allow_changes: let a resumed run compute something else than before.
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
-from mmengine.dist import broadcast_object_list, is_main_process
+from mmengine.dist import broadcast_object_list, init_dist, is_distributed, is_main_process
+from mmengine.utils.dl_utils import set_multi_processing
 
 from mixcl.configuration.paths import walk
 from mixcl.distributed import silent_stdout
@@ -35,11 +36,15 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
     atexit.register(_leave)
     if torch.cuda.is_available():
+        if not is_distributed():  # one command may run several configs
+            # Before the Runner would, since one process takes the work dir for all.
+            set_multi_processing(**(cfg.env_cfg.get('mp_cfg') or {}), distributed=True)
+            init_dist(launcher, **(cfg.env_cfg.get('dist_cfg') or {}))
         return
     if launcher != 'pytorch':
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
-    if not torch.distributed.is_initialized():  # one command may run several configs
+    if not is_distributed():
         seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
         timeout = None if seconds is None else timedelta(seconds=seconds)
         with silent_stdout():  # gloo tells who is connected to whom

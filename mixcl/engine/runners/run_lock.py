@@ -50,11 +50,7 @@ class RunLock:
         self._traces = Traces(work_dir)
 
     def acquire(self) -> None:
-        """Take the lock, which lasts until :meth:`release` or the end of the process.
-
-        Raises:
-            UserError: if another run has it, or no file can be written there.
-        """
+        """Take the lock until :meth:`release`; raises UserError if another run has it, or no file can be written."""
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)

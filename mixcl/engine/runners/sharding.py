@@ -94,10 +94,7 @@ class ShardedStatesHook(Hook):
 
 
 def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
-    """The members of the outermost lists and sequences in a module, as far as they have parameters.
-
-    Of a vision transformer its layers, of a ResNet the residual blocks of its stages.
-    """
+    """The members of the outermost lists that have parameters: layers of a transformer, residual blocks of a ResNet."""
     for child in module.children():
         members = child.children() if isinstance(child, (nn.ModuleList, nn.Sequential)) else blocks_of(child)
         yield from (member for member in members if any(True for _ in member.parameters()))

@@ -24,12 +24,9 @@ WATCH_INTERVAL = 2.0
 
 
 class StopSignals:
-    """Notes the stop signals that arrive within a ``with`` block.
+    """Notes in ``received`` the name of the first stop signal that arrives within a ``with`` block.
 
     A second SIGINT ends the program at once, as Ctrl-C usually does.
-
-    Attributes:
-        received: the name of the first one, or None.
     """
 
     def __init__(self) -> None:

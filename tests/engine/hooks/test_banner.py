@@ -2,7 +2,6 @@
 
 import io
 import logging
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -53,7 +52,6 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
-    assert text.count('weight decay ') == 2 and re.search(r'weight decay 0\.04: [\d.]+ M in 2 tensors\n', text)
     assert 'kNN' not in text and 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
     several = banner(caplog, accumulative_counts=4)
     assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in several
@@ -87,7 +85,6 @@ def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[
     optimizer.step()
     file = io.BytesIO()
     torch.save(dict(state_dict=model.state_dict(), optimizer=optimizer.state_dict()), file)
-    assert checkpoint_bytes(model, optimizer) == pytest.approx(expected, rel=1e-3)
     assert len(file.getvalue()) == pytest.approx(expected, rel=0.03)
 
 

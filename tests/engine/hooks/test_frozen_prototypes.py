@@ -3,12 +3,10 @@
 from types import SimpleNamespace
 
 import hosts
-import pytest
 import torch
 from mmengine.optim import OptimWrapper
 
 from mixcl.engine import FrozenPrototypesHook
-from mixcl.errors import UserError
 
 
 def runner_of(model: torch.nn.Module) -> SimpleNamespace:
@@ -39,9 +37,3 @@ def test_prototypes_neither_move_nor_decay_in_the_first_epochs() -> None:
         moved = {name for name in before if not torch.equal(before[name], after[name])}
         assert moved == (set(before) if epoch == 2 else set(before) - prototypes)
         before = after
-
-
-def test_another_head_is_refused() -> None:
-    runner = runner_of(hosts.build(hosts.byol()))
-    with pytest.raises(UserError, match=r'needs a DINOHead as .*, not a MLPHead'):
-        FrozenPrototypesHook().before_train(runner)

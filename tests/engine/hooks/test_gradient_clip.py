@@ -68,9 +68,6 @@ def test_every_block_is_clipped_on_its_own_and_a_resumed_run_takes_up_the_means(
     resumed, others = with_hook(tmp_path / 'resumed', resume=True, load_from=checkpoint)
     assert all(torch.equal(clip.mean, other.mean) for clip, other in zip(clips, others, strict=True))
     torch.testing.assert_close(straight.model.state_dict(), resumed.model.state_dict(), rtol=0, atol=0)
-    plain = trained(run_config(tmp_path / 'plain', custom_hooks=[]))
-    weights = (runner.model.backbone.layers[0].attn.qkv.weight for runner in (plain, straight))
-    assert not torch.equal(*weights), 'the clip does something'
 
 
 def test_a_model_without_such_blocks_is_refused(tmp_path: Path) -> None:
@@ -86,16 +83,3 @@ def test_every_gradient_is_clipped_by_itself_before_the_step() -> None:
     optimizer.step()
     expected = torch.tensor([[-0.6, -0.8], [-0.3, -0.4], [0, 0], [0, 0]])
     torch.testing.assert_close(torch.stack([long, short, zero, unused]).detach(), expected)
-
-
-@pytest.mark.parametrize(
-    ('hook', 'arguments', 'named'),
-    [
-        (AdaptiveClipHook, dict(momentum=1.0), r'momentum must lie in \(0, 1\), not 1.0'),
-        (AdaptiveClipHook, dict(alpha=0.0), 'alpha must be above 0, not 0.0'),
-        (ParameterClipHook, dict(max_norm=0), 'max_norm must be above 0, not 0'),
-    ],
-)
-def test_values_out_of_range_are_refused(hook: type, arguments: dict, named: str) -> None:
-    with pytest.raises(UserError, match=named):
-        hook(**arguments)

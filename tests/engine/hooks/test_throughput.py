@@ -17,18 +17,8 @@ from mixcl.engine.hooks import run_time
 from mixcl.engine.hooks.health import arithmetic, throughput
 from mixcl.engine.hooks.health.arithmetic import FlopCounter, peak_flops
 from mixcl.engine.hooks.run_time import RunTimeHook
-from mixcl.engine.runners.launch import build_runner
-from mixcl.registry import MODELS
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
-
-
-@MODELS.register_module()
-class Flat(torch.nn.Module):
-    """A backbone without arithmetic."""
-
-    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor]:
-        return (images.flatten(1),)
 
 
 def scalars(runner: Runner, name: str) -> list[float]:
@@ -60,24 +50,6 @@ def test_batches_that_a_sampler_makes_are_counted() -> None:
     runner = SimpleNamespace(hooks=[], message_hub=hub, train_dataloader=loader, world_size=2)
     throughput.ThroughputHook().after_train_iter(runner, batch_idx=1)
     assert found['train/images_per_second'] == 6 * 2 / 3.0
-
-
-def test_all_of_a_step_is_counted(tmp_path: Path) -> None:
-    """A classifier without anything else: one product in the forward pass, one in the backward pass for its weights."""
-    cfg = run_config(tmp_path, train_cfg__max_epochs=1, train_cfg__type='KeyedTrainLoop')
-    crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, backend='pillow')
-    cfg.train_dataloader.dataset.dataset.pipeline = [crop, dict(type='mmpretrain.PackInputs')]
-    cfg.train_dataloader.dataset.views = 'pillow'
-    cfg.data_preprocessor = dict(type='mmpretrain.ClsDataPreprocessor', mean=[127.5] * 3, std=[127.5] * 3)
-    head = dict(
-        type='mmpretrain.LinearClsHead', num_classes=10, in_channels=192, loss=dict(type='mmpretrain.CrossEntropyLoss')
-    )
-    cfg.model = dict(type='mmpretrain.ImageClassifier', backbone=dict(type='Flat'), head=head)
-    cfg.default_hooks.pop('health')
-    runner = build_runner(cfg)
-    (hook,) = [hook for hook in runner.hooks if isinstance(hook, throughput.ThroughputHook)]
-    runner.train()
-    assert hook.flops == 2 * (2 * 8 * 192 * 10)
 
 
 def test_attention_of_the_cpu_is_counted() -> None:
@@ -128,11 +100,7 @@ def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch
     ('first', 'evaluated', 'line'),
     [
         # 10 steps of a second for warm-up, then 40 of 0.1: 14; 150 more of 0.1.
-        (
-            0,
-            False,
-            '0.1 s per step: the whole run takes about 0 min 29 s on this machine without its eval',
-        ),
+        (0, False, '0.1 s per step: the whole run takes about 0 min 29 s on this machine without its eval'),
         (100, False, '0.1 s per step: what is left of the run takes about 0 min 5 s on this machine without its'),
         # Evaluations of 7 s after each 20 steps: two before, and after steps 60, 80, ..., 200 eight more.
         (0, True, '0.1 s per step: the whole run takes about 1 min 39 s on this machine; peak memory'),
@@ -152,7 +120,7 @@ def test_the_time_of_the_whole_run(
     hook.before_train(runner)
     for runner.iter in range(first, 200):
         clock.now += 1.0 if runner.iter - first < 10 else 0.1
-        hook.after_train_iter(runner, 0)
+        hook.after_train_iter(runner, batch_idx=0)
         if evaluated and (runner.iter + 1) % 20 == 0:
             hook.before_val(runner)
             clock.now += 7

@@ -64,6 +64,3 @@ def test_a_run_with_too_many_unreadable_files_stops(runner: SimpleNamespace, num
     message = rf'{limit + 1} of {num_images} training images cannot be read \(1 empty, {limit} truncated\).*'
     with pytest.raises(UserError, match=message + r'0\.jpg \(cut off\).*tools/verify_data\.py'):
         hook.before_train_iter(runner, 1, batch(EMPTY))
-    for share in (1.5, -0.1):
-        with pytest.raises(UserError, match='max_share must lie in'):
-            UnreadableImagesHook(max_share=share)

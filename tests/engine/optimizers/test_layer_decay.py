@@ -41,15 +41,12 @@ def settings(constructor: type, backbone: dict) -> dict[str, dict]:
     return {name: of[parameter] for name, parameter in model.named_parameters() if parameter in of}
 
 
-@pytest.mark.parametrize(
-    ('constructor', 'final_norm'), [(LayerDecayConstructor, 1.0), (TimmLayerDecayConstructor, 0.75)]
-)
-def test_scales_of_the_two_conventions(constructor: type, final_norm: float) -> None:
-    """Stem .75^13 = .023757, block b .75^(12 - b), head 1; the final norm differs."""
-    found = settings(constructor, VIT)
+def test_scales_of_beit_and_mae() -> None:
+    """Stem .75^13 = .023757, block b .75^(12 - b), final norm and head 1."""
+    found = settings(LayerDecayConstructor, VIT)
     for name, group in found.items():
         kind, *rest = name.removeprefix('backbone.').split('.')
-        scale = dict(layers=0.75 ** (12 - int(rest[0])) if kind == 'layers' else None, ln1=final_norm, head=1)
+        scale = dict(layers=0.75 ** (12 - int(rest[0])) if kind == 'layers' else None, ln1=1.0, head=1)
         assert group['lr_scale'] == pytest.approx(scale.get(kind, 0.023757), abs=5e-7), name
         assert group['lr'] == pytest.approx(2e-3 * group['lr_scale'])
     # Stem, 12 blocks and head, each with and without weight decay.

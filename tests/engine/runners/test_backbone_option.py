@@ -31,12 +31,9 @@ def with_backbone(config: str, name: str, image_size: int | None = None, **chang
 @pytest.mark.parametrize(
     ('config', 'name', 'width', 'patch'),
     [
-        ('patchmix/vit-s16_in1k', NAME, 384, 16),
         ('patchmix/vit-s16_in1k', 'timm:vit_small_patch14_dinov2', 384, 14),
         ('patchmix/vit-s16_in1k', 'timm:vit_small_patch16_dinov3', 384, 16),
         ('patchmix/vit-b16_in1k', 'timm:vit_base_patch32_clip_224', 768, 32),
-        ('patchmix/vit-s16_in1k', 'timm:vit_base_patch16_224.mae', 768, 16),
-        ('patchmix/vit-s16_in1k', 'timm:convnext_tiny', 768, 16),
         ('patchmix/vit-s16_in1k', 'timm:swin_tiny_patch4_window7_224', 768, 16),
         ('patchmix/vit-s16_in1k', 'torchvision:resnet50', 2048, 16),
         ('patchmix/vit-s16_in1k', 'backbones.small_models:OwnMap', 8, 16),

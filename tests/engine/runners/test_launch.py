@@ -6,14 +6,11 @@ import pytest
 import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
+from weights.marks import marker
 
+from mixcl.engine.runners import processes
 from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import (
-    _adapt_to_machine,
-    build_runner,
-    config_name,
-    read_config,
-)
+from mixcl.engine.runners.launch import _adapt_to_machine, build_runner, config_name, read_config
 from mixcl.engine.runners.processes import use_launcher
 from mixcl.errors import UserError
 
@@ -40,6 +37,14 @@ def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> Non
         with pytest.raises(UserError, match=message) as raised:
             read_config(path, overrides)
         assert '\n' not in str(raised.value)
+
+
+def test_yaml_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = marker(tmp_path, monkeypatch)
+    (tmp_path / 'config.yaml').write_text('a: !!python/object/apply:evil.run []')
+    with pytest.raises(UserError, match=r'config\.yaml is no \.py file; write it in Python'):
+        read_config(tmp_path / 'config.yaml')
+    assert not ran.exists()
 
 
 def test_a_config_that_is_missing_has_neighbours() -> None:
@@ -83,6 +88,15 @@ def test_launchers_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
         use_launcher(Config(), 'pytorch')
     with pytest.raises(UserError, match='--launcher slurm needs a GPU on every node'):
         use_launcher(Config(), 'slurm')
+
+
+def test_processes_with_gpus_join_before_one_of_them_takes_the_work_dir(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = []
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
+    monkeypatch.setattr(processes, 'set_multi_processing', lambda **_: None)
+    monkeypatch.setattr(processes, 'init_dist', lambda launcher, **settings: joined.append((launcher, settings)))
+    use_launcher(Config(dict(env_cfg=dict(dist_cfg=dict(backend='nccl')))), 'slurm')
+    assert joined == [('slurm', dict(backend='nccl'))]
 
 
 def test_a_checkpoint_that_is_missing_or_of_another_architecture(tmp_path: Path) -> None:

@@ -7,13 +7,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from engine.tiny_runs import run_config, trained
+from hosts import byol
 from mmengine.logging import MessageHub
+from torch import nn
 
 from mixcl import terminal
 from mixcl.engine import ProgressHook
 from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.quiet_runner import put_channels_last
 from mixcl.errors import UserError
+from mixcl.registry import MODELS
 
 
 def test_the_terminal_has_what_people_need_and_the_file_has_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -53,10 +58,10 @@ def test_the_loss_is_read_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch)
     with terminal.none_left_open():
         hook.before_train(runner)
         monkeypatch.setattr(terminal.Progress, 'due', lambda self: False)
-        hook.after_train_iter(runner, 0, outputs=dict(loss=Loss()))
+        hook.after_train_iter(runner, batch_idx=0, outputs=dict(loss=Loss()))
         assert not read
         monkeypatch.setattr(terminal.Progress, 'due', lambda self: True)
-        hook.after_train_iter(runner, 1, outputs=dict(loss=Loss()))
+        hook.after_train_iter(runner, batch_idx=1, outputs=dict(loss=Loss()))
         assert len(read) == 1
         hub.update_scalar('val/online_knn20_top1', 61.5)
         assert hook._note(runner) == 'loss 4.5, kNN 61.5'
@@ -73,3 +78,14 @@ def test_a_test_that_cannot_start_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'weights\.pth'):
         build_runner(cfg)
     assert not (tmp_path / 'new').exists()
+
+
+@pytest.mark.parametrize(('backbone', 'last'), [('resnet', True), ('vit', False)])
+def test_resnets_keep_channels_last_and_transformers_do_not(backbone: str, last: bool) -> None:
+    model = MODELS.build(byol(backbone=backbone))
+    images = [torch.randn(4, 3, 8, 8) for _ in range(2)]
+    before = model.loss(images)
+    put_channels_last(model)
+    layers = [layer for layer in model.modules() if isinstance(layer, nn.Conv2d) and layer.kernel_size[0] > 1]
+    assert all(layer.weight.is_contiguous(memory_format=torch.channels_last) == last for layer in layers)
+    torch.testing.assert_close(model.loss(images), before, rtol=1e-4, atol=1e-5)

@@ -1,39 +1,29 @@
 """Sharded training (FSDP) is replicated training (DDP), in pieces."""
 
 import functools
-from types import SimpleNamespace
 
 import pytest
 import tiny
 import torch
-from engine.engine_pairs import RUNS, SHORT
+from engine.engine_pairs import RUNS
 from torch import nn
 
-from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, blocks_of
 from mixcl.errors import UserError
 
 close = functools.partial(torch.testing.assert_close, rtol=1e-9, atol=1e-9)
 
 
-def assert_agree(both: list[dict], runs: list[tuple[str, str]]) -> None:
+def test_sharded_and_replicated_training_agree(pair: list[dict]) -> None:
     """Losses, weights, targets, queues and features of every run; each process holds about half."""
-    for run in runs:
+    both = [found['sharding'] for found in pair]
+    for run in RUNS:
         for found in both:
             sharded, replicated = (found[(*run, kind)] for kind in ('sharded', 'replicated'))
             for name in ('losses', 'state', 'features'):
                 close(sharded[name], replicated[name], msg=lambda text, run=run, name=name: f'{run}, {name}: {text}')
             assert 0.4 < sharded['share'] < 0.6 and replicated['share'] == 1
         assert sum(found[(*run, 'sharded')]['share'] for found in both) == pytest.approx(1)
-
-
-def test_sharded_and_replicated_training_agree(pair: list[dict]) -> None:
-    assert_agree([found['sharding'] for found in pair], SHORT)
-
-
-@pytest.mark.long
-def test_every_model_and_every_optimiser(long_pair: list[dict]) -> None:
-    assert_agree(long_pair, RUNS)
 
 
 def test_a_step_moves_the_weights_and_the_target_follows(pair: list[dict]) -> None:
@@ -54,9 +44,3 @@ def test_blocks() -> None:
 def test_models_of_other_tasks_are_refused() -> None:
     with pytest.raises(UserError, match='shards models of pretraining, not a Linear'):
         MMFullyShardedDataParallel(nn.Linear(2, 2))
-
-
-def test_running_means_of_whole_gradients_are_refused() -> None:
-    sharded = object.__new__(MMFullyShardedDataParallel)
-    with pytest.raises(UserError, match='AdaptiveClipHook keeps whole gradients'):
-        AdaptiveClipHook().before_train(SimpleNamespace(model=sharded))

@@ -61,7 +61,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     return trained(run_config(tmp_path_factory.mktemp('straight')))
 
 
-@pytest.mark.parametrize('number', STOP_SIGNALS)
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGUSR1])
 def test_a_stopped_run_continues_at_the_next_step(tmp_path: Path, straight: Runner, number: signal.Signals) -> None:
     handlers = [signal.getsignal(each) for each in STOP_SIGNALS]
     stop = stopped(tmp_path, Send(number))

@@ -27,8 +27,7 @@ def chance_level(
 ) -> Tensor | None:
     """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
 
-    Of InfoNCE it is found by asking the objective about constant vectors, which for contrasting all of N candidates
-    without smoothing is ln N times its scale; of DINO it is the entropy of the uniform distribution.
+    Of InfoNCE it is the loss of constant vectors, ln N times its scale; of DINO the entropy of uniform scores.
     """
     if isinstance(objective, DINODistillation):
         return queries.new_tensor(math.log(keys.shape[1]))
@@ -64,8 +63,7 @@ def readings(
     - ``rankme``, the same of the embeddings (https://arxiv.org/abs/2210.02885, section 3.1), which DINO's head lacks.
 
     Args:
-        features: (N, C) of the first stream.
-        embeddings: (M, D), what the projector makes of that stream.
+        features, embeddings: (N, C) and (M, D) of the first stream, before and behind the projector.
         rows: (R,) losses that the objective gave.
         queries, keys, target, negatives, options: what it was asked; (R, D) and (n, D), prepared and gathered.
     """
