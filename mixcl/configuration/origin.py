@@ -16,14 +16,10 @@ COMMAND_LINE = 'command line'
 
 
 def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> dict[Path, str]:
-    """Which file each value of a config comes from, for a file that was read and may have been overridden since.
+    """Which file each value of a config comes from, by its place, relative to its folder, or :data:`COMMAND_LINE`.
 
-    A value is a leaf of nested dicts; a list is one value, since configs replace lists and never merge them. The file
-    is the one furthest up the inheritance that has this very value.
-
-    Returns:
-        Where each value comes from, by its place: a path relative to the folder of the config's file, or
-        :data:`COMMAND_LINE`.
+    A value is a leaf of nested dicts; a list is one value, since configs never merge lists. The file is the one
+    furthest up the inheritance that has this very value.
     """
     path = find_config(path).resolve()
     stated = _stated(path)

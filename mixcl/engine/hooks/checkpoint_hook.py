@@ -56,10 +56,7 @@ class CheckpointHook(EngineCheckpointHook):
             self._save_checkpoint_with_step(runner, self._postponed, dict(epoch=runner.epoch, iter=runner.iter + 1))
 
     def save_now(self, runner: Runner) -> str:
-        """Save between two steps, wherever the run is.
-
-        Returns:
-            The path of the newest checkpoint, which may have been there already.
+        """Save between two steps, unless that is done; the path of the newest checkpoint.
 
         Raises:
             UserError: if it cannot be written, or the weights are not finite.

@@ -20,8 +20,7 @@ class UnreadableImagesHook(Hook):
     """Logs the files that :class:`~mixcl.datasets.KeyedDataset` replaced or converted, and counts them by kind.
 
     Each process logs the unreadable files that it met, each once, with the reason; of files that were converted (grey,
-    CMYK, 16-bit, ...) the first of each kind. Once there was one, the number of different unreadable files that this
-    process has met is the scalar ``train/unreadable_images``.
+    CMYK, 16-bit, ...) the first of each kind. Once there was one, their number is ``train/unreadable_images``.
 
     Args:
         max_share: the run stops when more than this share of the training images (and more than five) turned out

@@ -51,12 +51,8 @@ FUSED = ('Adam', 'AdamW', 'SGD')
 def read_config(path: str | Path, overrides: dict | None = None, data_root: str | None = None) -> Config:
     """Read a config file, apply what the command line says, and check every key.
 
-    The config's own name is noted in it as ``config_name``, so that checkpoints carry it.
-
-    Args:
-        path: of the config file, or the name of one that comes with mixcl.
-        overrides: of ``--cfg-options``.
-        data_root: of ``--data-root``.
+    The config may be the name of one that comes with mixcl. Its name is noted in it as ``config_name``, so that
+    checkpoints carry it.
 
     Raises:
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.

@@ -3,7 +3,6 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import hosts
 import pytest
 import tiny
 import torch
@@ -83,10 +82,3 @@ def test_what_cannot_be_probed_is_refused() -> None:
     hook._observe(dict(view1=torch.zeros(1, 6)), {})
     with pytest.raises(UserError, match='num_classes=3, but an image has the label 3'):
         hook.after_train_iter(None, 0, dict(data_samples=samples([3])), {})
-
-
-def test_views_are_taken_from_where_a_method_has_them() -> None:
-    for model, view in ((tiny.build(), 'view1'), (hosts.build(hosts.simclr(hosts.MIXERS['cutmix'])), None)):
-        hook = OnlineProbe(4)
-        begun(hook, model, [0])
-        assert hook._view in model.recipe.views and view in (None, hook._view)

@@ -102,8 +102,7 @@ class NonFiniteHook(Hook):
             self._read_verdicts()
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        """Read what was not read yet, so that no file claims steps that were held back."""
-        self._read_verdicts()
+        self._read_verdicts()  # so that no file claims steps that were held back
 
     # ----- the verdict on a step -----
 
