@@ -74,7 +74,7 @@ def _check_cifar(node: Mapping[str, Any], place: str) -> None:
 
 
 def check_files(cfg: Config) -> None:
-    """Check that the weights which a config names exist, but remote ones; raises UserError for the first that miss."""
+    """Check that the weights which a config names exist, but remote ones; raises UserError for one that is missing."""
     _check_file(cfg.get('load_from'), 'load_from', 'checkpoint file', 'correct the path')
     for path, node in walk(dict(runner_sections(cfg))):
         if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
