@@ -12,7 +12,7 @@ from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating, extract, gather
 from mixcl.evaluation.labels import LABELS
-from mixcl.evaluation.metrics.feature_metric import FeatureMetric
+from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
 from mixcl.registry import LOOPS
 
 
@@ -26,7 +26,7 @@ class FeatureLoop(ValLoop):
     Args:
         runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
-        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metric.FeatureMetric`; passed by the runner.
+        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metrics.FeatureMetric`; passed by the runner.
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.knn import TEMPERATURE, vote
 from mixcl.randomness import generator
 from mixcl.terminal import progress
@@ -81,9 +81,9 @@ def few_label_accuracies(
         sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
 
     Raises:
-        UserError: if a set is not finite or not labelled by one class per image, or if a class has too few images.
+        UserError: if a set is not finite, or a class has too few images.
     """
-    check_labelled('class', bank=(bank, bank_labels), query=(queries, labels))
+    check_finite(bank=bank, query=queries)
     bank_labels, truth = bank_labels.cpu(), labels.cpu()
     _check_counts(bank_labels, max(shots))
     train, test = standardised(bank, queries)

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -37,9 +36,6 @@ class ProbeSettings:
         momentum: of SGD, in [0, 1).
         held_out: share of the training features that chooses rate and weight decay, in (0, 1).
         seed: of the held-out part and of the order of the features.
-
-    Raises:
-        UserError: if a value is out of range.
     """
 
     rates: Sequence[float] = RATES
@@ -49,19 +45,6 @@ class ProbeSettings:
     momentum: float = 0.9
     held_out: float = 0.1
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        ranges = dict(
-            rates=bool(self.rates) and all(rate > 0 for rate in self.rates),
-            weight_decays=bool(self.weight_decays) and all(decay >= 0 for decay in self.weight_decays),
-            epochs=self.epochs >= 1,
-            batch_size=self.batch_size >= 1,
-            momentum=0 <= self.momentum < 1,
-            held_out=0 < self.held_out < 1,
-        )
-        for name, valid in ranges.items():
-            if not valid:
-                raise UserError(f'linear probe: {name}={getattr(self, name)!r} is out of range or empty')
 
     @property
     def grid(self) -> list[tuple[float, float]]:
@@ -95,10 +78,10 @@ def probe_sweep(
         - ``probe_lr{rate}_wd{decay}_top1``: test accuracies of all; the best of them is optimistic.
 
     Raises:
-        UserError: if a set is not finite, or not labelled by one class per image.
+        UserError: if a set is not finite.
     """
     settings, device = settings or ProbeSettings(), test_features.device
-    check_labelled('class', training=(train_features, train_labels), test=(test_features, test_labels))
+    check_finite(training=train_features, test=test_features)
     num_classes = int(max(train_labels.max(), test_labels.max())) + 1
     order = torch.randperm(len(train_labels), generator=generator('held out', settings.seed))
     count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
