@@ -80,7 +80,7 @@ from mixcl.apis.export_source import default_encoder
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, source_images
+from mixcl.evaluation.image_sources import config_images, source_images
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
@@ -141,7 +141,6 @@ def extract(args: argparse.Namespace) -> None:
         encoder=encoder,
         model=settings,
         images=images,
-        content=content_digest(dataset),
         images_per_file=args.images_per_file,
         precision='bf16' if args.amp else 'fp32',
     )

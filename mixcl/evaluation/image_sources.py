@@ -1,9 +1,7 @@
 """The images whose features are extracted: those of a folder, or of a config's data set."""
 
-import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,27 +74,14 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
 def names_of(dataset: KeyedDataset) -> list[str]:
     """One name per image: its path relative to the data set's folder, or its number where it has no file."""
     root = dataset.dataset.data_root or '.'
-    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(_paths(dataset))]
+    paths = (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
+    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(paths)]
 
 
 def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
     """(N,) int64 classes; None where images have none, or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
     return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
-
-
-def content_digest(dataset: KeyedDataset) -> str:
-    """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
-    digest = hashlib.sha256()
-    for path in _paths(dataset):
-        files = (place for place in (path, *Path(path or '').parents) if place and os.path.isfile(place))
-        found = next((os.stat(file) for file in files), None)  # of the image, or of the file that it lies in
-        digest.update(repr((path, found and (found.st_size, found.st_mtime_ns))).encode(errors='surrogateescape'))
-    return digest.hexdigest()
-
-
-def _paths(dataset: KeyedDataset) -> Iterator[str | None]:
-    return (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
 
 
 def collate_one_size(samples: Sequence[dict]) -> dict:

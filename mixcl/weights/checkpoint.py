@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.files import is_compressed, matches_checksum
+from mixcl.files import matches_checksum
 
 _pickle_allowed = False
 
@@ -85,8 +85,8 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
         map_location: as for ``torch.load``.
 
     Raises:
-        UserError: if the file is missing, damaged, compressed, no dict, or holds anything else, unless
-            :func:`allow_pickle` was called.
+        UserError: if the file is missing, damaged, no dict, or holds anything else, unless :func:`allow_pickle` was
+            called.
     """
     path = local_file(filename)
     if path.is_dir():
@@ -98,8 +98,6 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
             f'{path} is damaged: its content is not what its checksum {path.name}.sha256 says; use another checkpoint, '
             'or remove the checksum if the file was changed on purpose'
         )
-    if is_compressed(path):
-        raise UserError(f'{path} is no checkpoint: it unpacks to more than its own size, which torch never writes')
     try:
         if path.suffix == '.safetensors':
             return load_file(path)

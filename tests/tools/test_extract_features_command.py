@@ -84,8 +84,8 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     centre = np.asarray(Image.open(images / 'a.png'))[1:17, 2:18]  # of 18 x 20, which needs no other size
     np.testing.assert_allclose(found['features'][3], by_hand(checkpoint, centre), atol=1e-5)
     assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'target'  # as evaluated
-    (images / 'broken.jpg').touch()
-    assert re.search('holds features of another content .* give another --out', refused(capfd, *arguments))
+    (images / 'added.png').write_bytes((images / 'a.png').read_bytes())
+    assert re.search('holds features of other images; give another --out', refused(capfd, *arguments))
 
 
 def test_another_feature_of_a_data_set_with_labels(
