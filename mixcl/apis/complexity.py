@@ -100,7 +100,7 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> Complexity:
 
 def count_flops(function: Callable[[], object]) -> tuple[int, int]:
     """FLOPs of a call by PyTorch's ``FlopCounterMode``: all, and without the batched products inside of attention."""
-    # The counter does not know the CPU's fused attention; as two batched products it is counted on every device.
+    # It does not know the CPU's fused attention; as two batched products it is counted on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         function()
     by_operation = counter.get_flop_counts()['Global']
@@ -109,14 +109,10 @@ def count_flops(function: Callable[[], object]) -> tuple[int, int]:
 
 
 def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
-    """Memory of one step beyond what was there before: weights, optimiser state, images.
+    """Memory of one forward and backward ``step`` beyond what was there before: weights, optimiser state, images.
 
     On a GPU the peak of the allocator. On a CPU the tensors that are saved for the backward pass, each storage once,
     without the weights; buffers that live only within an operation are not seen there.
-
-    Args:
-        model: what is trained; its device decides which of the two is measured.
-        step: runs forward and backward once. Optimiser states should exist already.
     """
     device = next(model.parameters()).device
     if device.type == 'cuda':

@@ -71,20 +71,15 @@ class CocoDetection(_CompleteData, CocoDataset):
     order of the config's names.
 
     Raises:
-        UserError: if the annotation file is missing or no COCO file, lacks a class of ``metainfo['classes']`` or has
-            them in another order, names an image that is not there, or has no masks where the pipeline loads them; or
-            if no image is left. Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
+        UserError: if the annotation file is missing, lacks a class of ``metainfo['classes']`` or has them in another
+            order, names an image that is not there, or has no masks where the pipeline loads them; or if no image is
+            left. Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
     """
 
     COCOAPI = _CompleteCOCO
 
     def load_data_list(self) -> list[dict]:
-        try:
-            data = super().load_data_list()
-        except UserError:
-            raise
-        except (AssertionError, KeyError, TypeError, ValueError) as error:
-            raise UserError(f'{self.ann_file} is no COCO annotation file: {type(error).__name__}: {error}') from error
+        data = super().load_data_list()
         with_mask = any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms)
         without = sum('mask' not in instance for item in data for instance in item['instances'])
         if with_mask and without:
