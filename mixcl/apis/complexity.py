@@ -25,10 +25,9 @@ class Complexity:
 
     Attributes:
         backbone_parameters: of the online backbone, frozen ones included, without heads.
-        trained_parameters: everything that the optimiser changes: backbone and heads.
-        flops: of all forward passes, with and without gradient, and the backward pass. Matrix products, convolutions
-            and attention count, a multiplication and an addition as two; elementwise operations, normalisation and
-            the optimiser do not.
+        trained_parameters: of backbone and heads.
+        flops: of all passes. Matrix products, convolutions and attention count, a multiplication and an addition as
+            two; elementwise operations, normalisation and the optimiser do not.
         layer_flops: those without the two products inside of attention, which many counters do not see.
         activation_bytes: see :func:`activation_bytes`.
         total_bytes: peak with weights, optimiser states and images; None on a CPU.

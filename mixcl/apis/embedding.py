@@ -33,9 +33,7 @@ Picture = str | Path | np.ndarray | Image.Image
 class Preprocess:
     """Makes a model's input of one image, as the images of its evaluations are prepared: resized, cropped, normalised.
 
-    Args:
-        pipeline: configs of transforms that end with ``PackInputs``.
-        preprocessor: config of the data preprocessor, which normalises.
+    By configs of transforms that end with ``PackInputs``, and of the data preprocessor, which normalises.
     """
 
     def __init__(self, pipeline: Sequence[dict], preprocessor: dict) -> None:

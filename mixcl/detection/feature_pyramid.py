@@ -45,13 +45,6 @@ class SimpleFeaturePyramid(BaseModule):
         self.coarsest = nn.MaxPool2d(1, stride=2)
 
     def forward(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Make the pyramid.
-
-        Args:
-            maps: of the backbone; the last one, (B, C, H, W) with even H and W, is used.
-
-        Returns:
-            Five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4.
-        """
+        """Five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4, of the last one, (B, C, H, W)."""
         levels = [level(maps[-1]) for level in self.levels]
         return (*levels, self.coarsest(levels[-1]))

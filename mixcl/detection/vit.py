@@ -80,14 +80,7 @@ class DetectionViT(ViTSAM):
             layer.__class__ = FusedBlock  # of the same parameters; ViTSAM names its own class
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """Encode images.
-
-        Args:
-            images: (B, 3, H, W), normalised; H and W multiples of the patch size.
-
-        Returns:
-            One (B, C, H / patch, W / patch) map per index in ``out_indices``.
-        """
+        """One map (B, C, H / patch, W / patch) per index in ``out_indices``, of images (B, 3, H, W), normalised."""
         tokens, (height, width) = self.patch_embed(images)
         position = resize_pos_embed(
             self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0

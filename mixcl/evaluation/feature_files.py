@@ -48,13 +48,9 @@ def extract_to_files(
 ) -> int:
     """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
 
-    Each file holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where there are labels, and
-    ``unreadable`` (n,): why an image could not be read, else empty. Features of unreadable images are NaN. A file
-    appears whole or not at all; the memory for features is that of one file.
-
-    Args:
-        model: a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
-        images_per_file: n, but for the last file.
+    Each file of ``images_per_file`` holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where
+    there are labels, and ``unreadable`` (n,): why an image could not be read, else empty. Features of unreadable images are
+    NaN. The model is a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
 
     Returns:
         how many of all images are unreadable; the log names them.

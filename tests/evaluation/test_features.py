@@ -4,8 +4,7 @@ from evaluation.toy_encoders import ToyModel, built, dataloader
 from mmpretrain.structures import DataSample
 
 from mixcl.errors import UserError
-from mixcl.evaluation.features import evaluating, extract
-from mixcl.evaluation.labels import class_labels, presence_labels
+from mixcl.evaluation.features import class_labels, evaluating, extract, presence_labels
 
 
 def test_every_image_once_in_order_under_every_encoder() -> None:

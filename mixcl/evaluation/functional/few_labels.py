@@ -68,10 +68,8 @@ def few_label_accuracies(
     labels that takes no part of. A draw is a function of the labels of the bank and the seed alone.
 
     Args:
-        bank: (Nb, D) training features, any floating dtype and device.
-        bank_labels: (Nb,) int64 classes, two or more of them, each with at least ``max(shots)`` images.
-        queries: (Nq, D) test features.
-        labels: (Nq,) int64 classes.
+        bank, queries: (Nb, D) training and (Nq, D) test features, any floating dtype and device.
+        bank_labels, labels: (Nb,) and (Nq,) int64 classes; each of the bank has at least ``max(shots)`` images.
         shots: values of k, 1 or more.
         draws: how many, 1 or more.
         seed: of the draws.

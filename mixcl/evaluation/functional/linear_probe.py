@@ -64,18 +64,13 @@ def probe_sweep(
     The chosen probe has the best accuracy on the held-out features, and the lowest cross-entropy where several tie.
 
     Args:
-        train_features: (N, D), two or more, any floating dtype and device.
-        train_labels: (N,) int64 classes, on the device of the training features.
-        test_features: (M, D), on the device where to compute; the training features are moved there batch by batch.
-        test_labels: (M,) int64 classes.
+        train_features, train_labels: (N, D), two or more, and (N,) int64 classes.
+        test_features, test_labels: (M, D) and (M,) int64 classes, on the device where to compute.
 
     Returns:
-        top-1 accuracies in percent, and what was chosen:
-
-        - ``probe_top1``: test accuracy of the chosen probe, the number to report;
-        - ``probe_held_out``: its accuracy on the held-out part, when it was trained on the rest;
-        - ``probe_rate``, ``probe_weight_decay``: what was chosen;
-        - ``probe_lr{rate}_wd{decay}_top1``: test accuracies of all; the best of them is optimistic.
+        top-1 accuracies in percent: of the chosen probe ``probe_top1``, the number to report, and ``probe_held_out``,
+        on the held-out part when it was trained on the rest; of all, ``probe_lr{rate}_wd{decay}_top1``, whose best is
+        optimistic. Also ``probe_rate`` and ``probe_weight_decay``, which were chosen.
 
     Raises:
         UserError: if a set is not finite.
@@ -98,14 +93,7 @@ def probe_sweep(
 
 
 class Probes(NamedTuple):
-    """H trained probes.
-
-    Attributes:
-        mean: (D,) of the training features.
-        deviation: (D,) of the training features; 1 where a dimension is constant.
-        weights: (D, H, C).
-        bias: (H, C).
-    """
+    """H trained probes: mean and deviation (D,) of the training features, weights (D, H, C) and bias (H, C)."""
 
     mean: Tensor
     deviation: Tensor
@@ -135,11 +123,9 @@ class Probes(NamedTuple):
 def train_probes(
     features: Tensor, labels: Tensor, num_classes: int, settings: ProbeSettings, device: torch.device | str = 'cpu'
 ) -> Probes:
-    """Train one probe for every rate and weight decay, in the order of ``settings.grid``.
+    """Train one probe for every rate and weight decay, in the order of ``settings.grid``, on ``device``.
 
-    Args:
-        features: (N, D), any floating dtype and device; computed on ``device``.
-        labels: (N,) int64 classes, below ``num_classes``.
+    Features (N, D) have any floating dtype and device, labels (N,) are int64 classes below ``num_classes``.
     """
     deviation, mean = torch.std_mean(features.float(), dim=0, correction=0)
     # What varies by rounding only is a constant, which division would turn into noise.

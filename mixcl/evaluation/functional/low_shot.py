@@ -21,14 +21,9 @@ NEGATIVES_PER_POSITIVE = 19
 
 
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
-    """Choose training images of a class and of its rest at random.
+    """Choose training images of a class and 19 times as many of its rest at random, by a key.
 
-    Args:
-        label: (N,) 1, 0 or -1; at least ``shot`` ones and 19 times as many minus ones.
-        shot: positives to choose.
-
-    Returns:
-        (20 * shot,) int64 image numbers without repetition, the positives first.
+    Of the labels (N,), 1, 0 or -1, the (20 * shot,) int64 numbers without repetition, the positives first.
     """
     random, chosen = generator(*key), []
     for value, count in ((1, shot), (-1, NEGATIVES_PER_POSITIVE * shot)):

@@ -42,10 +42,8 @@ def svm_mean_average_precisions(
     training value: 1 GB for VOC07's 5,011 images in 8,192 dimensions.
 
     Args:
-        bank: (N, D) training features, any floating dtype; need not be normalised.
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        queries: (M, D) test features.
-        present: (M, C), the same of the test images.
+        bank, queries: (N, D) training and (M, D) test features, of any length.
+        bank_present, present: (N, C) and (M, C) integers: 1 present, 0 difficult only, -1 absent.
         costs: candidates for the SVM's C.
         seed: of liblinear.
         jobs: processes; changes speed and memory, never the result.
@@ -69,12 +67,9 @@ def svm_mean_average_precisions(
 def check_examples(
     bank: Tensor, bank_present: Tensor, queries: Tensor, present: Tensor, positives: int, negatives: int
 ) -> None:
-    """Refuse features that are not finite, and labels of which a class has too few; the error names the class.
+    """Refuse features that are not finite, and a class with fewer positive or negative training images than given.
 
-    Args:
-        bank, bank_present, queries, present: same as :func:`svm_mean_average_precisions`; each class must have a
-            positive test image, which average precision needs.
-        positives, negatives: how many of the training images each class needs.
+    Each class must also have a positive test image, which average precision needs.
     """
     check_finite(training=bank, test=queries)
     for name, hits, needed in (
@@ -114,13 +109,7 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
 
     The precision at a recall is the largest at that recall or a higher one (scikit-learn's ``average_precision_score``
     takes it as it is). Images with equal scores are retrieved together.
-
-    Args:
-        scores: (N,) finite; larger ones are retrieved first.
-        positive: (N,) bool, at least one.
-
-    Returns:
-        in (0, 1].
+    Scores (N,) are finite, and larger ones are retrieved first; of ``positive`` (N,) bool one at least is true.
     """
     precision, recall, _ = precision_recall_curve(positive, scores)
     # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
