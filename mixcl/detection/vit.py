@@ -32,7 +32,7 @@ class DetectionViT(ViTSAM):
             weights, so it has to be that of the pretraining.
         global_blocks: indices of the blocks with global attention.
         img_size: of the detector's images, in pixels, (height, width) or one number for both; sets the reach of the
-            relative positions in global blocks. Smaller and larger images work too.
+            relative positions in global blocks.
         pretrained_img_size: of the grid that the position embedding is kept at; it is resized to every image's.
         patch_size: in pixels.
         window_size: side of the windows, in patches.

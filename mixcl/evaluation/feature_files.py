@@ -49,8 +49,8 @@ def extract_to_files(
     """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
 
     Each file of ``images_per_file`` holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where
-    there are labels, and ``unreadable`` (n,): why an image could not be read, else empty. Features of unreadable images are
-    NaN. The model is a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
+    there are labels, and ``unreadable`` (n,): why an image could not be read, else empty; its features are then NaN.
+    The model is a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
 
     Returns:
         how many of all images are unreadable; the log names them.
@@ -80,10 +80,7 @@ def extract_to_files(
 
 
 def read_features(folder: str | Path) -> dict[str, np.ndarray]:
-    """All that :func:`extract_to_files` has written to a folder, in data set order.
-
-    Returns:
-        ``features`` (N, D) float32, ``names`` (N,), ``unreadable`` (N,), and ``labels`` (N,) where there are labels.
+    """All that :func:`extract_to_files` has written to a folder, in data set order, by the same names.
 
     Raises:
         UserError: if there is nothing, or a file is damaged.

@@ -43,14 +43,7 @@ def source_images(
 ) -> dict[str, Any]:
     """The images of a source, prepared for the backbone of a config, as the config of a data set.
 
-    Args:
-        spec, data_root: as for :func:`~mixcl.engine.runners.data_option.source_config`.
-        config: of the pretraining; as it tests (else validates), so are the images prepared.
-        image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do. Where the
-            config tests nothing, that is done at the size that it trains on.
-
-    Raises:
-        UserError: if the config has no images, and no size is given.
+    Arguments and errors same as :func:`~mixcl.engine.runners.data_option.source_config` and :func:`image_pipeline`.
     """
     images = source_config(spec, data_root)
     images |= extensions_of(config) if spec.startswith('folder:') else {}
@@ -58,7 +51,14 @@ def source_images(
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
-    """How images in files are prepared for the backbone of a config; arguments as of :func:`source_images`."""
+    """How images in files are prepared for the backbone of a config.
+
+    As the config tests (else validates); for an ``image_size``, or the one that it trains on where it tests nothing, by
+    resizing the short edge to 256/224 of it and cropping the centre, as the papers do.
+
+    Raises:
+        UserError: if the config has no images, and no size is given.
+    """
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     load = reader_of(config)
     if image_size is None and loader:

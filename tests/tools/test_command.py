@@ -1,7 +1,6 @@
 """Commands of the fork server behave as those of an interpreter of their own."""
 
 import signal
-import subprocess
 import time
 
 import pytest
@@ -38,8 +37,3 @@ def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
         time.sleep(0.01)
     assert not is_running(command)
     assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
-
-
-def test_it_ends_at_the_time_limit() -> None:
-    with pytest.raises(subprocess.TimeoutExpired):
-        run('-c', WAITING, timeout=0.5)

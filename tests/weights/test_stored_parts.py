@@ -106,19 +106,13 @@ def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch)
         assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
 
 
-@pytest.mark.parametrize(
-    'model',
-    [
+def test_an_evaluation_refuses_before_anything_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran, path, vit = marker(tmp_path, monkeypatch), tmp_path / 'foreign.pth', "backbone=dict(type='ContrastiveViT')"
+    for model in (
         "dict(backbone=dict(type='evil.run'))",
-        "dict(type='mmpretrain.ImageClassifier', backbone=dict(type='ContrastiveViT'), head=dict(type='evil.run'))",
-    ],
-)
-def test_an_evaluation_refuses_before_anything_is_imported(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = marker(tmp_path, monkeypatch)
-    path = tmp_path / 'foreign.pth'
-    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=f'model = {model}\n')), path)
-    with pytest.raises(UserError, match=r"foreign\.pth has .*type='evil\.run', which is no class"):
-        read_subject(str(path))
+        f"dict(type='mmpretrain.ImageClassifier', {vit}, head=dict(type='evil.run'))",
+    ):
+        torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=f'model = {model}\n')), path)
+        with pytest.raises(UserError, match=r"foreign\.pth has .*type='evil\.run', which is no class"):
+            read_subject(str(path))
     assert not ran.exists()
