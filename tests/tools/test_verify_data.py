@@ -53,14 +53,6 @@ def test_a_folder_with_every_fault(tmp_path: Path, capfd: pytest.CaptureFixture)
     assert '1 four channels: readable' in printed and '1 grey: readable' in printed and '1 tiny: readable' in printed
 
 
-def test_a_sound_folder_by_its_config(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    folder = write_folder(tmp_path / 'images', 3, [])
-    config = 'configs/patchmix/vit-s16_folder.py'
-    assert run_here(TOOL, config, '--data-root', folder, '--out', tmp_path / 'bad.txt', '--workers', 1) == 0
-    assert '3 of 3 images can be read' in capfd.readouterr().out
-    assert not (tmp_path / 'bad.txt').exists()
-
-
 def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     write_tar(tmp_path / 'a.tar', {'good.jpg': encoded(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
     assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--workers', 1) == 1
