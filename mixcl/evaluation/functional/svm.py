@@ -108,8 +108,8 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
     """Area under the precision-recall curve, with interpolated precision, as the VOC challenges have it from 2010 on.
 
     The precision at a recall is the largest at that recall or a higher one (scikit-learn's ``average_precision_score``
-    takes it as it is). Images with equal scores are retrieved together.
-    Scores (N,) are finite, and larger ones are retrieved first; of ``positive`` (N,) bool one at least is true.
+    takes it as it is). Scores (N,) are finite; larger ones are retrieved first, equal ones together. Of ``positive``
+    (N,) bool one at least is true.
     """
     precision, recall, _ = precision_recall_curve(positive, scores)
     # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
