@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,13 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
+    numbers = dict(epochs=epochs, batch_size=batch_size, image_size=options.get('image_size'), num_workers=num_workers)
+    for name, value in numbers.items():
+        least = 0 if name == 'num_workers' else 1
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise UserError(f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits')
+    if unknown := sorted(options.keys() - {field.name for field in fields(TrainOptions)}):
+        raise UserError(f'pretrain has no option {unknown[0]!r}; docs/python.md and help(mixcl.pretrain) name them')
     amp = torch.cuda.is_available() if amp is None else amp
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)

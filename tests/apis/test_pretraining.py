@@ -62,6 +62,19 @@ def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
         tiny(photos, tmp_path / 'run', epochs=20, batch_size=4)
 
 
+@pytest.mark.parametrize(
+    ('wrong', 'message'),
+    [
+        *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('batch_size', '8'))),
+        (dict(num_workers='two'), 'is no whole number of at least 0'),
+        (dict(backbone_size=3), "pretrain has no option 'backbone_size'"),
+    ],
+)
+def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        tiny(photos, tmp_path / 'out', **wrong)
+
+
 def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoint: Path) -> None:
     files = sorted(photos.iterdir())
     with pytest.warns(UserWarning, match=r'no features of .*19\.jpg \(not an image\)'):
