@@ -50,7 +50,7 @@ def parse_arguments() -> argparse.Namespace:
             figure.add_argument('--among', type=int, default=2000, metavar='N', help='look at so many images at most')
             figure.add_argument('--worst', action='store_true', help='the worst mistakes first; needs labels')
         if name == 'map':
-            figure.add_argument('--method', choices=['tsne', 'opentsne', 'umap'], default='tsne')
+            figure.add_argument('--method', choices=['tsne', 'umap'], default='tsne')
             figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
     return parser.parse_args()
 

@@ -10,19 +10,12 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.clustering import PERPLEXITY, cluster_indices, map_to_plane
+from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
 from mixcl.visualization.canvas import MARKERS, PALETTE, bare, plain
 from mixcl.visualization.gallery import Gallery, encoder_of, features_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 LEAST, MOST_NAMES = 10, 24
-
-
-def _open_tsne(features: Tensor, seed: int) -> Tensor:
-    from openTSNE import TSNE  # type: ignore[import-not-found]
-
-    perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
-    return torch.from_numpy(TSNE(perplexity=perplexity, random_state=seed).fit(features.numpy()).__array__())
 
 
 def _umap(features: Tensor, seed: int) -> Tensor:
@@ -33,10 +26,8 @@ def _umap(features: Tensor, seed: int) -> Tensor:
 
 METHODS: dict[str, tuple[str, Callable[[Tensor, int], Tensor]]] = {
     'tsne': ('t-SNE', map_to_plane),
-    'opentsne': ('t-SNE (openTSNE)', _open_tsne),
     'umap': ('UMAP', _umap),
 }
-PACKAGES = dict(opentsne='openTSNE', umap='umap-learn')
 
 
 @dataclass(frozen=True)
@@ -78,7 +69,7 @@ def feature_map(
     Args:
         pictured: the model and its images.
         num_images: how many, at most.
-        method: 'tsne' by scikit-learn; 'opentsne' or 'umap', where these are installed.
+        method: 'tsne' by scikit-learn, or 'umap', where umap-learn is installed.
         clusters: groups by k-means of so many clusters; by default classes where there are labels, else 10.
         seed: of the choice of images, of the map, and of random weights.
         encoder: 'online' or 'target'.
@@ -97,7 +88,7 @@ def feature_map(
     try:
         points = place(features, seed)
     except ImportError as error:
-        raise UserError(f'--method {method} needs {PACKAGES[method]}: pip install {PACKAGES[method]}') from error
+        raise UserError('--method umap needs umap-learn: pip install umap-learn') from error
     groups = gallery.labels
     clustered = groups is None or clusters is not None
     if groups is None or clustered:
