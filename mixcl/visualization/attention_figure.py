@@ -51,17 +51,8 @@ def looks_of(backbone: nn.Module, images: Tensor) -> Looks:
     return Looks('attention of the class token' if tokens[1] else 'attention of all patches', maps)
 
 
-def attention_figure(
-    pictured: Pictured, num_images: int = 4, seed: int = 0, encoder: str | None = None, image_size: int | None = None
-) -> tuple[Figure, str]:
+def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, str]:
     """Heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
-
-    Args:
-        pictured: the model and its images.
-        num_images: how many images.
-        seed: of the choice of images, of the mixing, and of random weights.
-        encoder: 'online' or 'target'.
-        image_size: of images of a folder.
 
     Returns:
         the figure, and a sentence on what it shows.
@@ -69,14 +60,14 @@ def attention_figure(
     Raises:
         UserError: if there are too few images, or the backbone has neither attention nor maps.
     """
-    model = encoder_of(pictured, encoder, seed)
-    gallery = gallery_of(pictured, num_images, num_images, image_size, seed)
+    model = encoder_of(pictured)
+    gallery = gallery_of(pictured, num_images, num_images)
     pixels = gallery.images(range(num_images))
     inputs = normalised(model, pixels)
     backbone: Any = model.backbone.backbone
     seen = displayed(pictured.config, pixels)
     looks = looks_of(backbone, inputs)
-    mixtures = _mixtures(pictured, inputs, seen, seed)
+    mixtures = _mixtures(pictured, inputs, seen)
     rows, columns = num_images, 1 + len(looks.maps)
     extra = min(MIXTURES, num_images) if mixtures else 0
     lying = columns == 2  # an image and one map below it, in the place of a long thin figure
@@ -101,17 +92,17 @@ def attention_figure(
     return figure, said
 
 
-def _mixtures(
-    pictured: Pictured, inputs: Tensor, seen: Tensor, seed: int
-) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
+def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
     """Mixtures as the model takes them and as people see them, and what they show; None where they cannot be told."""
     settings = (pictured.config.get('model') or {}).get('mixer')
     if not settings:
         return None
     mixer = MIXERS.build(dict(settings))
     mixer.check(len(inputs), *inputs.shape[-2:])
-    plan = mixer.plan(len(inputs), generator(seed, 'attention'))
-    (mixed, composition), (visible, _) = (mixer.place(part, plan, generator(seed, 'place')) for part in (inputs, seen))
+    plan = mixer.plan(len(inputs), generator(pictured.seed, 'attention'))
+    (mixed, composition), (visible, _) = (
+        mixer.place(part, plan, generator(pictured.seed, 'place')) for part in (inputs, seen)
+    )
     if composition.shown is None:  # every part of the image shows all sources
         return None
     return mixed, visible, composition, composition.shown

@@ -122,7 +122,7 @@ def _turned(content: bytes) -> bool:
 
 
 def _header(content: bytes) -> ImageHeader | None:
-    """None if the format is not known, or the file is damaged; raises DecompressionBombError for far too many pixels."""
+    """None if the format is not known, or the file is damaged; raises DecompressionBombError of too many pixels."""
     # Of a PNG Pillow would also unpack the texts, and refuse those that are long.
     if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
