@@ -123,10 +123,6 @@ def test_before_the_first_batch(config: dict, size: int, batch: int, processes: 
         hosts.build(config).check_batch([torch.zeros(3, size, size)] * 2, batch, processes)
 
 
-def test_shuffled_batches_of_several_processes_need_no_equal_parts() -> None:
-    hosts.build(hosts.moco_v2()).check_batch([torch.zeros(3, 8, 8)] * 2, 7, processes=2)
-
-
 TOKENS = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_type='raw')
 
 

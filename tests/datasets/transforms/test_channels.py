@@ -6,7 +6,6 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from mmengine.config import Config
 from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
@@ -118,12 +117,3 @@ def test_normalisations_that_do_not_fit() -> None:
     for settings in (dict(mean=[1.0] * 4, std=[1.0] * 3), dict(mean=[1.0] * 4, std=[1.0] * 4, to_rgb=True)):
         with pytest.raises(UserError, match='as many values as the images have channels, and to_rgb=False'):
             ViewPreprocessor(**settings)
-
-
-def test_the_example_reads_what_it_says(tmp_path: Path) -> None:
-    cfg = Config.fromfile(Path(__file__).parents[3] / 'configs/patchmix/vit-s16_folder_4channels.py')
-    np.save(tmp_path / 'a.npy', array(4))
-    cfg.train_dataloader.dataset.dataset.data_root = str(tmp_path)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        sample = DATASETS.build(cfg.train_dataloader.dataset)[0]
-    assert [view.shape for view in sample['inputs']] == [(4, 224, 224)] * 2
