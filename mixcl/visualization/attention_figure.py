@@ -1,7 +1,6 @@
 """Where an encoder looks in images and in mixtures of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -29,26 +28,21 @@ MOST_HEADS = 12
 MIXTURES = 3
 
 
-@dataclass(frozen=True)
-class Looks:
-    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source."""
+def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]]:
+    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source.
 
-    kind: str
-    maps: dict[str, Tensor]
-
-
-def looks_of(backbone: nn.Module, images: Tensor) -> Looks:
-    """Attention of the class token where there is one, else of the patches; activation maps of other architectures."""
+    Attention of the class token where there is one, else of the patches; activation maps of other architectures.
+    """
     tokens = other_tokens(backbone)
     if tokens is None:
-        return Looks('share of the feature', {'activation': activation_shares(last_map(backbone, images))})
+        return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
     layers = attention_layers(backbone, images)
     size = images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
     maps['rollout'] = patch_shares(rollout(layers), *tokens, size)
     maps['mean of heads'] = heads.mean(dim=1)
-    return Looks('attention of the class token' if tokens[1] else 'attention of all patches', maps)
+    return 'attention of the class token' if tokens[1] else 'attention of all patches', maps
 
 
 def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, str]:
@@ -66,28 +60,24 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, s
     inputs = normalised(model, pixels)
     backbone: Any = model.backbone.backbone
     seen = displayed(pictured.config, pixels)
-    looks = looks_of(backbone, inputs)
+    kind, maps = maps_of(backbone, inputs)
     mixtures = _mixtures(pictured, inputs, seen)
-    rows, columns = num_images, 1 + len(looks.maps)
+    rows, columns = num_images, 1 + len(maps)
     extra = min(MIXTURES, num_images) if mixtures else 0
     lying = columns == 2  # an image and one map below it, in the place of a long thin figure
-    height = columns if lying else rows
-    figure = Figure(
-        figsize=(max(1.35 * (rows if lying else columns), 7.5), 1.5 * (height + extra) + 1), layout='constrained'
-    )
+    height, width = (columns, rows) if lying else (rows, columns)
+    figure = Figure(figsize=(max(1.35 * width, 7.5), 1.5 * (height + extra) + 1), layout='constrained')
     parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
-    above = parts[0]
-    above.suptitle(f'{plain(pictured.name, 80)}: {looks.kind}' + (', last block' if len(looks.maps) > 1 else ''))
-    axes = above.subplots(*((columns, rows) if lying else (rows, columns)), squeeze=False)
-    axes = axes.T if lying else axes
-    for row in range(rows):
-        show(axes[row][0], seen[row], f'image {row + 1}')
-        for axis, (name, maps) in zip(axes[row][1:], looks.maps.items(), strict=True):
-            heat(axis, maps[row], name if row == 0 or lying else '')
+    parts[0].suptitle(f'{plain(pictured.name, 80)}: {kind}' + (', last block' if len(maps) > 1 else ''))
+    axes = parts[0].subplots(height, width, squeeze=False)
+    for row, (image, *others) in enumerate(axes.T if lying else axes):
+        show(image, seen[row], f'image {row + 1}')
+        for axis, (name, values) in zip(others, maps.items(), strict=True):
+            heat(axis, values[row], name if row == 0 or lying else '')
     if mixtures:
-        _draw_mixtures(parts[1], *mixtures, looks_of(backbone, mixtures[0]), extra)
-    said = f'{looks.kind} ({type(backbone).__name__})'
-    if len(looks.maps) == 1:
+        _draw_mixtures(parts[1], *mixtures[1:], *maps_of(backbone, mixtures[0]), extra)
+    said = f'{kind} ({type(backbone).__name__})'
+    if len(maps) == 1:
         said += ', in the place of attention, which this backbone has not'
     return figure, said
 
@@ -109,12 +99,12 @@ def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor,
 
 
 def _draw_mixtures(
-    figure: Any, mixed: Tensor, visible: Tensor, composition: Composition, shown: Tensor, looks: Looks, count: int
+    figure: Any, visible: Tensor, composition: Composition, shown: Tensor, kind: str, named: dict, count: int
 ) -> None:
-    name, maps = list(looks.maps.items())[-1]
+    name, maps = list(named.items())[-1]
     sources = composition.sources.shape[1]
     attended, area = shares_by_source(maps, shown, sources)
-    figure.suptitle(f'Mixtures: {looks.kind}, by source', fontsize=10)
+    figure.suptitle(f'Mixtures: {kind}, by source', fontsize=10)
     axes = figure.subplots(count, 4, squeeze=False, width_ratios=[1, 1, 1, 2.2])
     colours = ListedColormap(PALETTE[:sources])
     for row, (image, where, map_, bars) in enumerate(axes[:count]):
@@ -124,7 +114,7 @@ def _draw_mixtures(
         where.set_title(titles[1], fontsize=7)
         bare(where)
         heat(map_, maps[row], titles[2])
-        _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), looks.kind if row == 0 else '')
+        _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), kind if row == 0 else '')
 
 
 def _draw_bars(axis: Axes, attended: Tensor, area: Tensor, sources: Sequence[int], kind: str) -> None:

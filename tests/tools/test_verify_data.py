@@ -86,15 +86,6 @@ def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
 
 
-def test_the_list_lies_where_results_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not beside the sources, from where one calls it."""
-    folder, tool = write_folder(tmp_path / 'images', 1, ['text.jpg']), Path(TOOL).resolve()
-    (tmp_path / 'sources').mkdir()
-    monkeypatch.chdir(tmp_path / 'sources')
-    assert run_here(tool, folder, '--workers', 1) == 1
-    assert os.listdir() == ['work_dirs'] and os.listdir('work_dirs') == ['unreadable_images.txt']
-
-
 def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / 'images', 34, [*FAULTS, 'cmyk.jpg', 'one.png'])
     (folder / os.fsdecode(b'good\xff\x1b[2J.jpg')).write_bytes(encoded(34))

@@ -107,7 +107,7 @@ def test_operations_treat_channels_alike() -> None:
         torch.testing.assert_close(together, alone.expand(-1, channels, -1, -1), rtol=0, atol=1)
 
 
-@pytest.mark.parametrize('step', [GRAY, COLOURS, dict(type='RandomApply', prob=0.5, transforms=COLOURS)])
+@pytest.mark.parametrize('step', [GRAY, dict(type='RandomApply', prob=0.5, transforms=COLOURS)])
 def test_steps_for_colours_are_refused(tmp_path: Path, step: dict) -> None:
     with pytest.raises(UserError, match='saturation, hue and gray are for images of 3 channels, not 4: leave'):
         folder(tmp_path, 4, [step])[0]

@@ -41,14 +41,6 @@ def test_vectors_of_ratios(
     np.testing.assert_allclose(probabilities.sum(), 1.0)
 
 
-@pytest.mark.parametrize(('power', 'expected'), enumerate([0.03125, 0.0208333, 0.015625, 0.0125, 0.0104167]))
-def test_expected_overlap_for_even_ratios(power: int, expected: float) -> None:
-    # s1 * s2 * (power + 1) * integral of r (1 - r)^power, r uniform on [0, 1], through the probabilities themselves
-    r = (np.arange(100_000) + 0.5) / 100_000
-    mean_ratio = (selection_probabilities(r, power) * r).sum()
-    assert 0.25 * 0.25 * mean_ratio == pytest.approx(expected, abs=5e-8)
-
-
 def test_draws_without_replacement_have_the_frequencies_of_successive_draws() -> None:
     p = selection_probabilities(np.array([0.25, 0.0, 0.6, 0.0, 0.9]), 3)
     np.random.seed(0)
