@@ -7,8 +7,8 @@ import os
 import sys
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
-"""How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) awake for some ten microseconds
-before, which is what most operations of a small model wait for their slowest thread."""
+"""How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) for a fraction of a millisecond awake
+before, which is how long most operations of a small model wait for their slowest thread."""
 
 OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
 """Variables that say how they wait; one that is set decides."""

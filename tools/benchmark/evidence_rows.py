@@ -202,15 +202,18 @@ def _tables(data: str, epochs: int) -> dict[str, Table]:
 
 
 DIGITS, PART, FASHION = _tables('digits', 200), _tables('fashionmnist5000', 32), _tables('fashionmnist', 100)
+POSITIONS = {name: VARIANTS[name] for name in ('', 'learned')}
 DIAGNOSIS = (
+    Table('Fixed and learned positions, held-out digits', 'digits', 48, TABLE3, variants=POSITIONS, held_out=True),
     Table('One setting at a time, held-out digits', 'digits', 48, TABLE3, variants=VARIANTS, seeds=(0,), held_out=True),
     Table('How many are mixed, held-out digits', 'digits', 48, FEW_MIXED, seeds=(0,), held_out=True),
 )
 TABLES = (
+    DIAGNOSIS[0],
     DIGITS.pop('main'),
     PART.pop('main'),
     DIGITS.pop('cost'),
-    *DIAGNOSIS,
+    *DIAGNOSIS[1:],
     *DIGITS.values(),
     *PART.values(),
     *FASHION.values(),

@@ -95,7 +95,7 @@ def train(run: Run, cfg: Config, curve: CurveHook) -> dict[str, Any]:
 
 def write_whole(file: Path, content: Any) -> None:
     part = file.with_suffix('.part')
-    part.write_text(json.dumps(content, indent=1) + '\n')
+    part.write_text(json.dumps(content) + '\n')
     part.replace(file)
 
 
