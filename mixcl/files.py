@@ -128,15 +128,6 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-def is_compressed(path: Path) -> bool:
-    """Whether a zip archive unpacks to more than its own size; numpy's and torch's do not, unless they are bombs."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return sum(member.file_size for member in archive.infolist()) > path.stat().st_size
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
-
-
 class WholeFileBackend(LocalBackend):
     """mmengine's storage on local disks, which writes by :func:`write_with_checksum`."""
 

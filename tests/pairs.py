@@ -76,7 +76,6 @@ def everything(rank: int) -> dict:
     rows = slice(FIRST_ROWS) if rank == 0 else slice(FIRST_ROWS, None)
     return dict(
         norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
-        low_precision={dtype: normalise_shifted(SyncBatchNorm, dtype, rows) for dtype in ('float32', 'bfloat16')},
         gathered=gathered(rank),
         steps=host_steps.steps(tuple(host_steps.MODELS), rank),
         agreed_seed=KeyedSampler(range(4)).seed,
@@ -107,12 +106,6 @@ def normalise(layer_type: type[nn.Module], case: str, rows: slice) -> dict:
         parameter_gradients={name: parameter.grad for name, parameter in layer.named_parameters()},
         buffers=dict(layer.named_buffers()),
     )
-
-
-def normalise_shifted(layer_type: type[nn.Module], dtype: str, rows: slice) -> Tensor:
-    """Some rows of a batch whose mean is large against its spread, through a float32 layer."""
-    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0)) * 100 + 1e4
-    return layer_type(3)(x.to(getattr(torch, dtype))[rows]).detach()
 
 
 def own_rows(rank: int) -> Tensor:

@@ -1,11 +1,9 @@
 """The command ``mixcl``: the tools under one name, and configs by name."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tools.command import ENVIRONMENT
 
 from mixcl import console
 from mixcl.errors import UserError
@@ -32,14 +30,6 @@ def test_every_tool_is_a_command_that_speaks_of_itself_as_mixcl(capsys: pytest.C
         assert capsys.readouterr().out.startswith(f'usage: mixcl {name} [-h]')
 
 
-def test_help_waits_for_no_import_of_torch() -> None:
-    for words in (['--help'], ['pretrain', '--help'], ['configs', 'mixco/*']):
-        asked = f'import sys; from mixcl.console import main\ntry: main({words})\n'
-        program = asked + "finally: assert 'torch' not in sys.modules"
-        result = subprocess.run([sys.executable, '-c', program], env=ENVIRONMENT, capture_output=True, text=True)
-        assert result.returncode == 0 and len(result.stdout.splitlines()) >= 5, result.stderr
-
-
 def test_a_name_that_is_no_command_has_a_neighbour(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit) as end:
         console.main(['trian'])
@@ -59,14 +49,3 @@ def test_configs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert 'sdmp/vit-s16_in1k_dino' in known_configs('in1k_dino') and not known_configs('evaluation')
     with pytest.raises(UserError, match='`mixcl configs` lists those'):
         find_config('nothing/like/it')
-
-
-def test_a_file_of_a_commands_name_comes_before_another_that_is_called_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ('visualize_mix', 'visualize', 'extract_features'):
-        (tmp_path / f'{name}.py').write_text('"""What it does: more (and more)."""\n')
-    monkeypatch.setattr(console, 'shipped', lambda folder: tmp_path)
-    found = {name: path.stem for name, path in console.commands().items() if name != 'doctor'}
-    assert found == {'embed': 'extract_features', 'visualize': 'visualize', 'visualize-mix': 'visualize_mix'}
-    assert console.summary(tmp_path / 'visualize.py') == 'What it does'

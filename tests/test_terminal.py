@@ -4,7 +4,6 @@ import io
 import logging
 import re
 import sys
-import time
 from itertools import pairwise
 
 import pytest
@@ -92,16 +91,6 @@ def test_a_file_has_a_line_every_30_to_60_seconds(seconds: float, clock: Clock, 
             assert read == (terminal.Progress._written == clock.now)
     moments = [float(found) for found in re.findall(r'\[(\d+)\] training: ', capsys.readouterr().out)]
     assert len(moments) >= 10 and all(29 <= later - earlier <= 60 for earlier, later in pairwise([1000, *moments]))
-
-
-def test_nor_is_it_silent_while_a_step_takes_longer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(terminal, 'SILENT', 0.5)
-    monkeypatch.setattr(Progress, '_written', time.monotonic())
-    with Progress('training', 10):
-        time.sleep(1.5)
-    assert 'training: 0/10 steps' in capsys.readouterr().out
 
 
 def test_other_processes_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,7 @@ CPU_BATCH = 4
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Cost of a training iteration of a config.')
     parser.add_argument('config', help='config file')
-    parser.add_argument(
-        '--batch-size', type=int, help=f'images per iteration; default: of the config on a GPU, {CPU_BATCH} on a CPU'
-    )
+    parser.add_argument('--batch-size', type=int, help=f'default: of the config on a GPU, {CPU_BATCH} on a CPU')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
     parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')

@@ -9,9 +9,7 @@ from mixcl.shipped import known_configs
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='List the configs that come with mixcl.')
-    parser.add_argument(
-        'pattern', nargs='?', default='*', help="part of a name, or a pattern such as '*/vit-s16_in1k*'"
-    )
+    parser.add_argument('pattern', nargs='?', default='*', help="part of a name, or such as '*/vit-s16_in1k*'")
     return parser.parse_args()
 
 

@@ -18,13 +18,8 @@ from mixcl.evaluation.recipes import PROTOCOLS
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Evaluate a backbone by the papers' protocols.")
     parser.add_argument('checkpoint', help="checkpoint file, or 'random' for an untrained backbone")
-    parser.add_argument(
-        '--data',
-        required=True,
-        metavar='NAME',
-        help='a file of configs/evaluation/datasets/ (in1k, cifar10), or your own images: folder:PATH, '
-        'list:PATH.csv, hf:PATH, tar:PATTERN (docs/your_images.md)',
-    )
+    parser.add_argument('--data', required=True, metavar='NAME', help='a file of configs/evaluation/datasets/ (in1k), '
+                        'or your own images: folder:PATH, list:PATH.csv, hf:PATH, tar:PATTERN')  # fmt: skip
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
                         help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip
     parser.add_argument('--config', nargs='+', default=[], metavar='CONFIG',
@@ -41,9 +36,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--amp', action='store_true', help='train under bfloat16 autocast; features stay in float32')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, default={}, metavar='[PROTOCOL.]NAME=VALUE',
                         help='override values, of every config or of one protocol')  # fmt: skip
-    parser.add_argument(
-        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
-    )
+    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()

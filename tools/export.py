@@ -17,12 +17,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('checkpoint', help='file of a pretraining, of a classifier, or of a backbone')
     parser.add_argument('--to', required=True, choices=FORMATS, help='what loads it')
     parser.add_argument('--out', required=True, metavar='PATH', help='folder to write; must be new or empty')
-    parser.add_argument(
-        '--encoder', choices=['online', 'target'], help="default: what the method's linear probe takes, if it is there"
-    )
-    parser.add_argument(
-        '--backbone-config', metavar='CONFIG', help='config of the backbone, for a checkpoint that carries none'
-    )
+    parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
+    parser.add_argument('--backbone-config', metavar='CONFIG', help='of a checkpoint that carries none')
     parser.add_argument('--allow-pickle', action='store_true', help='read files that may run code')
     return parser.parse_args()
 

@@ -33,34 +33,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('checkpoint', help='a pretraining checkpoint, a classifier, or the weights of a backbone')
     images = parser.add_mutually_exclusive_group(required=True)
     images.add_argument('--images', metavar='FOLDER', help='a folder of images, however deep')
-    images.add_argument(
-        '--data',
-        metavar='KIND:PATH',
-        help='images with labels where they have any: folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN',
-    )
+    images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
     images.add_argument('--config', help='a config whose data set is taken, prepared as the config tests')
     parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --config')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
-    parser.add_argument(
-        '--encoder', choices=['online', 'target'], help="default: what the method's linear probe takes, if it is there"
-    )
+    parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
-    parser.add_argument(
-        '--image-size', type=positive, metavar='PIXELS', help='for --images and --data: resize and crop to this size'
-    )
-    parser.add_argument(
-        '--backbone-config', metavar='CONFIG', help='the config of the backbone, for a checkpoint that carries none'
-    )
-    parser.add_argument(
-        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
-    )
+    parser.add_argument('--image-size', type=positive, metavar='PIXELS', help='for --images and --data: crop to it')
+    parser.add_argument('--backbone-config', metavar='CONFIG', help='of a checkpoint that carries none')
+    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--amp', action='store_true', help='encode under bfloat16 autocast')
     parser.add_argument('--batch-size', type=positive, default=256)
     parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
-    parser.add_argument(
-        '--images-per-file', type=positive, default=10_000, metavar='N', help='an interruption loses less than one file'
-    )
+    parser.add_argument('--images-per-file', type=positive, default=10_000, metavar='N', help='of the features')
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
     args = parser.parse_args()
     if args.config and args.image_size:
@@ -80,7 +66,7 @@ from mixcl.apis.export_source import default_encoder
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
-from mixcl.evaluation.image_sources import config_images, content_digest, source_images
+from mixcl.evaluation.image_sources import config_images, source_images
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
@@ -141,7 +127,6 @@ def extract(args: argparse.Namespace) -> None:
         encoder=encoder,
         model=settings,
         images=images,
-        content=content_digest(dataset),
         images_per_file=args.images_per_file,
         precision='bf16' if args.amp else 'fp32',
     )

@@ -13,39 +13,19 @@ from mixcl.errors import reported_to_user
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Pretrain a backbone on your own images.')
-    parser.add_argument(
-        '--data',
-        required=True,
-        metavar='FOLDER',
-        help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN',
-    )
+    parser.add_argument('--data', required=True, metavar='FOLDER',
+                        help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
-    parser.add_argument(
-        '--method',
-        default='patchmix',
-        help='a method, with a host where it has several: patchmix (default), mocov3, dino, sdmp/dino, mixco/simclr',
-    )
-    parser.add_argument(
-        '--model',
-        metavar='NAME',
-        help="backbone: timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class; default the method's",
-    )
+    parser.add_argument('--method', default='patchmix',
+                        help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
+    parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, '
+                        'torchvision:resnet50, package.module:Class')  # fmt: skip
     parser.add_argument('--epochs', type=int, help='how often every image is seen')
-    parser.add_argument(
-        '--batch-size', type=int, metavar='IMAGES', help='per step and process; the rate is scaled to it'
-    )
-    parser.add_argument(
-        '--image-size', type=int, metavar='PIXELS', help='of the views; default that of the method, 224'
-    )
+    parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; the rate is scaled to it')
+    parser.add_argument('--image-size', type=int, metavar='PIXELS', help="of the views; default the method's, 224")
     parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights that the backbone starts from')
-    parser.add_argument(
-        '--workers', type=int, dest='num_workers', help='processes that load images; default by the cores'
-    )
-    parser.add_argument(
-        '--amp',
-        action=argparse.BooleanOptionalAction,
-        help='mixed precision: bfloat16 autocast; by default on a GPU',
-    )
+    parser.add_argument('--workers', type=int, dest='num_workers', help='that load images; default by the cores')
+    parser.add_argument('--amp', action=argparse.BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
     parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')

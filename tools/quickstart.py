@@ -34,7 +34,8 @@ from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
-from mixcl.visualization import draw_curves, mix_preview
+from mixcl.visualization import curves_figure, mixture_figure
+from mixcl.visualization.canvas import write
 from mixcl.visualization.report import write_report
 
 
@@ -63,9 +64,9 @@ def main(args: argparse.Namespace) -> None:
     torch.set_num_threads(min(2, torch.get_num_threads()))
     work_dir = Path(args.work_dir)
     runner = build_runner(cfg, overwrite=args.overwrite or args.work_dir == WORK_DIR)
-    figures = [mix_preview(cfg, work_dir / 'mix.png')]
+    figures = [write(mixture_figure(cfg), work_dir / 'mix.png')]
     runner.train()
-    figures.append(draw_curves(work_dir, work_dir / 'curves.png'))
+    figures.append(write(curves_figure([work_dir]), work_dir / 'curves.png'))
     rows = evaluate(runner)
     results = dict(
         random_init_knn_top1=rows['randomly initialised encoder'][0],

@@ -13,9 +13,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Write one HTML file about one run, or several side by side.')
     parser.add_argument('runs', nargs='+', metavar='WORK_DIR', help='folders of runs')
     parser.add_argument('--out', metavar='FILE.html', help='default: report.html in the folder of the first run')
-    parser.add_argument(
-        '--data', metavar='KIND:PATH', help='other images: folder:PATH, list:PATH.csv, hf:PATH, tar:PATTERN'
-    )
+    parser.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the configs')
     parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code')
     return parser.parse_args()

@@ -18,24 +18,14 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Evaluate a checkpoint.')
     parser.add_argument('config', help='config file')
     parser.add_argument('checkpoint', nargs='?', help='checkpoint file of a run of this config')
-    parser.add_argument(
-        '--pretrained',
-        metavar='CHECKPOINT',
-        help="for protocols on frozen features: the checkpoint with the backbone, or 'random'",
-    )
-    parser.add_argument(
-        '--encoder', choices=['online', 'target'], help='which encoder of it; by default as the config says'
-    )
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="for frozen features: the backbone, or 'random'")
+    parser.add_argument('--encoder', choices=['online', 'target'], help='of --pretrained; default: as the config says')
     parser.add_argument('--work-dir', help='where logs go; default work_dirs/<method>/<config name>')
     parser.add_argument('--out', metavar='FILE', help='write the metrics to this .json file')
-    parser.add_argument(
-        '--amp', action='store_true', help='encode under bfloat16 autocast (of configs that measure features)'
-    )
+    parser.add_argument('--amp', action='store_true', help='bfloat16 autocast, of configs that measure features')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
-    parser.add_argument(
-        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
-    )
+    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -15,77 +15,29 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Train a model.')
     parser.add_argument('config', help='config file, or name of one: mixcl configs lists them')
     parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<method>/<config name>')
-    parser.add_argument(
-        '--resume',
-        nargs='?',
-        const='auto',
-        metavar='CHECKPOINT',
-        help='continue a run: from the newest checkpoint of the work dir, or from the one given',
-    )
-    parser.add_argument(
-        '--allow-changes', action='store_true', help='with --resume: go on with settings that change what is computed'
-    )
-    parser.add_argument(
-        '--overwrite', action='store_true', help='remove the checkpoints that another run has left in the work dir'
-    )
-    parser.add_argument(
-        '--pretrained',
-        metavar='CHECKPOINT',
-        help="start the backbone from this checkpoint; 'random' for none, where the config names one",
-    )
-    parser.add_argument(
-        '--encoder', choices=['online', 'target'], help='which encoder of it; by default as the config says'
-    )
-    parser.add_argument(
-        '--max-time',
-        metavar='DURATION',
-        help='save and exit with status 85 after so long, for example 23h30m; as on SIGTERM, SIGINT and SIGUSR1',
-    )
-    parser.add_argument(
-        '--allow-pickle', action='store_true', help='read checkpoints that may run code: only from those you trust'
-    )
+    parser.add_argument('--resume', nargs='?', const='auto', metavar='CHECKPOINT',
+                        help='continue a run: from the newest checkpoint of the work dir, or this one')  # fmt: skip
+    parser.add_argument('--allow-changes', action='store_true', help='with --resume: settings may differ from before')
+    parser.add_argument('--overwrite', action='store_true', help='remove checkpoints of another run in the work dir')
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="that the backbone starts from, or 'random'")
+    parser.add_argument('--encoder', choices=['online', 'target'], help='of --pretrained; default: as the config says')
+    parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
+    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
-    parser.add_argument(
-        '--compile', action='store_true', help='compile the blocks of the backbone: for long runs on GPUs'
-    )
-    parser.add_argument(
-        '--auto-scale-lr', action='store_true', help='scale the learning rate linearly with the global batch'
-    )
+    parser.add_argument('--compile', action='store_true', help='compile the blocks of the backbone: for GPUs')
+    parser.add_argument('--auto-scale-lr', action='store_true', help='scale the learning rate with the global batch')
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
-    parser.add_argument(
-        '--views',
-        choices=('device', 'pillow'),
-        help="who makes the views' colours and blurs: the device, for a batch at once, or Pillow on the CPU, as the "
-        'papers did; by default as the config says (device)',
-    )
-    parser.add_argument(
-        '--data',
-        metavar='KIND:PATH',
-        help='your own images in the place of those of the config: folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN '
-        '(docs/your_images.md)',
-    )
-    parser.add_argument(
-        '--data-root', metavar='DIR', help='root folder of every data set of the config; with --data that of a list'
-    )
-    parser.add_argument(
-        '--backbone',
-        metavar='NAME',
-        help='another backbone, with random weights: timm:vit_small_patch16_224, torchvision:resnet50, or your own '
-        'module, package.module:Class; what depends on it follows',
-    )
-    parser.add_argument(
-        '--image-size', type=int, metavar='PIXELS', help='of the model and of all views, evaluations included'
-    )
-    parser.add_argument(
-        '--smoke', action='store_true', help='20 steps on synthetic images at reduced size, to see that it runs'
-    )
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=OverrideAction,
-        metavar='NAME=VALUE',
-        help='override values of the config, for example model.mixer.num_mix=2 train_cfg.max_epochs=100',
-    )
+    parser.add_argument('--views', choices=('device', 'pillow'), help='who makes the colours and blurs of the views: '
+                        'the device, or Pillow as in the papers; by default as the config says')  # fmt: skip
+    parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
+                        'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config, or of a list')
+    parser.add_argument('--backbone', metavar='NAME', help='another one, with random weights: '
+                        'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
+    parser.add_argument('--image-size', type=int, metavar='PIXELS', help='of the model and all views, also evaluated')
+    parser.add_argument('--smoke', action='store_true', help='20 steps on synthetic images at reduced size')
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE',
+                        help='override values, such as model.mixer.num_mix=2 train_cfg.max_epochs=100')  # fmt: skip
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()

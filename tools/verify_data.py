@@ -22,9 +22,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Check that every image can be read.')
     parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config, or of a list')
-    parser.add_argument(
-        '--out', default='work_dirs/unreadable_images.txt', help='text file for the list of unreadable images'
-    )
+    parser.add_argument('--out', default='work_dirs/unreadable_images.txt', help='for the list of unreadable images')
     parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()

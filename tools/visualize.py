@@ -4,6 +4,7 @@
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from mixcl.command_line import OverrideAction
@@ -50,7 +51,7 @@ def parse_arguments() -> argparse.Namespace:
             figure.add_argument('--among', type=int, default=2000, metavar='N', help='look at so many images at most')
             figure.add_argument('--worst', action='store_true', help='the worst mistakes first; needs labels')
         if name == 'map':
-            figure.add_argument('--method', choices=['tsne', 'opentsne', 'umap'], default='tsne')
+            figure.add_argument('--method', choices=['tsne', 'umap'], default='tsne')
             figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
     return parser.parse_args()
 
@@ -83,18 +84,20 @@ def drawn(args: argparse.Namespace) -> Figure:
     pictured = visualization.read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
     if args.smoke:
         shrink_to_smoke(pictured.config)
-    shared = dict(num_images=args.num_images, seed=args.seed)
     if args.figure in ('mix', 'views'):
         draw = dict(mix=visualization.mixture_figure, views=visualization.view_figure)[args.figure]
-        return draw(pictured.training, **shared)
+        return draw(pictured.training, args.num_images, args.seed)
+    encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
+    pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
     if args.figure == 'similarity':
-        return visualization.similarity_figure(pictured, **shared)
-    shared |= dict(encoder=args.encoder, image_size=args.image_size)
+        return visualization.similarity_figure(pictured, args.num_images)
     if args.figure == 'neighbours':
-        return visualization.neighbour_figure(pictured, k=args.k, worst=args.worst, among=args.among, **shared)
+        return visualization.neighbour_figure(pictured, args.num_images, args.k, args.worst, args.among)
     if args.figure == 'map':
-        return visualization.map_figure(pictured, method=args.method, clusters=args.clusters, **shared)
-    figure, said = visualization.attention_figure(pictured, **shared)
+        return visualization.map_figure(
+            pictured, num_images=args.num_images, method=args.method, clusters=args.clusters
+        )
+    figure, said = visualization.attention_figure(pictured, args.num_images)
     print(f'drawn: {said}')
     return figure
 

@@ -25,10 +25,9 @@ class Complexity:
 
     Attributes:
         backbone_parameters: of the online backbone, frozen ones included, without heads.
-        trained_parameters: everything that the optimiser changes: backbone and heads.
-        flops: of all forward passes, with and without gradient, and the backward pass. Matrix products, convolutions
-            and attention count, a multiplication and an addition as two; elementwise operations, normalisation and
-            the optimiser do not.
+        trained_parameters: of backbone and heads.
+        flops: of all passes. Matrix products, convolutions and attention count, a multiplication and an addition as
+            two; elementwise operations, normalisation and the optimiser do not.
         layer_flops: those without the two products inside of attention, which many counters do not see.
         activation_bytes: see :func:`activation_bytes`.
         total_bytes: peak with weights, optimiser states and images; None on a CPU.
@@ -100,7 +99,7 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> Complexity:
 
 def count_flops(function: Callable[[], object]) -> tuple[int, int]:
     """FLOPs of a call by PyTorch's ``FlopCounterMode``: all, and without the batched products inside of attention."""
-    # The counter does not know the CPU's fused attention; as two batched products it is counted on every device.
+    # It does not know the CPU's fused attention; as two batched products it is counted on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         function()
     by_operation = counter.get_flop_counts()['Global']
@@ -109,14 +108,10 @@ def count_flops(function: Callable[[], object]) -> tuple[int, int]:
 
 
 def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
-    """Memory of one step beyond what was there before: weights, optimiser state, images.
+    """Memory of one forward and backward ``step`` beyond what was there before: weights, optimiser state, images.
 
     On a GPU the peak of the allocator. On a CPU the tensors that are saved for the backward pass, each storage once,
     without the weights; buffers that live only within an operation are not seen there.
-
-    Args:
-        model: what is trained; its device decides which of the two is measured.
-        step: runs forward and backward once. Optimiser states should exist already.
     """
     device = next(model.parameters()).device
     if device.type == 'cuda':

@@ -33,9 +33,7 @@ Picture = str | Path | np.ndarray | Image.Image
 class Preprocess:
     """Makes a model's input of one image, as the images of its evaluations are prepared: resized, cropped, normalised.
 
-    Args:
-        pipeline: configs of transforms that end with ``PackInputs``.
-        preprocessor: config of the data preprocessor, which normalises.
+    By configs of transforms that end with ``PackInputs``, and of the data preprocessor, which normalises.
     """
 
     def __init__(self, pipeline: Sequence[dict], preprocessor: dict) -> None:
@@ -79,13 +77,10 @@ def _rgb(image: Any) -> np.ndarray:
 class LoadedBackbone(nn.Module):
     """A pretrained backbone with one feature per image.
 
-    Args:
+    Attributes:
         backbone: the module with the weights.
         preprocess: makes its input of an image.
         source: the file that the weights come from.
-
-    Attributes:
-        backbone, preprocess, source: as given.
     """
 
     def __init__(self, backbone: nn.Module, preprocess: Preprocess, source: str) -> None:
@@ -159,15 +154,9 @@ def embed(
         raise UserError('images is a list of file names, arrays or Pillow images; put a single one into a list')
     if isinstance(path, LoadedBackbone) and options:
         raise UserError(f'{", ".join(options)} is for load_backbone, which has loaded {path.source} already')
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise UserError(f'batch_size={batch_size!r} must be a whole number of at least 1')
     backbone = path if isinstance(path, LoadedBackbone) else load_backbone(path, **options)
-    items = list(images)
-    where = device or ('cuda' if torch.cuda.is_available() else 'cpu')
-    try:
-        backbone.to(where)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f'device={device!r} cannot be used here: {str(error).partition(". ")[0]}') from error
+    items, where = list(images), device or ('cuda' if torch.cuda.is_available() else 'cpu')
+    backbone.to(where)
     rows: list[Tensor] = []
     shown = Progress(f'features of {len(items)} images', len(items), 'images')
     with evaluating(backbone), ThreadPoolExecutor() as pool, shown:

@@ -27,12 +27,7 @@ CONFIGS = shipped('configs')
 
 
 class Evaluated(NamedTuple):
-    """What came out.
-
-    Attributes:
-        rows: as they stand in results.json; the numbers are under 'metrics'.
-        failures: how many protocols failed; why is on the standard error.
-    """
+    """Rows as they stand in results.json (numbers are under 'metrics'), and how many protocols failed."""
 
     rows: list[Row]
     failures: int
@@ -135,11 +130,7 @@ def shown(path: Path) -> str:
 def evaluate_all(
     evaluations: list[Evaluation], subject: Subject, results: Results, folder: Path, rerun: bool
 ) -> tuple[list[Row], int]:
-    """Run what is not finished, storing each result at once; a failure is reported and the others go on.
-
-    Returns:
-        the rows, and how many evaluations failed.
-    """
+    """Run what is not finished, storing each result at once; the rows, and how many failed while the others went on."""
     rows: list[Row] = []
     failures = 0
     for evaluation in evaluations:

@@ -67,10 +67,7 @@ def export(
 
 
 def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
-    """Load a folder by the very lines that users are given, and compare features of random images.
-
-    Returns:
-        The largest difference, or that it could not be checked and why, in words.
+    """Load a folder by the very lines that users are given, and compare features of random images; what came out.
 
     Raises:
         UserError: if the lines fail, or the features differ.

@@ -32,11 +32,7 @@ def default_encoder(subject: Subject) -> str:
 
 
 def exported_of(subject: Subject, encoder: str) -> Exported:
-    """Build the backbone and load an encoder of the checkpoint into it.
-
-    Raises:
-        UserError: if the backbone cannot be built, or the weights do not fit or are not finite.
-    """
+    """Build the backbone and load an encoder of the checkpoint into it."""
     config: dict[str, Any] = dict(subject.backbone or {})
     norm = config.get('norm_cfg') or {}
     if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
@@ -54,11 +50,7 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
 
 
 def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
-    """What the images of a config's test or validation go through; as on ImageNet where it does not say.
-
-    Raises:
-        UserError: if it normalises other channels than the backbone takes.
-    """
+    """What the images of a config's test or validation go through; as on ImageNet where it does not say."""
     steps: Sequence[Mapping] = ()
     with contextlib.suppress(UserError):  # it has no images
         steps = image_pipeline(cfg)

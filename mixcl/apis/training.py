@@ -19,7 +19,8 @@ from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.visualization import mix_preview, mixed_streams
+from mixcl.visualization import mixed_streams, mixture_figure
+from mixcl.visualization.canvas import write
 from mixcl.weights import allow_pickle
 
 
@@ -114,8 +115,8 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
     if found:
         runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
     if asked.smoke and runner.rank == 0 and mixed_streams(cfg):
-        preview = mix_preview(cfg, Path(cfg.work_dir) / 'mix_preview.png', cfg.train_dataloader.batch_size)
-        runner.logger.info(f'mix preview: {preview}', extra=FOR_PEOPLE)
+        figure = mixture_figure(cfg, cfg.train_dataloader.batch_size)
+        runner.logger.info(f'mix preview: {write(figure, Path(cfg.work_dir, "mix_preview.png"))}', extra=FOR_PEOPLE)
     runner.train()
     return runner
 

@@ -11,7 +11,6 @@ from typing import BinaryIO, NamedTuple
 
 from mixcl.datasets.folder import is_image
 from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
-from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -91,8 +90,8 @@ def index_shard(path: str, size: int, modified: int) -> tuple[Member, ...]:
 
 
 def read_member(path: str, modified: int, offset: int, size: int) -> bytes:
-    """Bytes of a tar file, no more than an image may have; other processes may share the open file."""
-    return os.pread(_opened(path, modified).fileno(), min(size, MAX_BYTES), offset)
+    """Bytes of a tar file; other processes may share the open file."""
+    return os.pread(_opened(path, modified).fileno(), size, offset)
 
 
 @lru_cache(maxsize=128)

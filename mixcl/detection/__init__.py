@@ -7,8 +7,7 @@ missing, the import says which command installs it. Nothing else in mixcl import
 from pycocotools import coco, cocoeval
 
 import mixcl.detection.requirements  # isort: split  (says what is missing)
-from mixcl.detection.aspect_ratio_sampler import KeyedAspectRatioBatchSampler
-from mixcl.detection.datasets import CocoDetection, VOCDetection
+from mixcl.detection.datasets import CocoDetection, KeyedAspectRatioBatchSampler, VOCDetection
 from mixcl.detection.detector_layer_decay import DetectorLayerDecayConstructor
 from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
 from mixcl.detection.heads import FullPrecisionRPNHead, PretrainedSharedHeadHook

@@ -1,16 +1,19 @@
-"""mmdet's COCO and VOC data sets, with a look at annotations and images before training starts."""
+"""mmdet's COCO and VOC data sets, with a look at annotations and images before training starts, and their batches."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from mmdet.datasets import BaseDetDataset, CocoDataset, VOCDataset
 from mmdet.datasets.api_wrappers import COCO
+from mmdet.datasets.samplers import AspectRatioBatchSampler
 
+from mixcl.datasets import SampleKey
 from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
 from mixcl.errors import UserError, printable
-from mixcl.registry import DATASETS
+from mixcl.registry import DATA_SAMPLERS, DATASETS
 
 
 class _CompleteCOCO(COCO):
@@ -71,20 +74,15 @@ class CocoDetection(_CompleteData, CocoDataset):
     order of the config's names.
 
     Raises:
-        UserError: if the annotation file is missing or no COCO file, lacks a class of ``metainfo['classes']`` or has
-            them in another order, names an image that is not there, or has no masks where the pipeline loads them; or
-            if no image is left. Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
+        UserError: if the annotation file is missing, lacks a class of ``metainfo['classes']`` or has them in another
+            order, names an image that is not there, or has no masks where the pipeline loads them; or if no image is
+            left. Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
     """
 
     COCOAPI = _CompleteCOCO
 
     def load_data_list(self) -> list[dict]:
-        try:
-            data = super().load_data_list()
-        except UserError:
-            raise
-        except (AssertionError, KeyError, TypeError, ValueError) as error:
-            raise UserError(f'{self.ann_file} is no COCO annotation file: {type(error).__name__}: {error}') from error
+        data = super().load_data_list()
         with_mask = any(getattr(transform, 'with_mask', False) for transform in self.pipeline.transforms)
         without = sum('mask' not in instance for item in data for instance in item['instances'])
         if with_mask and without:
@@ -110,6 +108,18 @@ class VOCDetection(_CompleteData, VOCDataset):
             annotations = Path(self.sub_data_root, self.ann_subdir)
             _check_files((str(annotations / f'{name}.xml') for name in names), self.ann_file, 'annotation')
         return super().load_data_list()
+
+
+@DATA_SAMPLERS.register_module()
+class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
+    """``mmdet.AspectRatioBatchSampler`` around a ``KeyedSampler``, which can begin at batch ``start`` of an epoch."""
+
+    start = 0
+
+    def __iter__(self) -> Iterator[list[SampleKey]]:
+        # A new one, since mmdet's keeps what it had collected when a pass was broken off.
+        batches = AspectRatioBatchSampler(self.sampler, self.batch_size, self.drop_last)
+        yield from islice(batches, self.start, None)
 
 
 def _is_local(path: str) -> bool:

@@ -4,7 +4,6 @@ from mmcv.cnn import ConvModule, build_norm_layer
 from mmengine.model import BaseModule
 from torch import Tensor, nn
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -25,8 +24,6 @@ class SimpleFeaturePyramid(BaseModule):
 
     def __init__(self, in_channels: int, out_channels: int = 256, norm_cfg: dict | None = None) -> None:
         super().__init__()
-        if in_channels % 4:
-            raise UserError(f'SimpleFeaturePyramid: in_channels={in_channels} is no multiple of 4')
         norm_cfg = norm_cfg or dict(type='mmpretrain.LN2d', eps=1e-6)
         half, quarter = in_channels // 2, in_channels // 4
         twice = nn.ConvTranspose2d(in_channels, half, 2, stride=2)
@@ -48,13 +45,6 @@ class SimpleFeaturePyramid(BaseModule):
         self.coarsest = nn.MaxPool2d(1, stride=2)
 
     def forward(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Make the pyramid.
-
-        Args:
-            maps: of the backbone; the last one, (B, C, H, W) with even H and W, is used.
-
-        Returns:
-            Five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4.
-        """
+        """Five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4, of the last one, (B, C, H, W)."""
         levels = [level(maps[-1]) for level in self.levels]
         return (*levels, self.coarsest(levels[-1]))

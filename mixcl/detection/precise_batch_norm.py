@@ -14,7 +14,6 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.data import DataLoader
 
 from mixcl.distributed import unwrapped
-from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import HOOKS
 
@@ -26,10 +25,8 @@ class PreciseBatchNormHook(Hook):
     ``mmpretrain.PreciseBNHook`` has no batch samplers, and calls a detector as in a test.
 
     Args:
-        num_samples: images to average over, of all processes together; detectron2 takes 200 batches.
-
-    Raises:
-        UserError: before training, if ``num_samples`` is less than one batch.
+        num_samples: images to average over, of all processes together, in whole batches, at least one; detectron2
+            takes 200 batches.
 
     Source: MoCo's detection protocol (He et al., Momentum Contrast, 2020, appendix); Wu and Johnson, Rethinking
     "Batch" in BatchNorm, 2021, section 3.
@@ -39,10 +36,6 @@ class PreciseBatchNormHook(Hook):
 
     def __init__(self, num_samples: int) -> None:
         self.num_samples = num_samples
-
-    def before_train(self, runner: Runner) -> None:
-        if not self._count(runner):
-            raise UserError(f'PreciseBatchNormHook: num_samples={self.num_samples} is less than one batch')
 
     def after_train_iter(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
         if isinstance(runner.train_loop, IterBasedTrainLoop):
@@ -56,11 +49,6 @@ class PreciseBatchNormHook(Hook):
             if self.every_n_epochs(runner, interval) or self.is_last_train_epoch(runner):
                 self._update(runner)
 
-    def _count(self, runner: Runner) -> int:
-        loader = runner.train_dataloader
-        # With a batch sampler, the loader itself does not know the size.
-        return self.num_samples // ((loader.batch_size or loader.batch_sampler.batch_size) * runner.world_size)
-
     def _batches(self, runner: Runner) -> Iterator[dict]:
         """The first batches of an epoch, from workers of their own: those of the loader may be training."""
         loader = runner.train_dataloader
@@ -71,7 +59,8 @@ class PreciseBatchNormHook(Hook):
                 part.start = 0
         names = ('num_workers', 'collate_fn', 'worker_init_fn', 'pin_memory')
         options = {name: getattr(loader, name) for name in names}
-        return islice(DataLoader(loader.dataset, batch_sampler=batches, **options), self._count(runner))
+        count = max(1, self.num_samples // (batches.batch_size * runner.world_size))
+        return islice(DataLoader(loader.dataset, batch_sampler=batches, **options), count)
 
     @torch.no_grad()
     def _update(self, runner: Runner) -> None:

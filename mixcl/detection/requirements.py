@@ -18,13 +18,10 @@ COMPILE = (
 
 
 def check_requirements(device: str = 'cpu') -> None:
-    """Check that mmdet is there and that mmcv's operators work, by calling two of them.
+    """Check that mmdet is there and that mmcv's operators work, by calling two of them on a device.
 
     Importing them is not enough: operators that were compiled for another torch, or without CUDA, import and fail when
-    called.
-
-    Args:
-        device: where to call them. On import it is the CPU, so that no process takes memory of the first GPU.
+    called. (On import it is the CPU, so that no process takes memory of the first GPU.)
 
     Raises:
         UserError: says what is missing and which command installs it.
@@ -35,9 +32,8 @@ def check_requirements(device: str = 'cpu') -> None:
         from mmcv.ops import nms, roi_align
 
         boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0], [20.0, 20.0, 29.0, 29.0]], device=device)
-        _, kept = nms(boxes, torch.tensor([0.9, 0.8, 0.7], device=device), 0.5)
-        region = torch.tensor([[0.0, 0.0, 0.0, 4.0, 4.0]], device=device)
-        pooled = roi_align(torch.ones(1, 1, 8, 8, device=device), region, 2)
+        nms(boxes, torch.tensor([0.9, 0.8, 0.7], device=device), 0.5)
+        roi_align(torch.ones(1, 1, 8, 8, device=device), torch.tensor([[0.0, 0.0, 0.0, 4.0, 4.0]], device=device), 2)
     except ModuleNotFoundError as error:
         raise UserError(f'mixcl.detection needs the compiled operators of mmcv ({error}); {COMPILE}') from error
     except Exception as error:  # operators of another torch raise whatever its runtime raises
@@ -45,8 +41,6 @@ def check_requirements(device: str = 'cpu') -> None:
             f"mmcv's operators do not run on {device} with torch {torch.__version__} "
             f'({" ".join(str(error).split())[:160]}), so they were compiled for another one; {COMPILE}'
         ) from error
-    if kept.tolist() != [0, 2] or pooled.tolist() != [[[[1, 1], [1, 1]]]]:
-        raise UserError(f"mmcv's operators give wrong results on {device} with torch {torch.__version__}; {COMPILE}")
 
 
 check_requirements()

@@ -32,7 +32,7 @@ class DetectionViT(ViTSAM):
             weights, so it has to be that of the pretraining.
         global_blocks: indices of the blocks with global attention.
         img_size: of the detector's images, in pixels, (height, width) or one number for both; sets the reach of the
-            relative positions in global blocks. Smaller and larger images work too.
+            relative positions in global blocks.
         pretrained_img_size: of the grid that the position embedding is kept at; it is resized to every image's.
         patch_size: in pixels.
         window_size: side of the windows, in patches.
@@ -80,14 +80,7 @@ class DetectionViT(ViTSAM):
             layer.__class__ = FusedBlock  # of the same parameters; ViTSAM names its own class
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """Encode images.
-
-        Args:
-            images: (B, 3, H, W), normalised; H and W multiples of the patch size.
-
-        Returns:
-            One (B, C, H / patch, W / patch) map per index in ``out_indices``.
-        """
+        """One map (B, C, H / patch, W / patch) per index in ``out_indices``, of images (B, 3, H, W), normalised."""
         tokens, (height, width) = self.patch_embed(images)
         position = resize_pos_embed(
             self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0

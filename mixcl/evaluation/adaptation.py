@@ -106,10 +106,6 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
 
     It is that of the config in the checkpoint, or of the fine-tuning, since weights do not tell the number of attention
     heads. A checkpoint without a config gets the test's linear head on the backbone of ``--backbone-config``.
-
-    Raises:
-        UserError: if there is no classifier, it tells another number of classes apart, or its weights, its config and
-            ``--backbone-config`` contradict each other.
     """
     source, classes = subject.classifier, subject.classes
     if classes is None:

@@ -13,7 +13,7 @@ from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
-from mixcl.files import check_writable, is_compressed, written_whole
+from mixcl.files import check_writable, written_whole
 from mixcl.terminal import progress
 
 META = 'meta.json'
@@ -48,19 +48,15 @@ def extract_to_files(
 ) -> int:
     """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
 
-    Each file holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where there are labels, and
-    ``unreadable`` (n,): why an image could not be read, else empty. Features of unreadable images are NaN. A file
-    appears whole or not at all; the memory for features is that of one file.
-
-    Args:
-        model: a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
-        images_per_file: n, but for the last file.
+    Each file of ``images_per_file`` holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where
+    there are labels, and ``unreadable`` (n,): why an image could not be read, else empty; its features are then NaN.
+    The model is a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
 
     Returns:
         how many of all images are unreadable; the log names them.
 
     Raises:
-        UserError: if no image can be read, they are not of one size, or a file that is there is damaged.
+        UserError: if no image can be read, they are not of one size, or a file that is there is damaged or has others.
     """
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
     for number, start in enumerate(range(0, len(names), images_per_file)):
@@ -73,10 +69,10 @@ def extract_to_files(
             arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
-        reasons = _read(path, 'unreadable')['unreadable']
-        if len(reasons) != len(names[part]):
-            raise UserError(f'{path} holds {len(reasons)} images; remove it and run the same command again')
-        for name, reason in zip(names[part], reasons, strict=True):
+        stored = _read(path)
+        if not np.array_equal(stored['names'], names[part]):
+            raise UserError(f'{path} holds features of other images; give another --out, or remove it to start again')
+        for name, reason in zip(names[part], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
                 print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
@@ -84,10 +80,7 @@ def extract_to_files(
 
 
 def read_features(folder: str | Path) -> dict[str, np.ndarray]:
-    """All that :func:`extract_to_files` has written to a folder, in data set order.
-
-    Returns:
-        ``features`` (N, D) float32, ``names`` (N,), ``unreadable`` (N,), and ``labels`` (N,) where there are labels.
+    """All that :func:`extract_to_files` has written to a folder, in data set order, by the same names.
 
     Raises:
         UserError: if there is nothing, or a file is damaged.
@@ -102,12 +95,10 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _read(path: Path, *names: str) -> dict[str, np.ndarray]:
+def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        if is_compressed(path):
-            raise ValueError('it unpacks to more than its own size')
         with np.load(path) as arrays:
-            return {name: arrays[name] for name in names or arrays.files}
+            return dict(arrays)
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 

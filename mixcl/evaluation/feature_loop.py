@@ -10,9 +10,8 @@ from torch.utils.data import DataLoader
 
 from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode, evaluating, extract, gather
-from mixcl.evaluation.labels import LABELS
-from mixcl.evaluation.metrics.feature_metric import FeatureMetric
+from mixcl.evaluation.features import LABELS, encode, evaluating, extract, gather
+from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
 from mixcl.registry import LOOPS
 
 
@@ -26,15 +25,15 @@ class FeatureLoop(ValLoop):
     Args:
         runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
-        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metric.FeatureMetric`; passed by the runner.
+        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metrics.FeatureMetric`; passed by the runner.
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).
         amp: encode under bfloat16 autocast (``--amp`` of ``tools/test.py``); features are float32 all the same.
 
     Raises:
-        UserError: if a data set has no such labels, the evaluator holds other metrics, or the model has no encoders.
-            All before the first image is encoded, and before training when used for validation.
+        UserError: if a data set has no such labels, or the evaluator holds other metrics; before the first image is
+            encoded, and before training when used for validation.
     """
 
     def __init__(
@@ -49,13 +48,6 @@ class FeatureLoop(ValLoop):
         super().__init__(runner, dataloader, evaluator)
         self.amp = amp
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
-        if not hasattr(self.model, 'encoder_names'):
-            raise UserError(
-                f'FeatureLoop cannot evaluate a {type(self.model).__name__}: the model needs encoder_names and '
-                'extract_features(images, encoder=name)'
-            )
-        if labels not in LABELS:
-            raise UserError(f"FeatureLoop: labels must be 'class' or 'multiple', not {labels!r}")
         self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
         for metric in self.evaluator.metrics:
             if not isinstance(metric, FeatureMetric):

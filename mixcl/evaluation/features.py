@@ -1,6 +1,6 @@
-"""Features of whole data sets, in data set order, whatever the number of processes."""
+"""Features and labels of whole data sets, in data set order, whatever the number of processes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -10,8 +10,35 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
-from mixcl.evaluation.labels import ReadLabels, class_labels
 from mixcl.terminal import progress
+
+ReadLabels = Callable[[Sequence, DataLoader], Tensor]
+"""(data samples of a batch, the loader they came from, for messages) to one row per image, on the CPU."""
+
+
+def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
+    """Classes (B,) int64 of mmpretrain's data samples with ``gt_label`` (1,); an error if one has none, or several."""
+    if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
+        raise UserError(
+            f'{type(dataloader.dataset).__name__} does not give one label per image, which this evaluation needs: use '
+            'a labelled data set, or switch evaluation off with val_dataloader = val_cfg = val_evaluator = None '
+            '(test_ too)'
+        )
+    return torch.cat([sample.gt_label for sample in samples]).cpu()
+
+
+def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
+    """Which classes images show, (B, C) int8: 1 present, 0 difficult objects only, -1 absent."""
+    if any('present' not in sample for sample in samples):
+        raise UserError(
+            f'{type(dataloader.dataset).__name__} does not say which classes an image shows, which this evaluation '
+            'needs: use a data set of several labels per image, such as VOC07'
+        )
+    return torch.stack([torch.as_tensor(sample.present) for sample in samples]).to('cpu', torch.int8)
+
+
+LABELS: dict[str, ReadLabels] = {'class': class_labels, 'multiple': presence_labels}
+"""The kinds of labels by their names in configs."""
 
 
 @contextmanager
@@ -40,7 +67,7 @@ def extract(
             restored afterwards, its buffers are not touched.
         dataloader: single-view and collated by ``default_collate``. Over several processes the sampler must
             deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
-        read_labels: one of :mod:`mixcl.evaluation.labels`.
+        read_labels: one of :data:`LABELS`.
 
     Returns:
         per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order and

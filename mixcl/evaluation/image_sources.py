@@ -1,9 +1,7 @@
 """The images whose features are extracted: those of a folder, or of a config's data set."""
 
-import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,14 +43,7 @@ def source_images(
 ) -> dict[str, Any]:
     """The images of a source, prepared for the backbone of a config, as the config of a data set.
 
-    Args:
-        spec, data_root: as for :func:`~mixcl.engine.runners.data_option.source_config`.
-        config: of the pretraining; as it tests (else validates), so are the images prepared.
-        image_size: instead, resize the short edge to 256/224 of this and crop the centre, as the papers do. Where the
-            config tests nothing, that is done at the size that it trains on.
-
-    Raises:
-        UserError: if the config has no images, and no size is given.
+    Arguments and errors same as :func:`~mixcl.engine.runners.data_option.source_config` and :func:`image_pipeline`.
     """
     images = source_config(spec, data_root)
     images |= extensions_of(config) if spec.startswith('folder:') else {}
@@ -60,7 +51,14 @@ def source_images(
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
-    """How images in files are prepared for the backbone of a config; arguments as of :func:`source_images`."""
+    """How images in files are prepared for the backbone of a config.
+
+    As the config tests (else validates); for an ``image_size``, or the one that it trains on where it tests nothing, by
+    resizing the short edge to 256/224 of it and cropping the centre, as the papers do.
+
+    Raises:
+        UserError: if the config has no images, and no size is given.
+    """
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     load = reader_of(config)
     if image_size is None and loader:
@@ -76,27 +74,14 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
 def names_of(dataset: KeyedDataset) -> list[str]:
     """One name per image: its path relative to the data set's folder, or its number where it has no file."""
     root = dataset.dataset.data_root or '.'
-    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(_paths(dataset))]
+    paths = (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
+    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(paths)]
 
 
 def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
     """(N,) int64 classes; None where images have none, or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
     return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
-
-
-def content_digest(dataset: KeyedDataset) -> str:
-    """What changes when images are added, removed or replaced: a digest of paths, sizes and times of the files."""
-    digest = hashlib.sha256()
-    for path in _paths(dataset):
-        files = (place for place in (path, *Path(path or '').parents) if place and os.path.isfile(place))
-        found = next((os.stat(file) for file in files), None)  # of the image, or of the file that it lies in
-        digest.update(repr((path, found and (found.st_size, found.st_mtime_ns))).encode(errors='surrogateescape'))
-    return digest.hexdigest()
-
-
-def _paths(dataset: KeyedDataset) -> Iterator[str | None]:
-    return (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
 
 
 def collate_one_size(samples: Sequence[dict]) -> dict:

@@ -19,11 +19,8 @@ LISTED = 'listed'
 class Results:
     """Rows in ``results.json``, and ``results.md`` beside it; both are replaced as a whole whenever a row comes.
 
-    Args:
-        folder: where they lie; made when the first row comes.
-
     Raises:
-        UserError: if there is a file in it that holds no results.
+        UserError: if there is a file of that name in the folder that holds no results.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -55,10 +55,6 @@ def run_evaluation(
     Returns:
         ``metrics`` by name, of training protocols those after the last epoch; and of these also the ``best`` of each
         after any epoch, chosen on the test images, and the path of the last checkpoint, ``trained``.
-
-    Raises:
-        UserError: for what :func:`~mixcl.engine.runners.launch.build_runner` refuses, or what a protocol refuses of
-            the data.
     """
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name
@@ -93,11 +89,7 @@ def precision_of(evaluation: Evaluation) -> str:
 
 
 def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]) -> str:
-    """The checkpoint of the classifier that robustness tests: the one that is given, or that was trained before.
-
-    Raises:
-        UserError: if it should have been trained by now, and was not or is gone.
-    """
+    """The checkpoint of the classifier that robustness tests: the one that is given, or that was trained before."""
     if subject.classes is not None:
         return subject.checkpoint
     for row in done:

@@ -33,19 +33,11 @@ class RawPixels(BaseModel):
 
 
 def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """How well classes can be told from the frozen features of a model.
+    """How well classes can be told from the frozen features of a model: by encoder, two top-1 accuracies in [0, 1].
 
-    Args:
-        runner: whose validation loop has the labelled images: its bank to learn from, its queries to test on.
-        model: as for :func:`mixcl.evaluation.features.extract`.
-        encoders: names of encoders of the model.
-
-    Returns:
-        by encoder, the top-1 accuracies in [0, 1] of a vote among 10 neighbours and of the linear probe that
-        :func:`~mixcl.evaluation.functional.linear_probe.probe_sweep` chooses.
-
-    Raises:
-        UserError: if images are unlabelled.
+    Of a vote among 10 neighbours, and of the linear probe that
+    :func:`~mixcl.evaluation.functional.linear_probe.probe_sweep` chooses; on the images of a runner's validation loop,
+    its bank to learn from, its queries to test on.
     """
     loop = runner.val_loop
     bank, bank_labels = extract(model, loop.bank_dataloader, encoders)

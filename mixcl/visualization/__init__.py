@@ -2,9 +2,9 @@
 
 import mixcl.quiet_imports
 from mixcl.visualization.attention_figure import attention_figure
-from mixcl.visualization.curves import curves_figure, draw_curves
+from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.map_figure import map_figure
-from mixcl.visualization.mix_preview import mix_preview, mixed_streams, mixture_figure
+from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
 from mixcl.visualization.neighbour_figure import neighbour_figure
 from mixcl.visualization.pictured import Pictured, read_pictured
 from mixcl.visualization.similarity_figure import similarity_figure

@@ -1,7 +1,6 @@
 """Where an encoder looks in images and in mixtures of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -29,39 +28,25 @@ MOST_HEADS = 12
 MIXTURES = 3
 
 
-@dataclass(frozen=True)
-class Looks:
-    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source."""
+def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]]:
+    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source.
 
-    kind: str
-    maps: dict[str, Tensor]
-
-
-def looks_of(backbone: nn.Module, images: Tensor) -> Looks:
-    """Attention of the class token where there is one, else of the patches; activation maps of other architectures."""
+    Attention of the class token where there is one, else of the patches; activation maps of other architectures.
+    """
     tokens = other_tokens(backbone)
     if tokens is None:
-        return Looks('share of the feature', {'activation': activation_shares(last_map(backbone, images))})
+        return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
     layers = attention_layers(backbone, images)
     size = images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
     maps['rollout'] = patch_shares(rollout(layers), *tokens, size)
     maps['mean of heads'] = heads.mean(dim=1)
-    return Looks('attention of the class token' if tokens[1] else 'attention of all patches', maps)
+    return 'attention of the class token' if tokens[1] else 'attention of all patches', maps
 
 
-def attention_figure(
-    pictured: Pictured, num_images: int = 4, seed: int = 0, encoder: str | None = None, image_size: int | None = None
-) -> tuple[Figure, str]:
+def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, str]:
     """Heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
-
-    Args:
-        pictured: the model and its images.
-        num_images: how many images.
-        seed: of the choice of images, of the mixing, and of random weights.
-        encoder: 'online' or 'target'.
-        image_size: of images of a folder.
 
     Returns:
         the figure, and a sentence on what it shows.
@@ -69,61 +54,57 @@ def attention_figure(
     Raises:
         UserError: if there are too few images, or the backbone has neither attention nor maps.
     """
-    model = encoder_of(pictured, encoder, seed)
-    gallery = gallery_of(pictured, num_images, num_images, image_size, seed)
+    model = encoder_of(pictured)
+    gallery = gallery_of(pictured, num_images, num_images)
     pixels = gallery.images(range(num_images))
     inputs = normalised(model, pixels)
     backbone: Any = model.backbone.backbone
     seen = displayed(pictured.config, pixels)
-    looks = looks_of(backbone, inputs)
-    mixtures = _mixtures(pictured, inputs, seen, seed)
-    rows, columns = num_images, 1 + len(looks.maps)
+    kind, maps = maps_of(backbone, inputs)
+    mixtures = _mixtures(pictured, inputs, seen)
+    rows, columns = num_images, 1 + len(maps)
     extra = min(MIXTURES, num_images) if mixtures else 0
     lying = columns == 2  # an image and one map below it, in the place of a long thin figure
-    height = columns if lying else rows
-    figure = Figure(
-        figsize=(max(1.35 * (rows if lying else columns), 7.5), 1.5 * (height + extra) + 1), layout='constrained'
-    )
+    height, width = (columns, rows) if lying else (rows, columns)
+    figure = Figure(figsize=(max(1.35 * width, 7.5), 1.5 * (height + extra) + 1), layout='constrained')
     parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
-    above = parts[0]
-    above.suptitle(f'{plain(pictured.name, 80)}: {looks.kind}' + (', last block' if len(looks.maps) > 1 else ''))
-    axes = above.subplots(*((columns, rows) if lying else (rows, columns)), squeeze=False)
-    axes = axes.T if lying else axes
-    for row in range(rows):
-        show(axes[row][0], seen[row], f'image {row + 1}')
-        for axis, (name, maps) in zip(axes[row][1:], looks.maps.items(), strict=True):
-            heat(axis, maps[row], name if row == 0 or lying else '')
+    parts[0].suptitle(f'{plain(pictured.name, 80)}: {kind}' + (', last block' if len(maps) > 1 else ''))
+    axes = parts[0].subplots(height, width, squeeze=False)
+    for row, (image, *others) in enumerate(axes.T if lying else axes):
+        show(image, seen[row], f'image {row + 1}')
+        for axis, (name, values) in zip(others, maps.items(), strict=True):
+            heat(axis, values[row], name if row == 0 or lying else '')
     if mixtures:
-        _draw_mixtures(parts[1], *mixtures, looks_of(backbone, mixtures[0]), extra)
-    said = f'{looks.kind} ({type(backbone).__name__})'
-    if len(looks.maps) == 1:
+        _draw_mixtures(parts[1], *mixtures[1:], *maps_of(backbone, mixtures[0]), extra)
+    said = f'{kind} ({type(backbone).__name__})'
+    if len(maps) == 1:
         said += ', in the place of attention, which this backbone has not'
     return figure, said
 
 
-def _mixtures(
-    pictured: Pictured, inputs: Tensor, seen: Tensor, seed: int
-) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
+def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
     """Mixtures as the model takes them and as people see them, and what they show; None where they cannot be told."""
     settings = (pictured.config.get('model') or {}).get('mixer')
     if not settings:
         return None
     mixer = MIXERS.build(dict(settings))
     mixer.check(len(inputs), *inputs.shape[-2:])
-    plan = mixer.plan(len(inputs), generator(seed, 'attention'))
-    (mixed, composition), (visible, _) = (mixer.place(part, plan, generator(seed, 'place')) for part in (inputs, seen))
+    plan = mixer.plan(len(inputs), generator(pictured.seed, 'attention'))
+    (mixed, composition), (visible, _) = (
+        mixer.place(part, plan, generator(pictured.seed, 'place')) for part in (inputs, seen)
+    )
     if composition.shown is None:  # every part of the image shows all sources
         return None
     return mixed, visible, composition, composition.shown
 
 
 def _draw_mixtures(
-    figure: Any, mixed: Tensor, visible: Tensor, composition: Composition, shown: Tensor, looks: Looks, count: int
+    figure: Any, visible: Tensor, composition: Composition, shown: Tensor, kind: str, named: dict, count: int
 ) -> None:
-    name, maps = list(looks.maps.items())[-1]
+    name, maps = list(named.items())[-1]
     sources = composition.sources.shape[1]
     attended, area = shares_by_source(maps, shown, sources)
-    figure.suptitle(f'Mixtures: {looks.kind}, by source', fontsize=10)
+    figure.suptitle(f'Mixtures: {kind}, by source', fontsize=10)
     axes = figure.subplots(count, 4, squeeze=False, width_ratios=[1, 1, 1, 2.2])
     colours = ListedColormap(PALETTE[:sources])
     for row, (image, where, map_, bars) in enumerate(axes[:count]):
@@ -133,7 +114,7 @@ def _draw_mixtures(
         where.set_title(titles[1], fontsize=7)
         bare(where)
         heat(map_, maps[row], titles[2])
-        _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), looks.kind if row == 0 else '')
+        _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), kind if row == 0 else '')
 
 
 def _draw_bars(axis: Axes, attended: Tensor, area: Tensor, sources: Sequence[int], kind: str) -> None:

@@ -34,6 +34,7 @@ def check_figure_path(path: str | Path) -> None:
 
 def write(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of the path's ending; returns the path."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     return Path(path)
 

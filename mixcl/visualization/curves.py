@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mixcl.errors import UserError
-from mixcl.visualization.canvas import PALETTE, check_figure_path, plain, write
+from mixcl.visualization.canvas import PALETTE, plain
 
 BY = ('epoch', 'step', 'hour')
 STYLES = ('-', '--', '-.', ':')
@@ -23,12 +23,6 @@ PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
     'time spent waiting for data': ('share of a step', lambda name: name == 'data_wait'),
 }
 """Titles, labels of the axis, and which scalars of the log are drawn."""
-
-
-def draw_curves(work_dirs: str | Path | Sequence[str | Path], path: str | Path, by: str = 'epoch') -> Path:
-    """Draw the course of runs: see :func:`curves_figure`; to a file whose ending tells the format."""
-    check_figure_path(path)
-    return write(curves_figure([work_dirs] if isinstance(work_dirs, (str, Path)) else work_dirs, by), path)
 
 
 def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:

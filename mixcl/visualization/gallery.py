@@ -48,15 +48,13 @@ class Gallery:
         return collate_one_size(samples)['inputs']
 
 
-def gallery_of(pictured: Pictured, most: int, least: int = 1, image_size: int | None = None, seed: int = 0) -> Gallery:
+def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
     """Draw images that a model is evaluated on: of the source, else those that the config tests, else trains on.
 
     Args:
         pictured: the model.
         most: how many; the same ones for the same seed. All where there are fewer.
         least: how many there must be.
-        image_size: of images of a source; by default as the config evaluates, or trains.
-        seed: of the draw.
 
     Raises:
         UserError: if there are too few, or they cannot be read.
@@ -64,7 +62,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1, image_size: int | 
     cfg = pictured.config
     with told_as_user_error('the images'):
         if pictured.source:
-            settings: Any = source_images(pictured.source, cfg, image_size, pictured.data_root)
+            settings: Any = source_images(pictured.source, cfg, pictured.image_size, pictured.data_root)
         else:
             loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or cfg.get('train_dataloader')
             if not loader:
@@ -74,26 +72,21 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1, image_size: int | 
             while 'dataset' in settings:
                 settings = settings['dataset']
             if not (cfg.get('test_dataloader') or cfg.get('val_dataloader')):
-                settings = {**settings, 'pipeline': image_pipeline(cfg, image_size)}
+                settings = {**settings, 'pipeline': image_pipeline(cfg, pictured.image_size)}
         with DefaultScope.overwrite_default_scope('mixcl'):
             dataset = KeyedDataset(dict(settings))
     if len(dataset) < least:
         raise UserError(
             f'this figure needs {least} images or more, but there are {len(dataset)}; give others by --images'
         )
-    order = torch.randperm(len(dataset), generator=generator('gallery', seed))[:most]
+    order = torch.randperm(len(dataset), generator=generator('gallery', pictured.seed))[:most]
     labels = labels_of(dataset)
     classes = tuple(map(str, dataset.metainfo.get('classes') or ()))
     return Gallery(dataset, order.tolist(), None if labels is None else torch.from_numpy(labels)[order], classes)
 
 
-def encoder_of(pictured: Pictured, name: str | None = None, seed: int = 0) -> FrozenEncoder:
+def encoder_of(pictured: Pictured) -> FrozenEncoder:
     """The encoder, on the CPU: that of the checkpoint, or a random one.
-
-    Args:
-        pictured: the model.
-        name: 'online' or 'target', of a checkpoint; by default 'online'.
-        seed: of random weights.
 
     Raises:
         UserError: if the config describes none, the checkpoint has no such encoder, or its weights do not fit.
@@ -103,7 +96,7 @@ def encoder_of(pictured: Pictured, name: str | None = None, seed: int = 0) -> Fr
     preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
     if not backbone or not preprocessor:
         raise UserError('the config says nothing about a backbone and its data_preprocessor; name one that does')
-    seed_global_generators(seed, 'random encoder')
+    seed_global_generators(pictured.seed, 'random encoder')
     with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the backbone'):
         encoder = MODELS.build(
             dict(type='FrozenEncoder', backbone=dict(backbone), data_preprocessor=dict(preprocessor))
@@ -111,7 +104,7 @@ def encoder_of(pictured: Pictured, name: str | None = None, seed: int = 0) -> Fr
         if subject is None:
             encoder.init_weights()
     if subject is not None:
-        load_backbone(encoder.backbone, subject.encoders[subject.encoders_for(name, 'online')[0]])
+        load_backbone(encoder.backbone, subject.encoders[subject.encoders_for(pictured.encoder, 'online')[0]])
     return encoder.eval()
 
 

@@ -10,19 +10,12 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.clustering import PERPLEXITY, cluster_indices, map_to_plane
+from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
 from mixcl.visualization.canvas import MARKERS, PALETTE, bare, plain
 from mixcl.visualization.gallery import Gallery, encoder_of, features_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 LEAST, MOST_NAMES = 10, 24
-
-
-def _open_tsne(features: Tensor, seed: int) -> Tensor:
-    from openTSNE import TSNE  # type: ignore[import-not-found]
-
-    perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
-    return torch.from_numpy(TSNE(perplexity=perplexity, random_state=seed).fit(features.numpy()).__array__())
 
 
 def _umap(features: Tensor, seed: int) -> Tensor:
@@ -33,10 +26,8 @@ def _umap(features: Tensor, seed: int) -> Tensor:
 
 METHODS: dict[str, tuple[str, Callable[[Tensor, int], Tensor]]] = {
     'tsne': ('t-SNE', map_to_plane),
-    'opentsne': ('t-SNE (openTSNE)', _open_tsne),
     'umap': ('UMAP', _umap),
 }
-PACKAGES = dict(opentsne='openTSNE', umap='umap-learn')
 
 
 @dataclass(frozen=True)
@@ -62,13 +53,7 @@ class FeatureMap:
 
 
 def feature_map(
-    pictured: Pictured,
-    num_images: int = 1000,
-    method: str = 'tsne',
-    clusters: int | None = None,
-    seed: int = 0,
-    encoder: str | None = None,
-    image_size: int | None = None,
+    pictured: Pictured, num_images: int = 1000, method: str = 'tsne', clusters: int | None = None
 ) -> FeatureMap:
     """Lay features out in two dimensions, in groups by class or by k-means, with both papers' indices of clusters.
 
@@ -78,11 +63,8 @@ def feature_map(
     Args:
         pictured: the model and its images.
         num_images: how many, at most.
-        method: 'tsne' by scikit-learn; 'opentsne' or 'umap', where these are installed.
+        method: 'tsne' by scikit-learn, or 'umap', where umap-learn is installed.
         clusters: groups by k-means of so many clusters; by default classes where there are labels, else 10.
-        seed: of the choice of images, of the map, and of random weights.
-        encoder: 'online' or 'target'.
-        image_size: of images of a folder.
 
     Raises:
         UserError: if there are too few images, or the method is not installed.
@@ -91,18 +73,20 @@ def feature_map(
         raise UserError(f'--method {method!r} is none of {", ".join(METHODS)}')
     if clusters is not None and not 2 <= clusters < num_images:
         raise UserError(f'--clusters {clusters} must be 2 or more, and fewer than the images')
-    gallery = gallery_of(pictured, num_images, LEAST, image_size, seed)
-    features = features_of(encoder_of(pictured, encoder, seed), gallery)
+    gallery = gallery_of(pictured, num_images, LEAST)
+    features = features_of(encoder_of(pictured), gallery)
     title, place = METHODS[method]
     try:
-        points = place(features, seed)
+        points = place(features, pictured.seed)
     except ImportError as error:
-        raise UserError(f'--method {method} needs {PACKAGES[method]}: pip install {PACKAGES[method]}') from error
+        raise UserError('--method umap needs umap-learn: pip install umap-learn') from error
     groups = gallery.labels
     clustered = groups is None or clusters is not None
     if groups is None or clustered:
         number = min(clusters or 10, len(features) - 1)
-        groups = torch.from_numpy(KMeans(number, n_init=4, random_state=seed).fit_predict(features.numpy())).long()
+        groups = torch.from_numpy(
+            KMeans(number, n_init=4, random_state=pictured.seed).fit_predict(features.numpy())
+        ).long()
     measured = []
     if 2 <= len(groups.unique()) < len(groups):
         parts = {'of the features': cluster_indices(features, groups), 'on the map': cluster_indices(points, groups)}

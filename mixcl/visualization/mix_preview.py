@@ -1,7 +1,5 @@
 """Pictures of what a config mixes."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 from mmengine.config import Config
 from torch.utils.data import Dataset
@@ -10,31 +8,22 @@ from mixcl.algorithms import StepKey, Stream, StreamRecipe
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.registry import MIXERS
-from mixcl.visualization.canvas import check_figure_path, show, write
+from mixcl.visualization.canvas import show
 from mixcl.visualization.pictured import training_crops, training_set
 
 
-def mix_preview(cfg: Config, path: str | Path, num_images: int = 6, seed: int = 0) -> Path:
+def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
     """Draw originals and the mixtures that a pretraining config makes of them, with the sources' shares.
 
     Args:
         cfg: a pretraining config; its training data is read.
-        path: of the picture, in a format that matplotlib writes, such as PNG.
         num_images: how many images to show, at least what the mixer needs.
         seed: of the random draws.
-
-    Returns:
-        The path.
+        dataset: that of the config, where it is there already.
 
     Raises:
-        UserError: if the config mixes nothing, the images cannot be mixed, or the format is unknown.
+        UserError: if the config mixes nothing, or the images cannot be mixed.
     """
-    check_figure_path(path)
-    return write(mixture_figure(cfg, num_images, seed), path)
-
-
-def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
-    """The figure of :func:`mix_preview`; same arguments and errors, and the data set where it is there already."""
     if num_images < 1:
         raise UserError(f'--num-images must be at least 1, not {num_images}')
     model = cfg.model

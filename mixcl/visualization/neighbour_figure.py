@@ -28,14 +28,7 @@ def mistakes(labels: Tensor, cosines: Tensor, indices: Tensor) -> Tensor:
 
 
 def neighbour_figure(
-    pictured: Pictured,
-    num_images: int = 6,
-    k: int = 7,
-    worst: bool = False,
-    among: int = 2000,
-    seed: int = 0,
-    encoder: str | None = None,
-    image_size: int | None = None,
+    pictured: Pictured, num_images: int = 6, k: int = 7, worst: bool = False, among: int = 2000
 ) -> Figure:
     """Draw rows of an image and its k nearest, with cosines, and class names where there are labels.
 
@@ -45,17 +38,14 @@ def neighbour_figure(
         k: neighbours of each.
         worst: first those images whose neighbours of other classes are nearest; needs labels.
         among: how many images are looked at, at most.
-        seed: of the choice of images, and of random weights.
-        encoder: 'online' or 'target'.
-        image_size: of images of a folder.
 
     Raises:
         UserError: if there are too few images, or no labels where they are needed.
     """
-    gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images), image_size, seed)
+    gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images))
     if worst and gallery.labels is None:
         raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
-    features = features_of(encoder_of(pictured, encoder, seed), gallery)
+    features = features_of(encoder_of(pictured), gallery)
     return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
 
 

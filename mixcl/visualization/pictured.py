@@ -31,12 +31,18 @@ class Pictured:
         subject: the checkpoint; None for the untrained model of a config.
         source: images that were asked for, such as 'folder:photos', in the place of the config's.
         data_root: of a source.
+        seed: of the choice of images, of mixing, and of random weights.
+        encoder: 'online' or 'target', of a checkpoint; by default 'online'.
+        image_size: of the images of a source; by default as the config evaluates, or trains.
     """
 
     config: Config
     subject: Subject | None = None
     source: str | None = None
     data_root: str | None = None
+    seed: int = 0
+    encoder: str | None = None
+    image_size: int | None = None
 
     @property
     def name(self) -> str:

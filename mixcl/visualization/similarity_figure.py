@@ -59,16 +59,11 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
     ]
 
 
-def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -> Figure:
+def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     """Draw, for every row of the table of terms, the target, and the cosines before and after training.
 
     Both models see one batch of views and mixtures as in a step, but in evaluation mode: a few images are too few for
     statistics of batch normalisation.
-
-    Args:
-        pictured: a pretraining config, or a checkpoint of one.
-        num_images: of the batch.
-        seed: of the views, the mixing and the initial weights.
 
     Raises:
         UserError: if it is no pretraining, or a batch of so many images cannot be used.
@@ -83,9 +78,9 @@ def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -
     batch = default_collate([{k: v for k, v in sample.items() if k != 'data_samples'} for sample in samples])
     if 'data_samples' in samples[0]:
         batch['data_samples'] = [sample['data_samples'] for sample in samples]
-    stages = {'before training': _model(cfg, seed)}
+    stages = {'before training': _model(cfg, pictured.seed)}
     if pictured.subject is not None:
-        trained = _model(cfg, seed)
+        trained = _model(cfg, pictured.seed)
         checkpoint = read_checkpoint(pictured.subject.checkpoint)
         check_fits(trained, checkpoint, pictured.subject.checkpoint)
         trained.load_state_dict(weights_of(checkpoint, pictured.subject.checkpoint))
@@ -95,7 +90,7 @@ def similarity_figure(pictured: Pictured, num_images: int = 12, seed: int = 0) -
     for stage, model in stages.items():
         model.check_batch([crop[0] for crop in model.data_preprocessor(batch, True)['inputs']], num_images, 1)
         part = model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
-        found[stage] = term_similarities(model, part, seed)
+        found[stage] = term_similarities(model, part, pictured.seed)
     return _draw(pictured.name, found)
 
 

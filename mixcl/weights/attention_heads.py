@@ -19,11 +19,7 @@ USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
 
 
 def said_beside(path: Path) -> int | None:
-    """How many the ``config.json`` beside a file of Hugging Face or timm says; None where there is none.
-
-    Raises:
-        UserError: if it cannot be read.
-    """
+    """How many the ``config.json`` beside a file of Hugging Face or timm says; None where there is none."""
     config = path.with_name('config.json')
     if path.name not in LIBRARY_FILES or not config.is_file():
         return None

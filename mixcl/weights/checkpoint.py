@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.files import is_compressed, matches_checksum
+from mixcl.files import matches_checksum
 
 _pickle_allowed = False
 
@@ -76,17 +76,13 @@ def downloaded(address: str) -> Path:
 
 
 def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> dict:
-    """Read a checkpoint of tensors and plain values; a ``.safetensors`` file is a dict of tensors on the CPU.
+    """Read a checkpoint of tensors and plain values, from a file or an address that :func:`local_file` knows.
 
-    mmengine reports the end of this function's name to the user ("by file backend").
-
-    Args:
-        filename: a file, whose checksum is compared if there is one, or an address that :func:`local_file` knows.
-        map_location: as for ``torch.load``.
+    A checksum beside it is compared. mmengine reports the end of this function's name to the user ("by file backend").
 
     Raises:
-        UserError: if the file is missing, damaged, compressed, no dict, or holds anything else, unless
-            :func:`allow_pickle` was called.
+        UserError: if the file is missing, damaged, no dict, or holds anything else, unless :func:`allow_pickle` was
+            called.
     """
     path = local_file(filename)
     if path.is_dir():
@@ -98,8 +94,6 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
             f'{path} is damaged: its content is not what its checksum {path.name}.sha256 says; use another checkpoint, '
             'or remove the checksum if the file was changed on purpose'
         )
-    if is_compressed(path):
-        raise UserError(f'{path} is no checkpoint: it unpacks to more than its own size, which torch never writes')
     try:
         if path.suffix == '.safetensors':
             return load_file(path)
@@ -119,11 +113,7 @@ read_checkpoint = load_from_file
 
 
 def written_at(path: Path) -> tuple[float, int]:
-    """When a run wrote a checkpoint, and after which step; the tensors stay on the disk.
-
-    Raises:
-        UserError: if it cannot be read, or was not written by a run.
-    """
+    """When a run wrote a checkpoint, and after which step; the tensors stay on the disk."""
     try:
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
         return float(meta.get('written', 0)), int(meta['iter'])

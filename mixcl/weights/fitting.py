@@ -12,12 +12,7 @@ from mixcl.weights.layouts import layout_of, translated, without_wrapper
 
 
 def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """The weights of a file by a model's names, and what no name is known for, as the file has it.
-
-    Args:
-        own: weights of the model.
-        state: of the file, by whichever library's names.
-    """
+    """The weights of a file (``state``) by the names of a model (``own``), and what no name is known for."""
     inner, prefix = without_wrapper(own)
     plain, wrapper = without_wrapper(state)
     around = [name for name in state if wrapper and not name.startswith(wrapper)]
@@ -31,11 +26,7 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
 
 
 def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
-    """Change, in place, the weights of a file whose names are a model's, to what the model has.
-
-    Returns:
-        What was changed, in words.
-    """
+    """Change, in place, the weights of a file whose names are a model's, to what the model has; what, in words."""
     own = module.state_dict()
     _, prefix = without_wrapper(own)
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]

@@ -31,9 +31,9 @@ class PretrainedBackbone:
         source: the file.
         encoder: which encoder of it, 'online' or 'target' (the momentum encoder or teacher).
         state: the weights, by the names that the file has within the backbone, on the CPU.
-        config: the config that the checkpoint was trained with; None where it carries none.
-        backbone: the config of the backbone in it, without :class:`~mixcl.evaluation.models.FrozenFeatures` around it.
-        epochs: how many epochs were over when it was saved; None where unknown.
+        config: that it was trained with; None where the file carries none.
+        backbone: its :func:`backbone_config`.
+        epochs: how many were over when it was saved; None where unknown.
         format: who writes such files.
         rest: what else the file holds, part by part.
         num_heads: attention heads, where a config beside the file says how many; no weight shows it.
@@ -123,8 +123,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
 
     Returns:
-        What became of the weights: the format of the file, how many tensors were loaded, which of the model's are new,
-        which of the file's are left out, what was changed.
+        What became of the weights, in words.
 
     Raises:
         UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads

@@ -72,13 +72,10 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
 
 
 def newest_checkpoint(work_dir: str | Path) -> str | None:
-    """Find the undamaged checkpoint of a work dir that was written last.
+    """The undamaged checkpoint of a work dir that was written last; None, with a warning, if there is none.
 
     The files themselves say when they were written, since the folder may have been moved or copied. A damaged file is
     passed over, with a warning that names it.
-
-    Returns:
-        its path, or None, with a warning, if the folder has no checkpoint.
 
     Raises:
         UserError: if there are checkpoints, and all are damaged.

@@ -9,9 +9,6 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 
-LONGEST = 2**20
-"""Characters of a stored config; those of this repository have some 10,000."""
-
 
 def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
     """The config that a checkpoint carries; None where it carries none.
@@ -19,22 +16,15 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
     mmengine writes assignments of literals and ``dict(...)`` calls into ``meta['cfg']``. Its own ``Config.fromstring``
     runs the text as a program, which a downloaded file must not be.
 
-    Args:
-        checkpoint: as read.
-        path: of the file, for messages.
-
-    Returns:
-        The config. Classes and functions in it become their dotted names.
+    Classes and functions in it become their dotted names.
 
     Raises:
-        UserError: if it holds anything but data.
+        UserError: if it holds anything but data; it names the file by its ``path``.
     """
     text, values = meta_of(checkpoint).get('cfg'), {}
     if not isinstance(text, str):
         return None
     try:
-        if len(text) > LONGEST:
-            raise ValueError(f'it has {len(text)} characters')
         for statement in ast.parse(text).body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -42,9 +32,7 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
                 case _:
                     raise ValueError(f'line {statement.lineno} is no assignment')
         return Config(values)
-    except (RecursionError, MemoryError) as error:  # the latter is how Python's parser calls it
-        raise UserError(f'the config stored in {path} is not one that mmengine wrote: nested too deep') from error
-    except (SyntaxError, TypeError, ValueError) as error:
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:  # the first two: nested too deep
         raise UserError(f'the config stored in {path} is not one that mmengine wrote: {error}') from error
 
 

@@ -39,20 +39,14 @@ WORD = re.compile(r'[\w+-]*')
 def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
 
-    It may hold numbers, words, lists and dicts; a ``type`` must be registered, where classes are safe to build from
-    anywhere. Under ``--allow-pickle`` the part is returned as it is.
-
-    Args:
-        part: dict or list of plain Python.
-        registry: that will build it.
-        source: the file that it comes from, for messages.
-        place: where in its config it stands, for messages.
+    It may hold numbers, words, lists and dicts; a ``type`` must be in the registry that will build the part, where
+    classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
 
     Raises:
-        UserError: if there is anything else in it.
+        UserError: if there is anything else in it; it names the file (``source``) and the ``place`` in its config.
     """
     if is_trusted():
         return part

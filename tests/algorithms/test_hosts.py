@@ -7,7 +7,6 @@ from hosts import CHANNELS, WIDTHS
 from mmengine.registry import DefaultScope
 from mmpretrain.registry import MODELS as MMPRETRAIN
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mixcl.algorithms import ContrastiveLearner, StepKey
 
@@ -143,25 +142,3 @@ def test_dino_written_out() -> None:
     assert len(terms) == 6
     torch.testing.assert_close(total(ours(crops, mode='loss')), sum(terms) / len(terms))
     torch.testing.assert_close(ours.objective.centre, 0.9 * centre + 0.1 * torch.cat(teacher).mean(0, keepdim=True))
-
-
-def test_a_step_on_one_process_splits_the_key_statistics_into_groups() -> None:
-    """With two groups, the keys are those of two half batches, in an order that the step decides."""
-    ours = our_model('moco_v2')
-    ours.begin_step(StepKey(seed=0, step=4, rank=0))
-    crops = hosts.crops(ours, BATCH)
-    before = ours.memory['queue'].vectors.clone()
-    ours(crops, mode='loss')
-    keys = ours.memory['queue'].vectors[:BATCH]
-    assert not torch.equal(keys, before[:BATCH])
-
-    @torch.no_grad()
-    def are_keys_of(rows: list[int]) -> bool:
-        own = ours.target.neck(ours.target.backbone(crops[1][rows])[-1])
-        return torch.allclose(functional.normalize(own, dim=1), keys[rows])
-
-    halves = [[0, *rest] for rest in torch.combinations(torch.arange(1, BATCH), 2).tolist()]
-    others = [[row for row in range(BATCH) if row not in half] for half in halves]
-    found = [half for half, other in zip(halves, others, strict=True) if are_keys_of(half) and are_keys_of(other)]
-    assert len(found) == 1
-    assert found[0] not in ([0, 1, 2], [0, 2, 4]), 'the halves must mix the batch'

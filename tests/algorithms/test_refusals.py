@@ -14,7 +14,6 @@ HARD = dict(type='HardMix', mixed_with_query=0)
 HEAD = dict(type='MLPHead', in_channels=12, hidden_channels=8, out_channels=12)
 TEACHER = dict(type='DINODistillation', num_prototypes=12)
 SWIN = dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1)))
-RESNET = dict(type='mmpretrain.ResNet', depth=18)
 
 
 def row(**options: object) -> dict:
@@ -28,12 +27,9 @@ TERMS = [
     (hosts.moco_v3(), dict(terms=[]), 'terms is empty'),
     (hosts.moco_v3(), dict(terms=[('view1', 'view2', -1.0)]), r'terms\[0\] has weight -1.0; it must be above 0'),
     (hosts.moco_v3(), dict(terms=[('view1', 'view2', 1.0), ('view1', 'view2', 2.0)]), 'repeats the pair'),
-    (hosts.moco_v3(), row(temprature=1), "unknown option 'temprature'"),
-    (hosts.moco_v3(), row(temperature=0), r'terms\[0\]: InfoNCE: temperature must be above 0'),
     (hosts.moco_v3(), row(target='mixed'), "target must be one of overlap, owner, even, not 'mixed'"),
     (hosts.byol(), row(temperature=0.2), "unknown option 'temperature'; NegativeCosine knows target, negatives"),
     (hosts.moco_v2(), row(negatives=[]), r"terms\[0\]: InfoNCE: among='itself' needs negatives such as a queue"),
-    (hosts.moco_v3(), row(among='positives'), r"terms\[0\]: InfoNCE: among='positives' needs negatives"),
     (hosts.moco_v2(), row(negatives='queue'), r"negatives must be a list such as \['own'\], not 'queue'"),
     (hosts.moco_v2(), row(negatives=['queu']), "name 'queu', but there are own, queue, view1, view2"),
     (hosts.byol(), row(negatives=['own']), r'terms\[0\]: NegativeCosine takes no negatives'),
@@ -42,13 +38,10 @@ OBJECTIVES = [
     (hosts.moco_v3(), dict(objective=NCE | dict(temperature=-1)), 'InfoNCE: temperature must be above 0, not -1'),
     (hosts.moco_v3(), dict(objective=NCE | dict(smoothing=1.0)), r'smoothing must lie in \[0, 1\), not 1.0'),
     (hosts.moco_v3(), dict(objective=NCE | dict(among='all')), "one of batch, positives, itself, not 'all'"),
-    (hosts.moco_v3(), dict(objective=NCE | dict(among='itself')), r"terms\[0\]: InfoNCE: among='itself' needs neg"),
     (hosts.moco_v3(), dict(objective=NCE | dict(negatives='queue')), r"must be a list, such as \['queue'\]"),
     (hosts.moco_v3(), dict(objective=dict(type='LogMixture', smoothing=0.1)), 'LogMixture has no label smoothing'),
     (hosts.byol(), dict(objective=dict(type='NegativeCosine', scale=0)), 'scale must be above 0, not 0'),
     (hosts.moco_v3(), row(negatives=[HARD | dict(hardest=0)]), 'hardest=0, .* leave nothing to mix'),
-    (hosts.moco_v3(), row(negatives=[HARD | dict(mixed=0)]), 'mixed=0, mixed_with_query=0 leave nothing to mix'),
-    (hosts.moco_v3(), row(negatives=[dict(type='HardMix', mixed=-1)]), 'mixed=-1, .* leave nothing to mix'),
     (hosts.dino(), dict(objective=TEACHER | dict(num_prototypes=10)), 'objective.num_prototypes=10'),
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=['view7'])), "names an unknown stream 'view7'"),
     (hosts.dino(), dict(objective=TEACHER | dict(centred_by=())), 'DINODistillation: centred_by must name'),
@@ -62,24 +55,12 @@ STREAMS = [
     (hosts.dino(), dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)), 'no two with equal numbers of crops'),
     (hosts.dino(), dict(views=dict(view1=1, view2=1, local=0)), 'a number of crops of at least 1'),
     (hosts.moco_v3(), dict(streams=dict(view1=dict(keep=0))), r'view1 has keep=0, but .* lies in \(0, 1\]'),
-    (hosts.moco_v3(), dict(streams=dict(view1=dict(keep='half'))), "view1 has keep='half', but"),
-    (hosts.moco_v3(), dict(streams=dict(view1=dict(kep=0.5))), "view1={'kep': 0.5} is not understood"),
     (hosts.moco_v3(), dict(streams=dict(mix1=dict(keep=0.5))), "mix1={'keep': 0.5} is not understood; a mixed stream"),
     (hosts.moco_v1(), dict(streams=dict(view2=dict(keep=0.5))), 'view2 has keep=0.5, .* keep out, or set it for view1'),
-    (
-        hosts.dropping(hosts.moco_v3(backbone='resnet')),
-        {},
-        'view1 has keep=0.5, but ResNet_CIFAR cannot drop patches; use ContrastiveViT',
-    ),
-    (
-        hosts.dropping(hosts.moco_v3()),
-        dict(backbone=SWIN),
-        'but TimmBackbone cannot drop patches; .* a plain vision trans',
-    ),
+    (hosts.dropping(hosts.moco_v3()), dict(backbone=SWIN), 'but TimmBackbone cannot drop patches; .* a plain vision'),
     (hosts.dropping(hosts.aps()), {}, 'PatchSamplingLearner samples the patches of its views itself'),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix2')]), "model.joint names an unknown stream 'mix2'"),
     (hosts.moco_v2(MIXUP), dict(joint=[('view1', 'mix1'), ('view2', 'view1')]), "model.joint names 'view1' twice"),
-    (hosts.moco_v2(MIXUP), dict(joint=('view1', 'mix1')), 'must list groups of streams'),
 ]
 PARTS = [
     (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(channels=8))), 'neck.out_channels=12, .*queue.channels=8'),
@@ -89,12 +70,9 @@ PARTS = [
     (hosts.moco_v2(), dict(memory=dict(queue=QUEUE | dict(size=0))), 'a queue of size=0 .* holds nothing'),
     (hosts.moco_v2(), dict(target=dict(type='ShuffledEMA', groups=0)), 'groups must be at least 1, not 0'),
     (hosts.byol(), dict(predictor=HEAD | dict(out_channels=10)), 'model.predictor.out_channels=10'),
-    (hosts.byol(), dict(predictor=HEAD | dict(in_channels=9)), 'model.predictor.in_channels=9'),
     (hosts.byol(), dict(target=dict(type='EMA', momentum=1.1)), 'momentum must lie between 0 and 1, not 1.1'),
-    (hosts.byol(), dict(target=dict(type='EMA', final_momentum=-1)), 'final_momentum must lie between 0 and 1'),
     (hosts.aps(), dict(views=dict(view1=1, view2=2)), 'two views of one crop each'),
     (hosts.aps(), dict(swap_views=0.5), r'swap_views=0\.5'),
-    (hosts.aps(), dict(backbone=RESNET), 'ResNet cannot drop patches; use ContrastiveViT'),
     (hosts.aps(), dict(target=dict(type='ShuffledEMA')), 'ShuffledEMA cannot drop patches.*use EMA or StopGrad'),
 ]
 
@@ -109,9 +87,7 @@ def test_when_the_model_is_built(config: dict, changes: dict, message: str) -> N
     ('config', 'size', 'batch', 'processes', 'message'),
     [
         (hosts.moco_v2(), 8, 26, 1, 'queue of view2 holds size=24 keys, fewer than the 26 keys of one step'),
-        (hosts.moco_v2(), 8, 13, 2, 'fewer than the 26 keys of one step; raise its size in model.memory'),
         (hosts.moco_v2(), 8, 7, 1, 'batch of 7 images cannot be encoded in groups=2 equal parts'),
-        (hosts.moco_v2(), 8, 2, 1, 'of at least two; set model.target.groups'),
         (hosts.moco_v3(), 9, 8, 1, r'patches of 2x2 of model.backbone'),
         (hosts.moco_v3(), 16, 8, 1, r'img_size is \(8, 8\); make them agree'),
         (hosts.moco_v3(PATCHMIX), 8, 2, 1, 'from the 2 images'),
@@ -121,10 +97,6 @@ def test_when_the_model_is_built(config: dict, changes: dict, message: str) -> N
 def test_before_the_first_batch(config: dict, size: int, batch: int, processes: int, message: str) -> None:
     with pytest.raises(UserError, match=message):
         hosts.build(config).check_batch([torch.zeros(3, size, size)] * 2, batch, processes)
-
-
-def test_shuffled_batches_of_several_processes_need_no_equal_parts() -> None:
-    hosts.build(hosts.moco_v2()).check_batch([torch.zeros(3, 8, 8)] * 2, 7, processes=2)
 
 
 TOKENS = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_type='raw')

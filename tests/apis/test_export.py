@@ -1,7 +1,6 @@
-"""Exported backbones in the libraries they are for: the same features, and what is said where that cannot be."""
+"""Exported backbones in the libraries they are for: the same features, of images that are prepared alike."""
 
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +8,13 @@ import onnxruntime
 import pytest
 import timm
 import torch
-import torchvision
 from mmengine.config import Config
 from mmengine.dataset import Compose
 from mmengine.registry import DefaultScope
-from mmpretrain import get_model
 from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import AutoImageProcessor, AutoModel
+from transformers import AutoImageProcessor
 
 from mixcl.apis.export import export
 from mixcl.evaluation.results import Results
@@ -84,48 +81,6 @@ def save(path: Path, name: str, config_name: str = 'mocov3/some_cifar10', **stat
     return path
 
 
-def by_torchvision(folder: Path, images: Tensor, name: str) -> Tensor:
-    model = torchvision.models.get_model(dict(r50='resnet50', mobilenet='mobilenet_v3_small').get(name, 'resnet18'))
-    if name == 'mobilenet':
-        model.classifier = nn.Identity()  # its first linear layer is where ours ends
-        model.features[0][0] = nn.Conv2d(4, 16, 3, 2, 1, bias=False)
-    else:
-        model.fc = nn.Identity()
-    if name == 'cifar':
-        model.conv1, model.maxpool = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.Identity()
-    if name == 'grey':
-        model.conv1 = nn.Conv2d(1, 64, 7, 2, 3, bias=False)
-    model.load_state_dict(load_file(folder / 'model.safetensors'))
-    return model.eval()(images)
-
-
-def by_huggingface(folder: Path, images: Tensor, name: str) -> Tensor:
-    output = AutoModel.from_pretrained(folder)(images)
-    if output.last_hidden_state.dim() == 3:  # of tokens: the pooler gives the first, not a map of random weights
-        torch.testing.assert_close(output.pooler_output, output.last_hidden_state[:, 0])
-    return output.pooler_output.flatten(1)
-
-
-def by_timm(folder: Path, images: Tensor, name: str) -> Tensor:
-    features = timm.create_model(f'local-dir:{folder}', pretrained=True).eval()(images)
-    torch.testing.assert_close(AutoModel.from_pretrained(folder)(images).pooler_output, features)
-    return features
-
-
-def by_mmpretrain(folder: Path, images: Tensor, name: str) -> Tensor:
-    return get_model(folder / 'config.py', pretrained=str(folder / 'backbone.pth')).extract_feat(images)[-1]
-
-
-def by_onnx(folder: Path, images: Tensor, name: str) -> Tensor:
-    session = onnxruntime.InferenceSession(folder / 'model.onnx')
-    return torch.cat(
-        [torch.from_numpy(session.run(None, {'images': part.numpy()})[0]) for part in images.split((1, 4))]
-    )
-
-
-LOADERS: dict[str, Callable[[Path, Tensor, str], Tensor]] = dict(
-    timm=by_timm, torchvision=by_torchvision, huggingface=by_huggingface, mmpretrain=by_mmpretrain, onnx=by_onnx
-)
 VITS = ('vit', 'patch2', 'aps', 'plain')
 PAIRS = [
     *((name, to) for name in VITS for to in ('timm', 'huggingface', 'mmpretrain')),
@@ -140,45 +95,24 @@ PAIRS = [
 
 @pytest.mark.parametrize(('name', 'to'), PAIRS)
 def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """There, as the export sees for itself; and here, where the weights are read again."""
     backbone = drawn(BACKBONES[name])
     folder = export(save(tmp_path / 'some.pth', name, backbone=backbone.state_dict()), to, tmp_path / "it's there")
     said = capfd.readouterr().out
-    assert (
-        f'written: {folder}, the online encoder of' in said and '# checked with' in said and 'not checked' not in said
-    )
-    channels = BACKBONES[name].get('in_channels', 3)
-    images = torch.randn(5, channels, *[BACKBONES[name].get('img_size', 32)] * 2)
-    with torch.no_grad():
-        found, expected = LOADERS[to](folder, images, name), pooled(backbone(images)[-1])
-    torch.testing.assert_close(found / expected.abs().max(), expected / expected.abs().max(), rtol=0, atol=1e-5)
+    assert f'written: {folder}, the online encoder of' in said and 'not checked' not in said
+    assert said.count('# checked with') == (2 if to == 'timm' else 1)
     assert sorted(tmp_path.iterdir()) == [folder, tmp_path / 'some.pth']
-    if to != 'onnx' and name != 'adapted':  # whose updates are in the weights now
-        again = drawn(BACKBONES[name])
-        load_backbone(again, read_pretrained(folder / ('backbone.pth' if to == 'mmpretrain' else 'model.safetensors')))
-        with torch.no_grad():
-            torch.testing.assert_close(pooled(again(images)[-1]), expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize('to', ['timm', 'huggingface', 'mmpretrain'])
-@pytest.mark.parametrize(
-    'config',
-    [
-        'patchmix/vit-s16_in1k',
-        'mocov3/vit-b16_in1k',
-        'aps/vit-t2_cifar10',
-        'aps/vit-s2_cifar10',
-        'patchmix/vit-b2_cifar10',
-    ],
-)
-def test_backbones_of_configs(config: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BACKBONES, 'of_config', Config.fromfile(f'configs/{config}.py').model.backbone.to_dict())
-    backbone = drawn(BACKBONES['of_config'])
-    folder = export(save(tmp_path / 'some.pth', 'of_config', backbone=backbone.state_dict()), to, tmp_path / 'out')
-    images = torch.randn(2, 3, *[BACKBONES['of_config']['img_size']] * 2)
+    images = torch.randn(5, BACKBONES[name].get('in_channels', 3), *[BACKBONES[name].get('img_size', 32)] * 2)
     with torch.no_grad():
-        torch.testing.assert_close(LOADERS[to](folder, images, ''), backbone(images)[-1], rtol=1e-5, atol=1e-5)
-    shutil.rmtree(tmp_path)  # hundreds of megabytes
+        expected = pooled(backbone(images)[-1])
+        if to == 'onnx':  # any number of images
+            session = onnxruntime.InferenceSession(folder / 'model.onnx')
+            parts = [session.run(None, {'images': part.numpy()})[0] for part in images.split((1, 4))]
+            np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-5 * float(expected.abs().max()))
+        elif name != 'adapted':  # whose updates are in the weights now
+            again, file = drawn(BACKBONES[name]), 'backbone.pth' if to == 'mmpretrain' else 'model.safetensors'
+            load_backbone(again, read_pretrained(folder / file))
+            torch.testing.assert_close(pooled(again(images)[-1]), expected, rtol=1e-5, atol=1e-5)
 
 
 IMAGE = Image.fromarray((np.random.default_rng(0).random((60, 60, 3)) * 255).astype('uint8')).resize((240, 240))
@@ -203,24 +137,16 @@ def test_images_are_prepared_alike(to: str, tmp_path: Path) -> None:
     assert (found - expected).abs().mean() < 0.02  # of values of about 1: of the same channels, size and statistics
 
 
-@pytest.mark.parametrize(
-    ('config_name', 'asked', 'chosen'),
-    [
-        ('patchmix/vit-s16_in1k', None, 'target'),  # what its linear probe takes
-        ('mocov3/vit-s16_in1k', None, 'online'),
-        ('patchmix/vit-s16_in1k', 'online', 'online'),
-        ('mocov3/vit-s16_in1k', 'target', 'target'),
-    ],
-)
-def test_encoder(
-    config_name: str, asked: str | None, chosen: str, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_encoder(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """That which is asked for, or which the method's linear probe takes."""
     states = dict(backbone=drawn(BACKBONES['patch2']).state_dict(), target=drawn(BACKBONES['patch2']).state_dict())
-    checkpoint = save(tmp_path / 'some.pth', 'patch2', config_name, **states)
-    folder = export(checkpoint, 'timm', tmp_path / 'out', asked)
-    assert f'the {chosen} encoder' in capsys.readouterr().out
-    expected = states['backbone' if chosen == 'online' else 'target']['ln1.weight']
-    assert torch.equal(load_file(folder / 'model.safetensors')['norm.weight'], expected)
+    for name, asked, prefix in (
+        ('patchmix', None, 'target'), ('mocov3', None, 'backbone'), ('patchmix', 'online', 'backbone'),
+    ):  # fmt: skip
+        checkpoint = save(tmp_path / 'some.pth', 'patch2', f'{name}/vit-s16_in1k', **states)
+        folder = export(checkpoint, 'timm', tmp_path / f'{name}_{asked}', asked)
+        assert f'the {prefix.replace("backbone", "online")} encoder' in capsys.readouterr().out
+        assert torch.equal(load_file(folder / 'model.safetensors')['norm.weight'], states[prefix]['ln1.weight'])
 
 
 def saved_small(tmp_path: Path) -> Path:
@@ -238,14 +164,6 @@ def test_model_card(tmp_path: Path) -> None:
         Results(tmp_path).add(other)
     card = (export(checkpoint, 'huggingface', tmp_path / 'out') / 'README.md').read_text()
     digest = sha256_of(tmp_path / 'out/model.safetensors')
-    for text in (
-        '| mocov3 |',
-        'CIFAR10, some/data',
-        '| 3 |',
-        '12.35',
-        '[0.2, 0.4, 0.6]',
-        digest,
-        "from_pretrained('out')",
-    ):
-        assert text in card
+    known = '| mocov3 |', 'CIFAR10, some/data', '| 3 |', '12.35', '[0.2, 0.4, 0.6]', "from_pretrained('out')"
+    assert all(text in card for text in (*known, digest))
     assert '77.78' not in card and 'licence' in card

@@ -1,4 +1,4 @@
-"""What the export refuses, finds wrong, or could not check; broken files."""
+"""What the export refuses, finds wrong, or could not check."""
 
 import json
 import re
@@ -32,14 +32,6 @@ def test_what_a_format_cannot_say(name: str, to: str, reason: str, tmp_path: Pat
     assert [*tmp_path.iterdir()] == [checkpoint]
 
 
-def test_broken_files_leave_nothing(tmp_path: Path) -> None:
-    checkpoint = saved_small(tmp_path)
-    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
-    with pytest.raises(UserError, match='cannot be read as a checkpoint'):
-        export(checkpoint, 'timm', tmp_path / 'out')
-    assert not (tmp_path / 'out').exists()
-
-
 def test_overwrites_nothing(tmp_path: Path) -> None:
     checkpoint = saved_small(tmp_path)
     (tmp_path / 'out').mkdir()
@@ -68,7 +60,6 @@ def wrong(name: str, value: object) -> Callable:
     ('name', 'value', 'reason'),
     [
         ('num_heads', 6, 'its features there differ by'),  # no shape tells
-        ('global_pool', 'avg', 'timm does not load it|its features there differ by'),
         ('depth', 3, 'timm does not load it'),
     ],
 )

@@ -65,8 +65,7 @@ def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
 @pytest.mark.parametrize(
     ('wrong', 'message'),
     [
-        *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('epochs', -1))),
-        *((dict([pair]), 'is no whole number of at least 1') for pair in (('batch_size', '8'), ('image_size', 1.5))),
+        *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('batch_size', '8'))),
         (dict(num_workers='two'), 'is no whole number of at least 0'),
         (dict(backbone_size=3), "pretrain has no option 'backbone_size'"),
     ],
@@ -113,18 +112,11 @@ def test_what_is_no_image_is_refused(checkpoint: Path, images: list) -> None:
         mixcl.embed(checkpoint, images)
 
 
-def test_options_that_embed_cannot_follow_are_refused(checkpoint: Path) -> None:
-    backbone, image = mixcl.load_backbone(checkpoint), np.zeros((40, 40, 3), np.uint8)
-    wrong: dict[str, dict] = {
-        'encoder is for load_backbone': dict(encoder='target'),
-        'batch_size=0': dict(batch_size=0),
-        "device='cudda' cannot be used here": dict(device='cudda'),
-    }
-    for message, option in wrong.items():
-        with pytest.raises(UserError, match=message):
-            mixcl.embed(backbone, [image], **option)
+def test_what_embed_cannot_do_is_refused(checkpoint: Path) -> None:
+    with pytest.raises(UserError, match='encoder is for load_backbone'):
+        mixcl.embed(mixcl.load_backbone(checkpoint), ['nothere.jpg'], encoder='target')
     with pytest.raises(UserError, match='none of the 1 images can be read'), pytest.warns(UserWarning):
-        mixcl.embed(backbone, ['nothere.jpg'])
+        mixcl.embed(checkpoint, ['nothere.jpg'])
 
 
 def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:

@@ -5,7 +5,6 @@ import timm
 import torch
 from backbones.small_models import MODELS_AND_WIDTHS, ROTARY, VIT, images
 from backbones.small_models import timm as by_name
-from torch import Tensor, nn
 
 from mixcl.algorithms.checks import check_patches
 from mixcl.errors import UserError
@@ -63,10 +62,6 @@ def test_images_that_do_not_fit_are_refused() -> None:
         check_patches(fixed, [torch.zeros(3, 64, 64)])
 
 
-def test_patches_of_a_hybrid_are_those_of_all_its_stages() -> None:
-    assert MODELS.build(by_name('vit_tiny_r_s16_p8_224', depth=1, img_size=64)).patch_size == 32
-
-
 def test_weights_of_another_image_size_load() -> None:
     small, large = (MODELS.build(by_name('vit_tiny_patch16_224', **VIT | dict(img_size=size))) for size in (32, 64))
     large.load_state_dict(small.state_dict())
@@ -99,18 +94,3 @@ def test_timm_initialises_once(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_refused(config: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         MODELS.build(config)
-
-
-def test_one_place_for_patches_is_changed_for_a_forward_pass_only() -> None:
-    def parts(model: nn.Module) -> list[str]:
-        return [type(module).__name__ for module in model.modules()]
-
-    def fail(*_: object) -> Tensor:
-        raise RuntimeError('in the middle')
-
-    backbone = MODELS.build(by_name('vit_tiny_patch16_224', **VIT))
-    before = parts(backbone)
-    backbone.model.blocks.register_forward_hook(fail)
-    with pytest.raises(RuntimeError, match='in the middle'):
-        backbone(images(), torch.tensor([[0]] * 4))
-    assert parts(backbone) == before

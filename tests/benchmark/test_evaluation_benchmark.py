@@ -4,9 +4,8 @@ import re
 import sys
 
 import pytest
-import torch
 
-from tools.benchmark.evaluation import main, parse_arguments, same_neighbours
+from tools.benchmark.evaluation import main, parse_arguments
 
 
 def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
@@ -19,11 +18,6 @@ def test_the_table_of_a_small_search(monkeypatch: pytest.MonkeyPatch, capsys: py
     shares = dict(re.findall(r'^ +(mixcl|scikit-learn) .* s +([\d.]+) %$', output, re.MULTILINE))
     assert shares.keys() == {'mixcl', 'scikit-learn'}
     assert float(shares['mixcl']) > 99.9
-
-
-def test_the_comparison_counts_what_searches_have_in_common() -> None:
-    found = torch.tensor([[1, 2, 3], [4, 5, 6]])
-    assert same_neighbours(found, torch.tensor([[3, 2, 1], [4, 5, 9]])) == pytest.approx(100 * 5 / 6)
 
 
 def test_features_and_probes_are_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:

@@ -97,10 +97,3 @@ def test_images_of_cifar_are_bgr_until_the_preprocessor() -> None:
     normalised = preprocessor({'inputs': packed['inputs'][None], 'data_samples': [packed['data_samples']]})['inputs'][0]
     expected = (np.array([255, 128, 0]) / 255 - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
     assert np.allclose(torch.as_tensor(normalised).flatten(1)[:, 0], expected, atol=1e-4)
-
-
-def test_a_folder_has_no_evaluation() -> None:
-    config = data('folder')
-    assert not any(
-        config[f'{phase}_{part}'] for phase in ('val', 'test') for part in ('dataloader', 'cfg', 'evaluator')
-    )

@@ -160,7 +160,6 @@ def test_numbers_as_labels_and_paths_below_another_folder_in_a_list(tmp_path: Pa
     ('text', 'message'),
     [
         (b'', r'l\.csv names no images'),
-        (b'path,label\n', r'l\.csv names no images'),
         (b'a.jpg,1\nx.jpg,2\ny.jpg,2', r'2 of the 3 files that .* do not exist, the first: x\.jpg, looked for in'),
         (b'a.jpg,1\na.jpg,2', r"names a\.jpg twice, with the labels '1' and '2'"),
         ('a\u00e9.jpg,1'.encode('latin-1'), r'cannot be read .*UTF-8'),
@@ -192,12 +191,9 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
     ('content', 'message'),
     [
         (lambda whole, _: whole[:3000], 'cannot be read as a tar file'),
-        (lambda whole, _: whole[:1024], 'unexpected end of data'),
         (lambda whole, _: gzip.compress(whole), 'cannot be read as a tar file without compression'),
-        (lambda *_: b'', 'empty file'),
         (lambda _, tar: tar({'a.cls': b'1'}), 'no images in the 1 tar file'),
         (lambda _, tar: tar({'a.jpg': b'', 'a.json': b'[1'}), 'cannot be read as a tar file'),
-        (lambda _, tar: tar({'a.jpg': b'', 'a.cls': b'\xff'}), 'cannot be read as a tar file'),
     ],
 )
 def test_tar_files_that_are_wrong(content: Callable, message: str, tmp_path: Path) -> None:

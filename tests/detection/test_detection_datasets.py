@@ -123,13 +123,6 @@ def test_an_unreadable_image_is_replaced_in_training_and_ends_a_test(changeable)
     assert re.match(r'the image \S+/002.png \(.*\) cannot be read, and a test needs every image', str(error.value))
 
 
-def test_what_is_no_coco_file_is_refused(changeable):
-    for text in ('{', '[]', '{"categories": [{"id": 1}]}', '{"images": [{"width": 1}]}'):
-        (changeable / 'annotations.json').write_text(text)
-        with pytest.raises(UserError, match=r'annotations\.json is no COCO annotation file'):
-            coco_set(changeable)
-
-
 def test_voc_is_read_with_difficult_objects_to_ignore(voc):
     dataset = voc_set(voc)
     assert len(dataset) == 4

@@ -3,7 +3,6 @@
 import pytest
 from torch import nn
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS, OPTIM_WRAPPER_CONSTRUCTORS
 
 
@@ -43,10 +42,3 @@ def test_rates_and_decays_of_vitdet_base():
     for name, values in expected.items():
         assert settings[name] == pytest.approx(values), name
     assert len(optimizer.param_groups) == 2 * 14  # with and without weight decay, for 14 depths
-
-
-def test_a_backbone_without_depths_is_refused():
-    detector = nn.Module()
-    detector.backbone = nn.Linear(2, 2)
-    with pytest.raises(UserError, match='which Linear does not'):
-        optimizer_of(detector)

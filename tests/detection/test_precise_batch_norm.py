@@ -3,14 +3,12 @@
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import pytest
 import torch
 from mmengine.runner import EpochBasedTrainLoop, IterBasedTrainLoop
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader
 
 from mixcl.datasets import KeyedSampler
-from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 
@@ -74,10 +72,3 @@ def test_they_are_taken_before_each_validation_and_at_the_end():
 
     assert [step + 1 for step in range(7) if taken(IterBasedTrainLoop, iter=step, max_iters=7)] == [3, 6, 7]
     assert [epoch + 1 for epoch in range(5) if taken(EpochBasedTrainLoop, epoch=epoch, max_epochs=5, iter=9)] == [3, 5]
-
-
-def test_fewer_samples_than_a_batch_are_refused():
-    runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=3))
-    hook(num_samples=4).before_train(runner)
-    with pytest.raises(UserError, match='num_samples=3 is less than one batch'):
-        hook(num_samples=3).before_train(runner)

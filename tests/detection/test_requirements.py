@@ -1,4 +1,4 @@
-"""What is said when mmcv's operators are missing, fail or are wrong."""
+"""What is said when mmcv's operators are missing or fail."""
 
 import sys
 
@@ -21,14 +21,8 @@ def test_no_operators(monkeypatch):
         check_requirements()
 
 
-@pytest.mark.parametrize(
-    ('operator', 'substitute', 'message'),
-    [
-        ('nms', broken, rf'do not run on cpu with torch {torch.__version__[:4]}.*_ZN2at4_ops.*another one'),
-        ('roi_align', lambda *_: torch.zeros(1, 1, 2, 2), 'wrong results on cpu'),
-    ],
-)
-def test_operators_that_fail_or_are_wrong_when_called(monkeypatch, operator, substitute, message):
-    monkeypatch.setattr(mmcv.ops, operator, substitute)
+def test_operators_that_fail_when_called(monkeypatch):
+    monkeypatch.setattr(mmcv.ops, 'nms', broken)
+    message = rf'do not run on cpu with torch {torch.__version__[:4]}.*_ZN2at4_ops.*another one'
     with pytest.raises(UserError, match=message):
         check_requirements()

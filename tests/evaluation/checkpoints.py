@@ -15,13 +15,7 @@ TINY_VIT = dict(type='ContrastiveViT', arch=ARCH, img_size=224, patch_size=56)
 
 
 def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
-    """Of a config with an EMA encoder, which differs from the online one.
-
-    Args:
-        path: of the file.
-        name: of the config.
-        arch: changes of the backbone's architecture.
-    """
+    """Of a config with an EMA encoder, which differs from the online one; ``arch`` changes the backbone's."""
     cfg = read_config(CONFIGS / f'{name}.py', {f'model.backbone.arch.{key}': value for key, value in arch.items()})
     torch.manual_seed(0)
     with DefaultScope.overwrite_default_scope('mixcl'):
@@ -36,13 +30,9 @@ def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: in
 
 
 def of_classifier(path: Path, cfg: Config, biases: dict[int, float] | None = None, stored: bool = True) -> Path:
-    """Of the classifier of a config.
+    """Of the classifier of a config, which the file carries if it is ``stored``.
 
-    Args:
-        path: of the file.
-        cfg: the config.
-        biases: of classes, which the classifier then answers by alone, whatever the image.
-        stored: whether the file carries the config.
+    By ``biases`` of classes the classifier answers alone, whatever the image.
     """
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))

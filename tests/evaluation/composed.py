@@ -43,14 +43,9 @@ def composed(
     overrides: Mapping[str, Any] | None = None,
     builds: bool = True,
 ) -> Config:
-    """The config for the backbone of a pretraining, for another one, or for that of the data set.
+    """The config for the backbone of a pretraining of that ``name``, for another one, or for that of the data set.
 
-    Args:
-        protocol, data, recipe: as on the command line.
-        name: of the config of pretraining, where there is one.
-        backbone: in its place.
-        overrides: as of ``--cfg-options``.
-        builds: whether the backbone is built, to learn how many channels the head needs.
+    With ``builds`` the backbone is built, to learn how many channels the head needs.
     """
     images = read_data_set(CONFIGS, data, protocol)
     backbone = backbone or (backbone_of(name) if name else images.backbone.to_dict())

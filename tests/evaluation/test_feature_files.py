@@ -45,7 +45,7 @@ def extract(images: KeyedDataset, out: Path, images_per_file: int = 3) -> dict[s
     return {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
 
 
-@pytest.mark.parametrize(('images_per_file', 'files'), [(3, 3), (7, 1), (100, 1)])
+@pytest.mark.parametrize(('images_per_file', 'files'), [(3, 3), (7, 1)])
 def test_a_row_per_image_in_files_of_so_many(
     images: KeyedDataset, tmp_path: Path, images_per_file: int, files: int
 ) -> None:
@@ -67,15 +67,12 @@ def test_files_that_are_there_stay_unless_they_are_damaged(images: KeyedDataset,
     again = extract(images, tmp_path / 'out')
     assert path.read_bytes() == whole
     assert [name for name, time in again.items() if written[name] != time] == [path.name]
-    refusal = r'features_00001\.npz is damaged .* remove it and run the same command again'
     path.write_bytes(whole[:60])
-    with pytest.raises(UserError, match=refusal):
+    with pytest.raises(UserError, match=r'features_00001\.npz is damaged .* remove it and run the same command again'):
         extract(images, tmp_path / 'out')
-    np.savez_compressed(path, unreadable=np.full(3, ''), features=np.zeros((3, 10**6)))
-    with pytest.raises(UserError, match='it unpacks to more than its own size'):
-        extract(images, tmp_path / 'out')
-    np.savez(path, x=np.zeros(3))
-    with pytest.raises(UserError, match=refusal):
+    path.unlink()
+    path.with_name('features_00000.npz').rename(path)
+    with pytest.raises(UserError, match=r'features_00001\.npz holds features of other images'):
         extract(images, tmp_path / 'out')
 
 
@@ -90,7 +87,7 @@ def test_places_that_are_no_features(tmp_path: Path) -> None:
     (tmp_path / 'notes.txt').touch()
     with pytest.raises(UserError, match=r'cannot be written .*File exists.*--out'):
         open_folder(tmp_path / 'notes.txt', IDENTITY)
-    for text in (None, 'no json', '[1]', '[' * 100_000):
+    for text in (None, 'no json', '[1]'):
         if text:
             (tmp_path / 'meta.json').write_text(text)
         with pytest.raises(UserError, match='holds something else already; give a new or an empty folder'):

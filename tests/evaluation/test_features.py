@@ -4,8 +4,7 @@ from evaluation.toy_encoders import ToyModel, built, dataloader
 from mmpretrain.structures import DataSample
 
 from mixcl.errors import UserError
-from mixcl.evaluation.features import evaluating, extract
-from mixcl.evaluation.labels import class_labels, presence_labels
+from mixcl.evaluation.features import class_labels, evaluating, extract, presence_labels
 
 
 def test_every_image_once_in_order_under_every_encoder() -> None:
@@ -45,13 +44,10 @@ def test_labels_of_both_kinds() -> None:
             class_labels([sample], loader)
 
 
-@pytest.mark.parametrize(
-    ('change', 'message'),
-    [
+def test_loaders_that_are_refused() -> None:
+    for change, message in (
         (dict(drop_last=True), 'gave 8 of 10 images: evaluation needs all of them, set drop_last=False'),
         (dict(collate_fn=dict(type='pseudo_collate')), 'one view per image in one tensor'),
-    ],
-)
-def test_loaders_that_are_refused(change: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        extract(ToyModel(), built(dataloader(10) | change), ('online',))
+    ):
+        with pytest.raises(UserError, match=message):
+            extract(ToyModel(), built(dataloader(10) | change), ('online',))

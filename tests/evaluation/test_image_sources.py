@@ -1,6 +1,5 @@
-"""Which images are extracted, how they are prepared, and what tells one set from another."""
+"""Which images are extracted, and how they are prepared."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
     collate_one_size,
     config_images,
-    content_digest,
     labels_of,
     names_of,
     source_images,
@@ -56,18 +54,6 @@ def test_a_folder(tmp_path: Path) -> None:
     dataset = KeyedDataset(source_images(f'folder:{tmp_path}', Config(), 14))
     assert names_of(dataset) == ['a/b/y.png', 'a/z.png', 'b.png'] and labels_of(dataset) is None
     assert dataset[0]['inputs'].shape == (3, 14, 14)
-
-    def digest() -> str:
-        return content_digest(KeyedDataset(source_images(f'folder:{tmp_path}', Config(), 14)))
-
-    digests = [content_digest(dataset)]
-    assert digest() == digests[0]
-    (tmp_path / 'a/bad.jpg').write_bytes(b'no image')
-    digests.append(digest())
-    os.utime(tmp_path / 'b.png', ns=(1, 1))
-    digests.append(digest())
-    (tmp_path / 'b.png').rename(tmp_path / 'c.png')
-    assert len({*digests, digest()}) == 4
 
 
 def test_images_of_several_sizes_are_refused() -> None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
-from mixcl.evaluation.metrics.feature_metric import FeatureMetric
+from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
 
 BANK, QUERIES = 13, 7
 

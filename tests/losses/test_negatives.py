@@ -114,13 +114,6 @@ def test_points_are_a_function_of_the_step_and_carry_no_gradient() -> None:
     assert not HardMix(**settings)(context(Composition.identity(BATCH), queries, queries)).vectors.requires_grad
 
 
-def test_asking_for_more_than_the_pool_takes_the_whole_pool() -> None:
-    """Every negative of the batch is drawn at some time."""
-    points, case = hard_mixtures(Composition.identity(BATCH), hardest=1024, mixed=400, mixed_with_query=0)
-    nearest = (points @ case.keys.T).amax(dim=1)  # (R, keys): how near some point comes to each key
-    assert nearest[~torch.eye(BATCH, dtype=torch.bool)].min() > 0.99
-
-
 def test_a_row_that_shares_an_image_with_every_key_gets_none_and_others_keep_theirs() -> None:
     sources = torch.tensor([[0, 1, 2], [0, 1, 1]])
     composition = Composition(sources, torch.full((2, 3), 1 / 3), reach=2)

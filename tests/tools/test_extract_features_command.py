@@ -84,8 +84,8 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     centre = np.asarray(Image.open(images / 'a.png'))[1:17, 2:18]  # of 18 x 20, which needs no other size
     np.testing.assert_allclose(found['features'][3], by_hand(checkpoint, centre), atol=1e-5)
     assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'target'  # as evaluated
-    (images / 'broken.jpg').touch()
-    assert re.search('holds features of another content .* give another --out', refused(capfd, *arguments))
+    (images / 'added.png').write_bytes((images / 'a.png').read_bytes())
+    assert re.search('holds features of other images; give another --out', refused(capfd, *arguments))
 
 
 def test_another_feature_of_a_data_set_with_labels(
@@ -131,14 +131,8 @@ def test_a_checkpoint_runs_nothing(
         assert re.search(place, refused(capfd, *arguments)) and not ran.exists() and not out.exists()
 
 
-def test_one_sentence(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    (tmp_path / 'broken').mkdir()
-    (tmp_path / 'broken/broken.jpg').write_bytes(b'no image')
-    for folder, message in (
-        ('/nowhere', 'the image folder /nowhere does not exist'),
-        (tmp_path / 'broken', r'none of 1 images tried in .*broken could be read; the first: .* \(not an image\)'),
-    ):
-        assert re.search(message, refused(capfd, checkpoint, tmp_path / 'out', '--images', folder))
-    size = ('--images', images, '--image-size', 18)
-    message = refused(capfd, checkpoint, tmp_path / 'out', *size)
+def test_images_that_whole_patches_do_not_fill(
+    checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    message = refused(capfd, checkpoint, tmp_path / 'out', '--images', images, '--image-size', 18)
     assert 'images of 18x18 pixels cannot be cut into the patches of 4x4' in message and '--image-size' in message

@@ -13,7 +13,8 @@ from PIL import Image
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
-from mixcl.visualization import draw_curves, mix_preview
+from mixcl.visualization import curves_figure, mixture_figure
+from mixcl.visualization.canvas import check_figure_path, write
 
 TRAIN = [dict(loss=3.0 - step, loss_view1_view2=2.0, loss_mix2_view1=1.0 - step, epoch=1, step=step) for step in (0, 1)]
 EVALUATION = dict(online_knn20_top1=50.0, online_knn20_top5=80.0, target_knn20_top1=40.0, step=1)
@@ -29,27 +30,19 @@ def write_log(work_dir: Path, name: str, *lines: dict) -> None:
     path.write_text('\n'.join(map(json.dumps, lines)) + '\n')
 
 
-@pytest.fixture
-def titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The titles and labels of the figures that are saved."""
-    seen: list[str] = []
-    savefig = Figure.savefig
-
-    def listened(figure: Figure, *args, **kwargs) -> None:
-        for axis in figure.axes:
-            seen.extend([axis.get_title(), *axis.get_legend_handles_labels()[1]])
-        savefig(figure, *args, **kwargs)
-
-    monkeypatch.setattr(Figure, 'savefig', listened)
-    return seen
+def titles(figure: Figure) -> list[str]:
+    """Titles and labels."""
+    return [text for axis in figure.axes for text in (axis.get_title(), *axis.get_legend_handles_labels()[1])]
 
 
-def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path, titles: list[str]) -> None:
-    path = mix_preview(run_config(tmp_path), tmp_path / 'new/mix.png')
+def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path) -> None:
+    cfg = run_config(tmp_path)
+    figure = mixture_figure(cfg)
+    path = write(figure, tmp_path / 'new/mix.png')
     assert path == tmp_path / 'new/mix.png' and pixels(path).std() > 20
     # Two views and their mixtures, six images each; image 5 is mixed with images 0 and 1.
-    assert len(titles) == 24 and 'mix2: 33% of 5\n33% of 0\n33% of 1' in titles
-    again, other = (pixels(mix_preview(run_config(tmp_path), tmp_path / 'mix.png', seed=seed)) for seed in (0, 2))
+    assert len(titles(figure)) == 24 and 'mix2: 33% of 5\n33% of 0\n33% of 1' in titles(figure)
+    again, other = (pixels(write(mixture_figure(cfg, seed=seed), tmp_path / 'mix.png')) for seed in (0, 2))
     assert (again == pixels(path)).all() and (other != again).any()
 
 
@@ -58,45 +51,41 @@ def test_a_preview_in_rgb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     blue = np.zeros((8, 8, 3), np.uint8)
     blue[..., 0] = 255
     monkeypatch.setattr('mixcl.datasets.digits.np.repeat', lambda *_, **__: blue)
-    image = pixels(mix_preview(run_config(tmp_path), tmp_path / 'mix.png'))
+    image = pixels(write(mixture_figure(run_config(tmp_path)), tmp_path / 'mix.png'))
     assert (image == (0, 0, 255)).all(axis=2).any()
     assert not (image == (255, 0, 0)).all(axis=2).any()
 
 
-def test_what_cannot_be_previewed_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='no mixed stream'):
-        mix_preview(Config(dict(model=dict(type='ContrastiveLearner', terms=[]))), tmp_path / 'mix.png')
+        mixture_figure(Config(dict(model=dict(type='ContrastiveLearner', terms=[]))))
     with pytest.raises(UserError, match='num_mix=3 images cannot be mixed from the 2'):
-        mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=2)
+        mixture_figure(run_config(tmp_path), num_images=2)
     with pytest.raises(UserError, match='40 images, fewer than the 50 to show'):
-        mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=50)
-    with pytest.raises(UserError, match='--num-images must be at least 1, not 0'):
-        mix_preview(run_config(tmp_path), tmp_path / 'mix.png', num_images=0)
+        mixture_figure(run_config(tmp_path), num_images=50)
     (tmp_path / 'file').touch()
     with pytest.raises(UserError, match=r'results cannot be written to .*file'):
-        mix_preview(run_config(tmp_path), tmp_path / 'file/mix.png')
-    for name in ('mix.xyz', 'mix'):
-        with pytest.raises(UserError, match=rf'--out {name}: the name must end in one of .*\.png'):
-            mix_preview(run_config(tmp_path), name)
-    assert not (tmp_path / 'mix.png').exists()
+        check_figure_path(tmp_path / 'file/mix.png')
+    with pytest.raises(UserError, match=r'--out mix.xyz: the name must end in one of .*\.png'):
+        check_figure_path('mix.xyz')
 
 
 @pytest.mark.filterwarnings('error')
-def test_curves_of_the_newest_run(tmp_path: Path, titles: list[str]) -> None:
+def test_curves_of_the_newest_run(tmp_path: Path) -> None:
     write_log(tmp_path, '20240101_000000', dict(loss=1.0, loss_old=1.0, epoch=1, step=1))
-    draw_curves(tmp_path, tmp_path / 'curves.png')  # without an evaluation
-    titles.clear()
+    curves_figure([tmp_path])  # without an evaluation
     write_log(tmp_path, '20240102_000000', *TRAIN, EVALUATION)
-    assert pixels(draw_curves(tmp_path, tmp_path / 'curves.png')).std() > 10
-    assert titles == [
+    figure = curves_figure([tmp_path])
+    assert pixels(write(figure, tmp_path / 'curves.png')).std() > 10
+    assert titles(figure) == [
         'loss terms (query_key, weighted)', 'mix2_view1', 'view1_view2',
         'kNN and online probe during pretraining', 'online_knn20', 'target_knn20',
     ]  # fmt: skip
 
 
-def test_a_preview_of_streams_of_several_lengths(tmp_path: Path, titles: list[str]) -> None:
+def test_a_preview_of_streams_of_several_lengths() -> None:
     """Six images have 24 local crops."""
     cfg = read_config('configs/sdmp/vit-s16_in1k_dino.py')
     shrink_to_smoke(cfg)
-    mix_preview(cfg, tmp_path / 'mix.png', num_images=6)
-    assert 'view1: image 5' in titles and 'spare: image 7' in titles and 'view1: image 6' not in titles
+    shown = titles(mixture_figure(cfg, num_images=6))
+    assert 'view1: image 5' in shown and 'spare: image 7' in shown and 'view1: image 6' not in shown

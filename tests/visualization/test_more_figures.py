@@ -18,7 +18,7 @@ from mixcl.visualization.neighbour_figure import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, training_crops, training_set
 from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
 from mixcl.visualization.stored_run import checked_run
-from mixcl.visualization.view_figure import _dimmed, _drawn, _parameters
+from mixcl.visualization.view_figure import _drawn, _parameters
 
 
 def test_neighbours_are_those_of_numpy() -> None:
@@ -56,12 +56,6 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
     _, _, height, width = drawn[0][0]['crop_box']
     words = _parameters(drawn[0][0], originals[0])
     assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
-
-
-def test_patches_that_were_not_sampled_are_dimmed() -> None:
-    crop = torch.zeros(3, 4, 4)
-    dimmed = _dimmed(crop, torch.tensor([1]), (2, 2))
-    assert (dimmed[:, :2, 2:] == 0).all() and (dimmed == 0).sum() == 12
 
 
 def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:

@@ -72,20 +72,6 @@ def test_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
     assert not torch.allclose(*outputs)
 
 
-def test_files_of_others(tmp_path: Path) -> None:
-    state = {name: (torch.rand(value.shape) * 9).to(value.dtype) for name, value in resnet().state_dict().items()}
-    for prefix in ('', 'backbone.', 'backbone.backbone.', 'module.backbone.'):
-        saved = prefixed(state, prefix)
-        if prefix:
-            saved |= {prefix.removesuffix('backbone.') + 'head.fc.weight': torch.zeros(2, 3)}
-        for content in (saved, dict(state_dict=saved)):
-            found = read_pretrained(save(tmp_path, content))
-            own = resnet()
-            assert load_backbone(own, found).partition('; ')[2].startswith('120 tensors loaded; new: none')
-            assert_equal(own.state_dict(), state)
-            assert (found.config, found.backbone, found.epochs) == (None, None, None)
-
-
 def test_frozen_features_are_looked_through() -> None:
     inner = dict(type='mmpretrain.ResNet', depth=18)
     for backbone in (inner, dict(type='FrozenFeatures', backbone=inner)):

@@ -40,7 +40,7 @@ def test_programs_are_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.Mo
         "x = dict(open('ran', 'w'))", "x = {open('ran', 'w'): 1}", 'x = {**dict(a=1)}', "x = f'{print()}'",
         'x = [i for i in (1, 2)]', 'x = y[0]', 'x = dict(**y)', 'x = (', 'x.y = 1',
         'x = ' + '-' * 100_000 + '1', 'x = ' + '+'.join(['1'] * 100_000), 'x = y' + '.z' * 50_000,
-        'x = ' + '[' * 1000 + ']' * 1000, 'x = (' + '1,' * 2**20 + ')',
+        'x = ' + '[' * 1000 + ']' * 1000,
     ):  # fmt: skip
         with pytest.raises(UserError, match=r'the config stored in some\.pth is not one that mmengine wrote'):
             parsed(text)

@@ -20,26 +20,17 @@ BACKBONE = dict(type='mmpretrain.ResNet_CIFAR', depth=18)
 
 
 def test_what_our_configs_build_passes() -> None:
-    for name in (
-        'patchmix/vit-s16_in1k',
-        'mocov3/vit-xs4_digits',
-        'mixco/r18_tinyimagenet_mocov2',
-        'dino/vit-s16_in1k',
-    ):
+    for name in ('patchmix/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2', 'dino/vit-s16_in1k'):
         cfg = Config.fromfile(CONFIGS / f'{name}.py')
         parts = (
             (backbone_config(cfg), MODELS),
             (dict(cfg.data_preprocessor), MODELS),
-            (folder_pipeline(cfg), TRANSFORMS),
+            (source_images('folder:images', cfg)['pipeline'], TRANSFORMS),
         )
         for part, registry in parts:
             assert part == checked_part(part, registry, 'a.pth', name)
     classifier = Config.fromfile(CONFIGS / 'evaluation/recipes/finetune/deit.py').model.to_dict()
     assert checked_part(classifier, MODELS, 'a.pth', 'model').keys() == classifier.keys() - LEFT_OUT
-
-
-def folder_pipeline(cfg: Config) -> list[dict]:
-    return source_images('folder:images', cfg)['pipeline']
 
 
 def test_first_weights_and_training_are_left_out() -> None:
@@ -51,9 +42,7 @@ def test_first_weights_and_training_are_left_out() -> None:
 
 ATTACKS = (
     dict(type='evil.run'),
-    dict(type='evil'),
     dict(type='os.system', command='x'),
-    dict(type='builtins.eval', source='1'),
     dict(type=['mmpretrain.ResNet']),
     dict(type='mmpretrain.models.backbones.ResNet', depth=18),  # the way to it is followed by imports
     dict(type='mmengine.load', file='a.pkl'),
@@ -63,17 +52,14 @@ ATTACKS = (
     dict(type='mmpretrain.VQAGenerationHead', answer_list_path='a.pkl'),
     dict(BACKBONE, _scope_='evil'),
     dict(BACKBONE, norm_cfg=dict(type='evil.run')),
-    dict(BACKBONE, arch=[dict(x=(1, dict(type='evil.run')))]),
     dict(type='TimmBackbone', name='hf-hub:evil/evil'),
     dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(norm_layer='evil.run')),
     dict(type='ImportedBackbone', path='evil:run'),
     dict(BACKBONE, style='{{$HOME:x}}'),
     dict(BACKBONE, style="'+print()"),
-    dict(BACKBONE, style='../evil.py'),
     {**BACKBONE, '\uff54ype': 'evil'},  # in a config file Python reads it as 'type'
     {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys as they are
     dict(BACKBONE, x={1, 2}),
-    dict(BACKBONE, x=b'1'),
     dict(BACKBONE, backend_args=dict(backend='memcached', sys_path='evil')),
 )  # fmt: skip
 
@@ -92,8 +78,6 @@ def test_attacks_by_transforms() -> None:
         dict(type='evil.run'),
         dict(type='torchvision/Lambda', lambd='evil.run'),
         dict(type='RandomChoiceResize', scales=[1], resize_type='evil.run'),
-        dict(type='RandomApply', transforms=[dict(type='evil.run')]),
-        dict(type='LoadImageFromFile', backend_args=dict(backend='petrel')),
         dict(type='LoadImageFromFile', file_client_args=dict(backend='memcached', sys_path='evil')),
     ):
         with pytest.raises(UserError, match=r'the config in a\.pth has pipeline\[0\]'):
@@ -106,19 +90,13 @@ def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch)
         assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
 
 
-@pytest.mark.parametrize(
-    'model',
-    [
+def test_an_evaluation_refuses_before_anything_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran, path, vit = marker(tmp_path, monkeypatch), tmp_path / 'foreign.pth', "backbone=dict(type='ContrastiveViT')"
+    for model in (
         "dict(backbone=dict(type='evil.run'))",
-        "dict(type='mmpretrain.ImageClassifier', backbone=dict(type='ContrastiveViT'), head=dict(type='evil.run'))",
-    ],
-)
-def test_an_evaluation_refuses_before_anything_is_imported(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = marker(tmp_path, monkeypatch)
-    path = tmp_path / 'foreign.pth'
-    torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=f'model = {model}\n')), path)
-    with pytest.raises(UserError, match=r"foreign\.pth has .*type='evil\.run', which is no class"):
-        read_subject(str(path))
+        f"dict(type='mmpretrain.ImageClassifier', {vit}, head=dict(type='evil.run'))",
+    ):
+        torch.save(dict(state_dict={'backbone.x': torch.zeros(1)}, meta=dict(cfg=f'model = {model}\n')), path)
+        with pytest.raises(UserError, match=r"foreign\.pth has .*type='evil\.run', which is no class"):
+            read_subject(str(path))
     assert not ran.exists()

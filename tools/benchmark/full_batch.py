@@ -1,4 +1,4 @@
-"""The largest batch whose training step fits the memory of the GPU.
+"""The largest batch whose training step in bf16 fits the memory of the GPU.
 
 ``python tools/benchmark/full_batch.py --config configs/patchmix/vit-b16_in1k.py`` doubles the batch until memory is
 full, then halves the gap. A batch of another size is the first one repeated.
@@ -15,7 +15,6 @@ from mixcl.errors import reported_to_user
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--config', default='configs/patchmix/vit-s16_in1k.py')
-    parser.add_argument('--precisions', nargs='+', choices=['bf16', 'fp32'], default=['bf16'])
     parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     return parser.parse_args()
 
@@ -67,17 +66,13 @@ def fits(iteration: SyntheticIteration, batch: int) -> bool:
 
 
 def main(args: argparse.Namespace) -> None:
-    rows = []
-    for precision in args.precisions:
-        cfg = read_config(args.config)
-        if precision == 'bf16':
-            use_mixed_precision(cfg)
-        iteration = SyntheticIteration(cfg, FIRST, 'cuda')
-        batch = largest(lambda batch, iteration=iteration: fits(iteration, batch))  # type: ignore[misc]
-        rows.append(dict(config=args.config, precision=precision, batch=batch))
-        print(f'{args.config}, {precision}: {batch} images fit')
-        if args.out:
-            args.out.write_text(json.dumps(rows, indent=1))
+    cfg = read_config(args.config)
+    use_mixed_precision(cfg)
+    iteration = SyntheticIteration(cfg, FIRST, 'cuda')
+    batch = largest(lambda batch: fits(iteration, batch))
+    print(f'{args.config}: {batch} images fit')
+    if args.out:
+        args.out.write_text(json.dumps([dict(config=args.config, precision='bf16', batch=batch)], indent=1))
 
 
 if __name__ == '__main__':

@@ -84,14 +84,6 @@ class Item:
     def file(self) -> str:
         return re.sub(r'\W+', '-', self.name.lower())
 
-    @property
-    def script(self) -> str:
-        return self.command.split()[0]
-
-    @property
-    def is_there(self) -> bool:
-        return (ROOT / HERE / self.script).exists()
-
 
 def plan(device: str, smoke: bool) -> list[Item]:
     """The items, in order of worth."""
@@ -155,7 +147,7 @@ def run_day(items: list[Item], state: Path, out: Path, facts: dict[str, str], en
     write(out, facts, items, records)
     for item in ordered(items, records):
         left = end - time.monotonic()
-        if not item.is_there or item.seconds > left:
+        if item.seconds > left:
             continue
         print(f'{item.name}: ', end='', flush=True)
         records[item.name] = record = run_item(item, state, left if item.all_that_is_left else item.seconds)
@@ -212,8 +204,7 @@ def write(out: Path, facts: dict[str, str], items: list[Item], records: dict[str
     """The two files of the day, as they are now."""
     kept = [records[item.name] for item in items if item.name in records]
     put(out / 'gpu_day.json', json.dumps(dict(machine=facts, items=kept), indent=1))
-    missing = {item.name: item.script for item in items if not item.is_there}
-    put(out / 'gpu_day.md', page(facts, [(item.section, item.name) for item in items], records, missing))
+    put(out / 'gpu_day.md', page(facts, [(item.section, item.name) for item in items], records))
 
 
 def put(file: Path, text: str) -> None:

@@ -55,16 +55,13 @@ GOALS = (
 )
 
 
-def page(
-    facts: Mapping[str, str], items: list[tuple[str, str]], records: Mapping[str, dict], missing: Mapping[str, str]
-) -> str:
+def page(facts: Mapping[str, str], items: list[tuple[str, str]], records: Mapping[str, dict]) -> str:
     """The whole page.
 
     Args:
         facts: about the machine.
         items: (section, name) in order.
         records: by name of the item, of those that were tried.
-        missing: by name of the item, scripts that do not exist yet.
     """
     lines = ['# A day on a GPU', '', *(f'- {name}: {value}' for name, value in facts.items())]
     for section in dict.fromkeys(section for section, _ in items):
@@ -72,7 +69,7 @@ def page(
         if section == 'Fast' and 'size' not in facts:
             lines += ['', *goals(records)]
         for name in [name for part, name in items if part == section]:
-            lines += ['', f'### {name}', '', *told(name, records.get(name), missing)]
+            lines += ['', f'### {name}', '', *told(records.get(name))]
     return '\n'.join(lines) + '\n'
 
 
@@ -92,10 +89,8 @@ def goals(records: Mapping[str, dict]) -> list[str]:
     return lines
 
 
-def told(name: str, record: dict | None, missing: Mapping[str, str]) -> list[str]:
+def told(record: dict | None) -> list[str]:
     """What became of an item."""
-    if name in missing:
-        return [f'tools/benchmark/{missing[name]} is not there yet.']
     if record is None:
         return ['Not begun: too little time was left.']
     lines = [f'{record["status"]}, {record["seconds"]:.0f} s: `{record["command"]}`']

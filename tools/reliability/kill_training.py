@@ -4,10 +4,12 @@
 """
 
 import argparse
+import multiprocessing
 import random
 import time
-from collections.abc import Callable
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from typing import Any
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-xs4_digits.py'
 
@@ -27,58 +29,83 @@ if __name__ == '__main__':
     arguments = parse_arguments()  # before the imports that take seconds
 
 import torch
-from killing import newest_of, quiet_config, run_and_kill
-from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
 
-from mixcl.weights import read_checkpoint
+from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.weights import newest_checkpoint, read_checkpoint
 
 SAVING_INTERVAL = 3
+fork = multiprocessing.get_context('fork')  # a forked process needs no imports of its own
 
 
-def config(args: argparse.Namespace, work_dir: Path, workers: int) -> Config:
-    overrides = {
-        'train_cfg.max_epochs': args.epochs,
-        'train_dataloader.num_workers': workers,
-        'default_hooks.checkpoint.by_epoch': False,
-        'default_hooks.checkpoint.interval': SAVING_INTERVAL,
-    }
-    return quiet_config(args.config, overrides, work_dir)
+class StepCounter(Hook):
+    """Tells another process how many steps were taken since this one started."""
+
+    def __init__(self, steps: Synchronized) -> None:
+        self.steps = steps
+
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
+        self.steps.value += 1
 
 
-def never(steps: int) -> bool:
-    return False
+def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchronized) -> None:
+    """A run that resumes by itself, without evaluation and with little to say."""
+    checkpoints = dict(by_epoch=False, interval=SAVING_INTERVAL)
+    overrides = {'train_cfg.max_epochs': args.epochs, 'train_dataloader.num_workers': workers}
+    cfg = read_config(args.config, overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()})
+    cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    cfg.work_dir, cfg.resume, cfg.log_level = str(work_dir), True, 'ERROR'
+    runner = build_runner(cfg)
+    runner.register_hook(StepCounter(steps))
+    runner.train()
 
 
-def after_some_steps(most: int, moments: random.Random) -> Callable[[int], bool]:
-    """Say yes after a random number of steps, and a moment."""
-    last_step, delay = moments.randint(1, most), moments.uniform(0, 0.2)
+def was_killed(args: argparse.Namespace, work_dir: Path, workers: int, last: float = float('inf')) -> bool:
+    """Train in a process of its own, and kill it a moment after so many steps, unless it has ended before.
 
-    def ready(steps: int) -> bool:
-        if steps < last_step:
-            return False
-        time.sleep(delay)
-        return True
+    Raises:
+        RuntimeError: if it failed by itself.
+    """
+    steps = fork.Value('i', 0)
+    process = fork.Process(target=train, args=(args, work_dir, workers, steps))
+    process.start()
+    while process.is_alive() and steps.value < last:
+        time.sleep(0.001)
+    time.sleep(random.uniform(0, 0.2))
+    killed = process.is_alive()
+    process.kill()
+    process.join()
+    if not killed and process.exitcode != 0:
+        raise RuntimeError(f'the run failed with status {process.exitcode}')
+    return killed
 
-    return ready
+
+def end_of(work_dir: Path) -> dict:
+    """The newest checkpoint."""
+    path = newest_checkpoint(work_dir)
+    if path is None:
+        raise RuntimeError(f'no checkpoint was left in {work_dir}')
+    return read_checkpoint(path)
 
 
 def main(args: argparse.Namespace) -> None:
-    work_dir, moments = Path(args.work_dir), random.Random(args.seed)
-    undisturbed, disturbed = work_dir / 'undisturbed', work_dir / 'disturbed'
-    run_and_kill(lambda: config(args, undisturbed, 0), never)
-    expected = read_checkpoint(newest_of(undisturbed))
+    random.seed(args.seed)
+    undisturbed, disturbed = Path(args.work_dir, 'undisturbed'), Path(args.work_dir, 'disturbed')
+    was_killed(args, undisturbed, 0)
+    expected = end_of(undisturbed)
     # So many that it gets on between the kills, which still end before the training does.
     length = expected['meta']['iter']
     most = max(SAVING_INTERVAL + 1, length // (args.kills + 1))
     for kill in range(args.kills):
-        if not run_and_kill(lambda: config(args, disturbed, args.workers), after_some_steps(most, moments)):
+        if not was_killed(args, disturbed, args.workers, random.randint(1, most)):
             raise RuntimeError(f'the training ended after {kill} kills; use more --epochs')
         print(f'kill {kill + 1}', flush=True)
-    run_and_kill(lambda: config(args, disturbed, args.workers), never)
-    found = read_checkpoint(newest_of(disturbed))
+    was_killed(args, disturbed, args.workers)
+    found = end_of(disturbed)
     weights = expected['state_dict']
     different = [name for name, tensor in weights.items() if not torch.equal(tensor, found['state_dict'][name])]
-    if different or found['meta']['iter'] != expected['meta']['iter']:
+    if different or found['meta']['iter'] != length:
         raise RuntimeError(f'{len(different)} of {len(weights)} tensors differ: {different[:3]}')
     print(
         f'{args.kills} kills in {length} steps; all {len(weights)} tensors of weights and buffers '

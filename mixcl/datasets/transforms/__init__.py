@@ -2,6 +2,5 @@
 
 from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.crops import RecordedResizedCrop
-from mixcl.datasets.transforms.image_header import ImageHeader, read_header
 from mixcl.datasets.transforms.sampled_patches import SampledPatchPair
 from mixcl.datasets.transforms.views import ColourNoise, KeyedMultiView, LoadImage, RandomErasing, RGBToBGR

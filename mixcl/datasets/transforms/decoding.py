@@ -2,8 +2,10 @@
 
 import contextlib
 import io
-import os
+import struct
+import warnings
 from collections.abc import Callable
+from typing import NamedTuple
 
 import cv2
 import mmcv
@@ -11,29 +13,44 @@ import numpy as np
 from mmengine import fileio
 from PIL import ExifTags, Image, ImageOps
 
-from mixcl.datasets.transforms.image_header import FORMATS, ImageHeader, read_header
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 
 JPEG_START = b'\xff\xd8\xff'
 
 MAX_PIXELS = 2 * 89_478_485
-"""Of larger images nothing is unpacked; where Pillow draws the line."""
+"""Of larger images nothing is unpacked; where Pillow draws the line, and warns at the half of it."""
+warnings.simplefilter('ignore', Image.DecompressionBombWarning)
 
-MAX_BYTES = 8 * MAX_PIXELS
-"""Of a file: as many pixels, four channels of 16 bits each."""
+Image.init()
+KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')
+FORMATS = tuple(name for name in KNOWN if name in Image.OPEN)
+"""What Pillow may read, as far as it can. Not EPS: that is a program, which it gives to Ghostscript to run."""
+
+PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
+"""By the colour type of PNG; the third is a palette."""
+
+
+class ImageHeader(NamedTuple):
+    """What an image file says about its content.
+
+    Attributes:
+        width, height: in pixels, as stored: the EXIF tag may say that the image is to be turned.
+        channels: 1 grey, 2 grey and transparency, 3 colour, also by a palette, 4 CMYK or colour and transparency.
+        bits: per channel.
+    """
+
+    width: int
+    height: int
+    channels: int
+    bits: int
 
 
 def read_file(path: str, backend_args: dict | None = None, read: Callable[[], bytes] | None = None) -> bytes:
     """The content of an image file, or what ``read`` gives where the image is no file of its own.
 
     Raises:
-        UnreadableImage: if it is missing, may not be read, is empty, or larger than any image that is unpacked.
+        UnreadableImage: if it is missing, may not be read, or is empty.
     """
-    # Reading from a pipe would wait for ever.
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-        raise UnreadableImage(path, 'a device or a pipe, not a file', 'no image')
-    if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
-        raise UnreadableImage(path, f'a file of {os.path.getsize(path)} bytes', 'too large')
     try:
         content = fileio.get(path, backend_args=backend_args) if read is None else read()
     except OSError as error:
@@ -43,7 +60,9 @@ def read_file(path: str, backend_args: dict | None = None, read: Callable[[], by
     return content
 
 
-def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
+def decode(
+    content: bytes, path: str, reduction: Callable[[tuple[int, int]], int] | None = None
+) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]]:
     """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag.
 
     OpenCV decodes; what it cannot, Pillow tries. Animations give their first frame, transparency is dropped.
@@ -51,59 +70,46 @@ def decode(content: bytes, path: str) -> tuple[np.ndarray, ImageNote | None]:
     Args:
         content: of the file.
         path: its name, for errors and the note.
+        reduction: tells for a (height, width) by what they may be divided: 1, 2, 4 or 8. So a JPEG file may be decoded
+            at a part of its size, which takes less time.
 
     Returns:
-        (height, width, 3) uint8 in BGR order, and a note if that was not what the file held: 'tiny' (a side of one
-        pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency).
+        (height, width, 3) uint8 in BGR order; a note if that was not what the file held: 'tiny' (a side of one
+        pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency); and the full (height, width).
 
     Raises:
         UnreadableImage: if it cannot be decoded, says that it has more than :data:`MAX_PIXELS`, or has more than it
             says.
     """
     try:
-        header = read_header(content)
+        header = _header(content)
         if header is not None and header.width * header.height > MAX_PIXELS:
             raise Image.DecompressionBombError(f'{header.width} x {header.height}')
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    image = None  # where no header tells the size, OpenCV would unpack up to 2 ** 30 pixels
+    image = full = None  # where no header tells the size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
-        image = None if header is None else mmcv.imfrombytes(content, flag='color', backend='cv2')
+        if header is not None and reduction is not None and content[:3] == JPEG_START:
+            image, full = _decode_reduced(content, header, reduction)
+        if header is not None and image is None:
+            image = mmcv.imfrombytes(content, flag='color', backend='cv2')
     if image is None:
         image = _decode_with_pillow(content, path, header)
-    return image, None if header is None else _conversion(header, path)
+    return image, None if header is None else _conversion(header, path), full or image.shape[:2]
 
 
-def decode_reduced(
-    content: bytes, path: str, reduction: Callable[[tuple[int, int]], int]
-) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]] | None:
-    """Decode a JPEG file at a half, a quarter or an eighth of its size, which takes less time.
-
-    Args:
-        content, path: as for :func:`decode`.
-        reduction: tells for a (height, width) by what they may be divided: 1, 2, 4 or 8.
-
-    Returns:
-        image and note as of :func:`decode`, and the full (height, width); None where :func:`decode` must do it.
-    """
-    header = None
-    with contextlib.suppress(Image.DecompressionBombError):
-        header = read_header(content) if content[:3] == JPEG_START else None
-    if header is None or header.width * header.height > MAX_PIXELS:
-        return None
+def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) -> tuple:
+    """Pixels of a JPEG file at a part of its size, and its full (height, width); twice None where it must be whole."""
     shape = header.height, header.width
     factor = reduction(shape)
     if factor > 1 and _turned(content):
         shape = shape[::-1]
         factor = reduction(shape)
     if factor == 1:
-        return None
-    image = None
-    with contextlib.suppress(cv2.error):
-        image = cv2.imdecode(np.frombuffer(content, np.uint8), getattr(cv2, f'IMREAD_REDUCED_COLOR_{factor}'))
-    if image is None or image.shape[:2] != tuple(-(-side // factor) for side in shape):
-        return None
-    return image, _conversion(header, path), shape
+        return None, None
+    image = cv2.imdecode(np.frombuffer(content, np.uint8), getattr(cv2, f'IMREAD_REDUCED_COLOR_{factor}'))
+    whole = image is not None and image.shape[:2] == tuple(-(-side // factor) for side in shape)
+    return (image, shape) if whole else (None, None)
 
 
 def _turned(content: bytes) -> bool:
@@ -113,6 +119,23 @@ def _turned(content: bytes) -> bool:
             return image.getexif().get(ExifTags.Base.Orientation, 1) > 4
     except Exception:  # Pillow's readers raise almost anything on damaged files
         return False
+
+
+def _header(content: bytes) -> ImageHeader | None:
+    """None if the format is not known, or the file is damaged; raises DecompressionBombError of too many pixels."""
+    # Of a PNG Pillow would also unpack the texts, and refuse those that are long.
+    if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
+        width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
+        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits)
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
+            channels = 3 if image.mode.startswith('P') else len(image.getbands())
+            return ImageHeader(image.width, image.height, channels, 16 if deep else 8)
+    except Image.DecompressionBombError:
+        raise
+    except Exception:  # Pillow's readers raise almost anything on damaged files
+        return None
 
 
 def _conversion(header: ImageHeader, path: str) -> ImageNote | None:

@@ -186,13 +186,6 @@ def flip(images: Tensor, number: Tensor) -> Tensor:
     return images.flip(3)
 
 
-IMPLEMENTATIONS = {
-    Operation.BRIGHTNESS: brightness,
-    Operation.CONTRAST: contrast,
-    Operation.SATURATION: saturation,
-    Operation.HUE: hue,
-    Operation.GRAY: gray,
-    Operation.BLUR: blur,
-    Operation.SOLARIZE: solarize,
-    Operation.FLIP: flip,
-}
+IMPLEMENTATIONS = dict(
+    zip(list(Operation)[1:], (brightness, contrast, saturation, hue, gray, blur, solarize, flip), strict=True)
+)

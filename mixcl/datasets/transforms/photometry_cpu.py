@@ -120,13 +120,6 @@ def flip(image: Pixels, number: float) -> Pixels:
     return cv2.flip(image, 1)
 
 
-IMPLEMENTATIONS: dict[float, Callable[[Pixels, float], Pixels]] = {
-    Operation.BRIGHTNESS: brightness,
-    Operation.CONTRAST: contrast,
-    Operation.SATURATION: saturation,
-    Operation.HUE: hue,
-    Operation.GRAY: gray,
-    Operation.BLUR: blur,
-    Operation.SOLARIZE: solarize,
-    Operation.FLIP: flip,
-}
+IMPLEMENTATIONS: dict[float, Callable[[Pixels, float], Pixels]] = dict(
+    zip(list(Operation)[1:], (brightness, contrast, saturation, hue, gray, blur, solarize, flip), strict=True)
+)

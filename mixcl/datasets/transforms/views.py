@@ -11,7 +11,7 @@ from mmpretrain.datasets import MultiView, PackInputs
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
-from mixcl.datasets.transforms.decoding import decode, decode_reduced, read_file
+from mixcl.datasets.transforms.decoding import decode, read_file
 from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
@@ -149,14 +149,11 @@ class LoadImage(LoadImageFromFile):
             return results
         path = results['img_path']
         content = read_file(path, self.backend_args, results.get('read_bytes'))
-        reduced = None
-        if self.reduction is not None:
-            reduced = decode_reduced(content, path, partial(self.reduction, results))
-        image, note, full = reduced or (*decode(content, path), None)
+        image, note, full = decode(content, path, self.reduction and partial(self.reduction, results))
         if note is not None and 'conversions' in results:
             results['conversions'].append(note)
-        shapes = dict(img_shape=image.shape[:2], ori_shape=full or image.shape[:2])
-        return {**results, 'img': image, **shapes, **({'full_shape': full} if full else {})}
+        shapes = dict(img_shape=image.shape[:2], ori_shape=full)
+        return {**results, 'img': image, **shapes, **({} if full == image.shape[:2] else {'full_shape': full})}
 
 
 @TRANSFORMS.register_module()

@@ -14,15 +14,10 @@ PERPLEXITY = 30.0
 
 
 def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
-    """Davies-Bouldin and Calinski-Harabasz indices of the classes as clusters, by scikit-learn.
+    """Davies-Bouldin (lower is better) and Calinski-Harabasz indices (higher) of classes as clusters, by scikit-learn.
 
-    Args:
-        features: (N, D), any floating dtype and device.
-        labels: (N,) int64 classes.
-
-    Returns:
-        ``davies_bouldin``, 0 or more, lower is better; ``calinski_harabasz``, 0 or more, higher is better. Both NaN
-        where all features are the same (scikit-learn's 0 and 1 would read as the best and a poor clustering).
+    Of features (N, D) and int64 classes (N,). Both are NaN where all features are the same (scikit-learn's 0 and 1
+    would read as the best and a poor clustering).
 
     Raises:
         UserError: if there are fewer than two classes, or no class has two images.
@@ -48,14 +43,8 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
 
     Source: van der Maaten and Hinton, Visualizing data using t-SNE, JMLR 2008.
 
-    Args:
-        features: (N, D), two dimensions or more, any floating dtype and device. Fewer than 92 rows get a perplexity of
-            a third of the other rows.
-        seed: of the map.
-
-    Returns:
-        (N, 2) float32 on the CPU, a function of the features and the seed; NaN where all features are the same, with
-        which scikit-learn ends the whole process.
+    Of features (N, D), two dimensions or more, it is (N, 2) float32 on the CPU: NaN where all features are the same,
+    with which scikit-learn ends the whole process. Fewer than 92 rows get a perplexity of a third of the other rows.
     """
     spread = _spread(features)
     if spread is None:

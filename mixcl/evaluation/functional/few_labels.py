@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.knn import TEMPERATURE, vote
 from mixcl.randomness import generator
 from mixcl.terminal import progress
@@ -68,10 +68,8 @@ def few_label_accuracies(
     labels that takes no part of. A draw is a function of the labels of the bank and the seed alone.
 
     Args:
-        bank: (Nb, D) training features, any floating dtype and device.
-        bank_labels: (Nb,) int64 classes, two or more of them, each with at least ``max(shots)`` images.
-        queries: (Nq, D) test features.
-        labels: (Nq,) int64 classes.
+        bank, queries: (Nb, D) training and (Nq, D) test features, any floating dtype and device.
+        bank_labels, labels: (Nb,) and (Nq,) int64 classes; each of the bank has at least ``max(shots)`` images.
         shots: values of k, 1 or more.
         draws: how many, 1 or more.
         seed: of the draws.
@@ -81,9 +79,9 @@ def few_label_accuracies(
         sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
 
     Raises:
-        UserError: if a set is not finite or not labelled by one class per image, or if a class has too few images.
+        UserError: if a set is not finite, or a class has too few images.
     """
-    check_labelled('class', bank=(bank, bank_labels), query=(queries, labels))
+    check_finite(bank=bank, query=queries)
     bank_labels, truth = bank_labels.cpu(), labels.cpu()
     _check_counts(bank_labels, max(shots))
     train, test = standardised(bank, queries)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.terminal import progress
 
 NEIGHBOURS = (10, 20, 100, 200)
@@ -30,13 +30,12 @@ def nearest_neighbours(queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, T
     query and neighbour.
 
     Args:
-        queries: (Nq, D) finite features, any floating dtype; need not be normalised. A zero vector has cosine 0.
-        bank: (Nb, D), the same; may lie on another device than the queries.
-        k: neighbours per query, at least 1; clipped to Nb.
+        queries: (Nq, D) finite features of any length and floating dtype; their device computes.
+        bank: (Nb, D), the same, on any device.
+        k: neighbours per query; clipped to Nb.
 
     Returns:
-        cosines (Nq, min(k, Nb)) float32, descending, and indices (Nq, min(k, Nb)) int64 into the bank; both on the
-        device of the queries, where they are computed.
+        cosines (Nq, k) float32, descending, and indices (Nq, k) int64 into the bank.
     """
     queries = normalize(queries.float(), dim=1)
     cosines = queries.new_empty(len(queries), 0)
@@ -56,13 +55,11 @@ def nearest_neighbours(queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, T
 def vote(cosines: Tensor, labels: Tensor, num_classes: int, temperature: float = TEMPERATURE) -> Tensor:
     """Score the classes by the weights of the neighbours that belong to them.
 
-    The weights are exp((cosine - largest cosine) / temperature): relative to the nearest neighbour, so that no
-    temperature overflows. The order of the classes is that of the unscaled weights.
+    Weights are relative to that of the nearest neighbour, so that no temperature (above 0) overflows.
 
     Args:
         cosines: (Nq, k) in [-1, 1].
         labels: (Nq, k) int64, the neighbours' classes, in [0, num_classes).
-        temperature: above 0; the smaller, the more the nearest neighbour decides.
 
     Returns:
         (Nq, num_classes), 0 for a class that no neighbour belongs to.
@@ -84,10 +81,8 @@ def knn_accuracy(
     Where scores tie, the class with the lower number comes first. A class without votes is never a hit.
 
     Args:
-        queries: (Nq, D) features, any floating dtype; need not be normalised.
-        query_labels: (Nq,) int64 classes.
-        bank: (Nb, D) features.
-        bank_labels: (Nb,) int64 classes.
+        queries, bank: (Nq, D) and (Nb, D) features.
+        query_labels, bank_labels: (Nq,) and (Nb,) int64 classes.
         neighbours: values of k; one larger than the bank uses the whole bank.
         temperature: of the vote, above 0.
 
@@ -95,9 +90,9 @@ def knn_accuracy(
         ``knn{k}_top1`` and ``knn{k}_top5`` for each k, in percent.
 
     Raises:
-        UserError: if a set is not finite, or not labelled by one class per image.
+        UserError: if a set is not finite.
     """
-    check_labelled('class', query=(queries, query_labels), bank=(bank, bank_labels))
+    check_finite(query=queries, bank=bank)
     # On the CPU the vote sums in one fixed order, and deterministic algorithms allow it.
     cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))
     votes, labels = bank_labels.cpu()[indices], query_labels.cpu()

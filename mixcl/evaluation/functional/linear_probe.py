@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mixcl.errors import UserError
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -37,9 +36,6 @@ class ProbeSettings:
         momentum: of SGD, in [0, 1).
         held_out: share of the training features that chooses rate and weight decay, in (0, 1).
         seed: of the held-out part and of the order of the features.
-
-    Raises:
-        UserError: if a value is out of range.
     """
 
     rates: Sequence[float] = RATES
@@ -49,19 +45,6 @@ class ProbeSettings:
     momentum: float = 0.9
     held_out: float = 0.1
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        ranges = dict(
-            rates=bool(self.rates) and all(rate > 0 for rate in self.rates),
-            weight_decays=bool(self.weight_decays) and all(decay >= 0 for decay in self.weight_decays),
-            epochs=self.epochs >= 1,
-            batch_size=self.batch_size >= 1,
-            momentum=0 <= self.momentum < 1,
-            held_out=0 < self.held_out < 1,
-        )
-        for name, valid in ranges.items():
-            if not valid:
-                raise UserError(f'linear probe: {name}={getattr(self, name)!r} is out of range or empty')
 
     @property
     def grid(self) -> list[tuple[float, float]]:
@@ -81,24 +64,19 @@ def probe_sweep(
     The chosen probe has the best accuracy on the held-out features, and the lowest cross-entropy where several tie.
 
     Args:
-        train_features: (N, D), two or more, any floating dtype and device.
-        train_labels: (N,) int64 classes, on the device of the training features.
-        test_features: (M, D), on the device where to compute; the training features are moved there batch by batch.
-        test_labels: (M,) int64 classes.
+        train_features, train_labels: (N, D), two or more, and (N,) int64 classes.
+        test_features, test_labels: (M, D) and (M,) int64 classes, on the device where to compute.
 
     Returns:
-        top-1 accuracies in percent, and what was chosen:
-
-        - ``probe_top1``: test accuracy of the chosen probe, the number to report;
-        - ``probe_held_out``: its accuracy on the held-out part, when it was trained on the rest;
-        - ``probe_rate``, ``probe_weight_decay``: what was chosen;
-        - ``probe_lr{rate}_wd{decay}_top1``: test accuracies of all; the best of them is optimistic.
+        top-1 accuracies in percent: of the chosen probe ``probe_top1``, the number to report, and ``probe_held_out``,
+        on the held-out part when it was trained on the rest; of all, ``probe_lr{rate}_wd{decay}_top1``, whose best is
+        optimistic. Also ``probe_rate`` and ``probe_weight_decay``, which were chosen.
 
     Raises:
-        UserError: if a set is not finite, or not labelled by one class per image.
+        UserError: if a set is not finite.
     """
     settings, device = settings or ProbeSettings(), test_features.device
-    check_labelled('class', training=(train_features, train_labels), test=(test_features, test_labels))
+    check_finite(training=train_features, test=test_features)
     num_classes = int(max(train_labels.max(), test_labels.max())) + 1
     order = torch.randperm(len(train_labels), generator=generator('held out', settings.seed))
     count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
@@ -115,14 +93,7 @@ def probe_sweep(
 
 
 class Probes(NamedTuple):
-    """H trained probes.
-
-    Attributes:
-        mean: (D,) of the training features.
-        deviation: (D,) of the training features; 1 where a dimension is constant.
-        weights: (D, H, C).
-        bias: (H, C).
-    """
+    """H trained probes: mean and deviation (D,) of the training features, weights (D, H, C) and bias (H, C)."""
 
     mean: Tensor
     deviation: Tensor
@@ -152,11 +123,9 @@ class Probes(NamedTuple):
 def train_probes(
     features: Tensor, labels: Tensor, num_classes: int, settings: ProbeSettings, device: torch.device | str = 'cpu'
 ) -> Probes:
-    """Train one probe for every rate and weight decay, in the order of ``settings.grid``.
+    """Train one probe for every rate and weight decay, in the order of ``settings.grid``, on ``device``.
 
-    Args:
-        features: (N, D), any floating dtype and device; computed on ``device``.
-        labels: (N,) int64 classes, below ``num_classes``.
+    Features (N, D) have any floating dtype and device, labels (N,) are int64 classes below ``num_classes``.
     """
     deviation, mean = torch.std_mean(features.float(), dim=0, correction=0)
     # What varies by rounding only is a constant, which division would turn into noise.

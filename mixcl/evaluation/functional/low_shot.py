@@ -11,8 +11,7 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor
 
-from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.svm import COSTS, check_examples, fit, new_classifier, normalise
+from mixcl.evaluation.functional.svm import COSTS, average_precision, check_examples, fit, new_classifier, normalise
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -22,21 +21,15 @@ NEGATIVES_PER_POSITIVE = 19
 
 
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
-    """Choose training images of a class and of its rest at random.
+    """Choose training images of a class and 19 times as many of its rest at random, by a key.
 
-    Args:
-        label: (N,) 1, 0 or -1; at least ``shot`` ones and 19 times as many minus ones.
-        shot: positives to choose.
-
-    Returns:
-        (20 * shot,) int64 image numbers without repetition, the positives first.
+    Of the labels (N,), 1, 0 or -1, the (20 * shot,) int64 numbers without repetition, the positives first.
     """
-    random = generator(*key)
-    groups = ((1, shot), (-1, NEGATIVES_PER_POSITIVE * shot))
-    candidates = [(np.flatnonzero(label == value), count) for value, count in groups]
-    return np.concatenate(
-        [images[torch.randperm(len(images), generator=random)[:count].numpy()] for images, count in candidates]
-    )
+    random, chosen = generator(*key), []
+    for value, count in ((1, shot), (-1, NEGATIVES_PER_POSITIVE * shot)):
+        images = np.flatnonzero(label == value)
+        chosen.append(images[torch.randperm(len(images), generator=random)[:count].numpy()])
+    return np.concatenate(chosen)
 
 
 def low_shot_mean_average_precisions(
@@ -66,7 +59,7 @@ def low_shot_mean_average_precisions(
         ``lowshot{k}_map_std``; in percent.
 
     Raises:
-        UserError: if features or labels are unusable, or a class has too few positives or negatives.
+        UserError: if a set is not finite, or a class has too few positives or negatives.
     """
     check_examples(bank, bank_present, queries, present, max(shots), NEGATIVES_PER_POSITIVE * max(shots))
     train, test = normalise(bank), normalise(queries)

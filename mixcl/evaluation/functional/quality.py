@@ -12,17 +12,11 @@ ROWS_AT_ONCE = 2048
 
 @torch.no_grad()
 def uniformity(features: Tensor) -> Tensor:
-    """Log of the mean Gaussian potential of all pairs, ``log E exp(-2 |f(x) - f(y)|^2)``; lower is better.
+    """Log of the mean Gaussian potential of all pairs of features (N, D), ``log E exp(-2 |f(x) - f(y)|^2)``.
 
-    0 if all features point the same way, and about -4 if they are spread over a sphere of many dimensions.
-    Source: Wang and Isola, Understanding contrastive representation learning through alignment and uniformity on the
-    hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
-
-    Args:
-        features: (N, D), two rows or more; any length, compared as unit vectors. Pairs are visited block by block.
-
-    Returns:
-        A scalar, 0 or less.
+    Compared are unit vectors. Lower is better: 0 if all point the same way, about -4 if they are spread over a sphere
+    of many dimensions. Source: Wang and Isola, Understanding contrastive representation learning through alignment and
+    uniformity on the hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
     """
     blocks = _directions(features).split(ROWS_AT_ONCE)
     total = features.new_zeros((), dtype=torch.float64)
@@ -35,18 +29,12 @@ def uniformity(features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def effective_rank(features: Tensor) -> Tensor:
-    """How many dimensions the features use: the exponential of the entropy of their singular values.
+    """How many dimensions the features (N, D) use: the exponential of the entropy of their singular values.
 
-    ``exp(-sum_k p_k log p_k)`` with the singular values p of the (N, D) matrix, scaled to sum 1. The features are
-    taken as they are, neither centred nor scaled: 1 if all point the same way, min(N, D) if all directions have equal
-    weight. Source: Roy and Vetterli, The effective rank, EUSIPCO 2007; for pretrained encoders Garrido et al., RankMe,
-    https://arxiv.org/abs/2210.02885, section 3.1.
-
-    Args:
-        features: (N, D), any floating dtype.
-
-    Returns:
-        A scalar in [1, min(N, D)]; NaN where a feature is not finite.
+    ``exp(-sum_k p_k log p_k)`` with the singular values p of the matrix, scaled to sum 1. The features are taken as
+    they are, neither centred nor scaled: 1 if all point the same way, min(N, D) if all directions have equal weight,
+    NaN if one is not finite. Source: Roy and Vetterli, The effective rank, EUSIPCO 2007; for pretrained encoders
+    Garrido et al., RankMe, https://arxiv.org/abs/2210.02885, section 3.1.
     """
     rows = features if features.shape[0] >= features.shape[1] else features.T
     products = features.new_zeros(rows.shape[1], rows.shape[1], dtype=torch.float64)
@@ -61,17 +49,10 @@ def effective_rank(features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
-    """Mean squared distance between two images of one class, over all such pairs; 0 is best, 4 is worst.
+    """Mean squared distance between the directions of two images of one class, over all such pairs.
 
-    Without a loop over pairs: n unit vectors with the sum S have the mean squared distance
-    ``2 (n^2 - |S|^2) / (n (n - 1))``. Every pair counts alike, whatever the size of its class.
-
-    Args:
-        features: (N, D); any length, compared as unit vectors.
-        labels: (N,) int64 classes.
-
-    Returns:
-        A scalar in [0, 4]; NaN where no class has two images.
+    Of features (N, D) and int64 classes (N,); 0 is best, 4 is worst, NaN where no class has two images. Without a loop
+    over pairs: n unit vectors with the sum S have the mean squared distance ``2 (n^2 - |S|^2) / (n (n - 1))``.
     """
     counts = labels.bincount().double()
     sums = features.new_zeros(len(counts), features.shape[1], dtype=torch.float64)

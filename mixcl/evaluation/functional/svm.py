@@ -11,13 +11,13 @@ from typing import TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.feature_checks import check_labelled
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.terminal import progress
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
@@ -42,10 +42,8 @@ def svm_mean_average_precisions(
     training value: 1 GB for VOC07's 5,011 images in 8,192 dimensions.
 
     Args:
-        bank: (N, D) training features, any floating dtype; need not be normalised.
-        bank_present: (N, C) integers: 1 present, 0 difficult only, -1 absent.
-        queries: (M, D) test features.
-        present: (M, C), the same of the test images.
+        bank, queries: (N, D) training and (M, D) test features, of any length.
+        bank_present, present: (N, C) and (M, C) integers: 1 present, 0 difficult only, -1 absent.
         costs: candidates for the SVM's C.
         seed: of liblinear.
         jobs: processes; changes speed and memory, never the result.
@@ -54,7 +52,7 @@ def svm_mean_average_precisions(
         ``svm_map``, the mean over the classes, in percent, of the average precision (area, interpolated).
 
     Raises:
-        UserError: if features or labels are unusable, or a class has fewer positives or negatives than folds.
+        UserError: if a set is not finite, or a class has fewer positives or negatives than folds.
     """
     check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
     train, test = normalise(bank), normalise(queries)
@@ -69,17 +67,11 @@ def svm_mean_average_precisions(
 def check_examples(
     bank: Tensor, bank_present: Tensor, queries: Tensor, present: Tensor, positives: int, negatives: int
 ) -> None:
-    """Refuse features and labels as :func:`check_labelled` does, and labels of which a class has too few.
+    """Refuse features that are not finite, and a class with fewer positive or negative training images than given.
 
-    Args:
-        bank, bank_present, queries, present: same as :func:`svm_mean_average_precisions`; each class must have a
-            positive test image, which average precision needs.
-        positives, negatives: how many of the training images each class needs.
-
-    Raises:
-        UserError: names the class with the fewest.
+    Each class must also have a positive test image, which average precision needs.
     """
-    check_labelled('multiple', training=(bank, bank_present), test=(queries, present))
+    check_finite(training=bank, test=queries)
     for name, hits, needed in (
         ('positive training', bank_present == 1, positives),
         ('negative training', bank_present == -1, negatives),
@@ -110,6 +102,19 @@ def fit(classifier: Classifier, features: np.ndarray, label: np.ndarray) -> Clas
         # The protocol stops liblinear after 2,000 rounds; large costs seldom converge by then.
         warnings.simplefilter('ignore', ConvergenceWarning)
         return classifier.fit(features[label != 0], label[label != 0])
+
+
+def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
+    """Area under the precision-recall curve, with interpolated precision, as the VOC challenges have it from 2010 on.
+
+    The precision at a recall is the largest at that recall or a higher one (scikit-learn's ``average_precision_score``
+    takes it as it is). Scores (N,) are finite; larger ones are retrieved first, equal ones together. Of ``positive``
+    (N,) bool one at least is true.
+    """
+    precision, recall, _ = precision_recall_curve(positive, scores)
+    # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
+    interpolated = np.maximum.accumulate(precision[:-1])[::-1]
+    return float(np.sum(np.diff(recall[-2::-1], prepend=0.0) * interpolated))
 
 
 def _tested(

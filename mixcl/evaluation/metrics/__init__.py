@@ -1,12 +1,3 @@
-"""Metrics for mmengine's loops and for :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, around the functions of
-:mod:`mixcl.evaluation.functional`."""
+"""Metrics for mmengine's loops and for :class:`~mixcl.evaluation.feature_loop.FeatureLoop`."""
 
-from mixcl.evaluation.metrics import (
-    few_labels_metric,
-    knn_metric,
-    linear_probe_metric,
-    quality_metric,
-    robustness_metrics,
-    stage_accuracy,
-    svm_metric,
-)
+from mixcl.evaluation.metrics import feature_metrics, robustness_metrics, stage_accuracy

@@ -1,6 +1,6 @@
 """A backbone that is not trained, alone and as the model of protocols on features."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from mmengine.model import BaseModel, BaseModule
@@ -44,10 +44,9 @@ class FrozenFeatures(BaseModule):
         """Encode images (B, 3, H, W), normalised; a tuple of (B, D_i), one or several."""
         return self.feature(self.backbone, images)
 
-    def channels(self, image_size: int | Sequence[int]) -> tuple[int, ...]:
-        """The widths D_i of the features of images of a size, as one number or (height, width)."""
-        height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
-        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, height, width)
+    def channels(self, image_size: int) -> tuple[int, ...]:
+        """The widths D_i of the features of square images."""
+        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, image_size, image_size)
         return tuple(features.shape[1] for features in self(blank))
 
 

@@ -30,11 +30,7 @@ class PooledStages(Feature):
             )
 
     def __call__(self, backbone: ResNet, images: Tensor) -> tuple[Tensor, ...]:
-        """Five of (B, D_i).
-
-        Raises:
-            UserError: if a map is smaller than its pooling window.
-        """
+        """Five of (B, D_i)."""
         stem = backbone.stem if backbone.deep_stem else backbone.relu
         stages = [getattr(backbone, name) for name in backbone.res_layers]
         maps = outputs_of([stem, *stages], lambda: backbone(images))
@@ -57,11 +53,7 @@ class PooledGrid(Feature):
     stride: int = 1
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, C * h * w),), channel by channel.
-
-        Raises:
-            UserError: if the backbone gives no map, or one smaller than the pooling window.
-        """
+        """((B, C * h * w),), channel by channel."""
         last = last_output(backbone(images))
         if last.dim() != 4:
             raise UserError(

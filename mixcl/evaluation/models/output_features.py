@@ -28,11 +28,7 @@ class Output(Feature):
     """
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, C),).
-
-        Raises:
-            UserError: if the backbone gives a vector for every token.
-        """
+        """((B, C),)."""
         last = last_output(backbone(images))
         if last.dim() == 3:
             raise UserError(

@@ -12,14 +12,9 @@ from mixcl.registry import MODELS
 
 
 class StageProbe(nn.Module):
-    """Batch normalisation per channel without scale and offset, and a linear layer.
+    """Batch normalisation per channel without scale and offset, and a linear layer: (B, D) to (B, num_classes).
 
-    Args:
-        in_channels: length D of the flattened feature.
-        map_channels: channels C of the map that was flattened, channel by channel; divides D.
-        num_classes: K.
-
-    Input: (B, D). Output: (B, K).
+    Of maps with ``map_channels`` that were flattened channel by channel, ``in_channels`` being D.
     """
 
     def __init__(self, in_channels: int, map_channels: int, num_classes: int) -> None:

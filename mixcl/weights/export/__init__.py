@@ -18,4 +18,7 @@ FORMATS = dict(
     mmdet=write_mmdet,
     onnx=write_onnx,
 )
-"""By the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it."""
+"""By the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it.
+
+They raise :class:`~mixcl.errors.UserError` where the other library has no such model.
+"""

@@ -23,11 +23,7 @@ class ViTShape:
 
 
 def vit_shape(exported: Exported, target: str) -> ViTShape | None:
-    """The shape of a vision transformer of mmpretrain's names; None of anything else.
-
-    Raises:
-        UserError: if it does not give the class token, or its patches or images are not square.
-    """
+    """The shape of a vision transformer of mmpretrain's names; None of anything else. Unusual ones are refused."""
     vit = exported.backbone
     if not isinstance(vit, VisionTransformer):
         return None
@@ -49,11 +45,7 @@ def vit_shape(exported: Exported, target: str) -> ViTShape | None:
 
 
 def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> Any:
-    """The backbone if it is a ResNet of mmpretrain; None if it is anything else.
-
-    Raises:
-        UserError: if its widths or strides are unusual, or its stem is, unless that for small images may be.
-    """
+    """The backbone if it is a ResNet of mmpretrain; None if it is anything else. Unusual ones are refused."""
     resnet, others = exported.backbone, 'mmpretrain or onnx'
     if not isinstance(resnet, ResNet):
         return None

@@ -55,12 +55,8 @@ def model_card(
 ) -> None:
     """Write ``README.md`` to a folder that has everything else.
 
-    Args:
-        exported: the backbone.
-        folder: the folder.
-        pretrained: the backbone as it was read.
-        loading: Python that loads the folder, in one way or several.
-        results: a table; empty for none.
+    Its parts: the backbone as it was read, Python lines that load the folder in one way or several, and a table of
+    results, empty for none.
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
     name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing

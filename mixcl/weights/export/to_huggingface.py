@@ -16,11 +16,7 @@ features = model(images).pooler_output.flatten(1)
 
 
 def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``.
-
-    Raises:
-        UserError: if transformers has no such model.
-    """
+    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``."""
     given = exported.preprocessing
     if vit := vit_shape(exported, 'huggingface'):
         # Without weights its pooler is random; with these it gives the class token.

@@ -24,11 +24,7 @@ WEIGHTS = dict(type='Pretrained', checkpoint='{{ fileDirname }}/backbone.pth')
 
 
 def write_mmdet(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``backbone.pth``, without any prefix, and ``config.py`` with the backbone, for configs of detectors.
-
-    Raises:
-        UserError: if the backbone is neither a plain ResNet nor a vision transformer.
-    """
+    """Write ``backbone.pth``, without any prefix, and ``config.py`` with the backbone, for configs of detectors."""
     channels, package, expected = exported.preprocessing.channels, 'mmdet.models', None
     if vit := vit_shape(exported, 'mmdet'):
         backbone, package, expected = _vit_config(vit), 'mixcl.detection', _without_class_token(exported.backbone)

@@ -19,11 +19,7 @@ OF_TRAINING = frozenset({'drop_path_rate', 'frozen_stages', 'init_cfg', '_scope_
 
 
 def write_mmpretrain(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``backbone.pth`` with the names of a classifier's backbone, and ``config.py`` of a classifier without head.
-
-    Raises:
-        UserError: if the backbone is none of mmpretrain's.
-    """
+    """Write ``backbone.pth`` and ``config.py`` of a classifier without head."""
     kinds = [kind for kind in type(exported.backbone).__mro__ if kind.__module__.startswith(backbones.__name__)]
     if not kinds or issubclass(kinds[0], backbones.TIMMBackbone):
         raise exported.refusal('mmpretrain', 'it is none of its backbones')

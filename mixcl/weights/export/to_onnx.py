@@ -30,11 +30,7 @@ class _Features(nn.Module):
 
 
 def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``model.onnx``: ``images`` (B, C, H, W) float32 of one size, any number, to ``features`` (B, D).
-
-    Raises:
-        UserError: if onnx is missing, or the backbone does what it cannot say.
-    """
+    """Write ``model.onnx``: ``images`` (B, C, H, W) float32 of one size, any number, to ``features`` (B, D)."""
     given = exported.preprocessing
     images = torch.zeros(2, given.channels, given.size, given.size)
     batch = ({0: torch.export.Dim('batch')},)

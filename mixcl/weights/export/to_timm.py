@@ -26,11 +26,7 @@ NOTED = ('first_conv', 'classifier', 'fixed_input_size', 'pool_size')
 
 
 def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``config.json``, with all arguments of the architecture, and ``model.safetensors``.
-
-    Raises:
-        UserError: if timm has no such architecture.
-    """
+    """Write ``config.json``, with all arguments of the architecture, and ``model.safetensors``."""
     name, arguments, notes, state = _entry(exported)
     given = exported.preprocessing
     if given.channels != 3:

@@ -21,11 +21,7 @@ features = model.eval()(images)
 
 
 def write_torchvision(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``model.safetensors`` for one of torchvision's models without its classifier.
-
-    Raises:
-        UserError: if the backbone is neither a ResNet nor one of torchvision's.
-    """
+    """Write ``model.safetensors`` for one of torchvision's models without its classifier."""
     channels, config = exported.preprocessing.channels, exported.config
     if isinstance(exported.backbone, TorchvisionBackbone):
         model, given = exported.backbone.plain_model(), config.get('arguments') or {}

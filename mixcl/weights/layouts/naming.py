@@ -108,12 +108,7 @@ def without_wrapper(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str
 
 
 def translated(state: Mapping[str, Tensor], layout: str, wanted: str) -> tuple[dict[str, Tensor], list[str]]:
-    """Rename the weights of a backbone from one library's names to another's.
-
-    Args:
-        state: names without any prefix.
-        layout: whose names they are, one of :data:`LAYOUTS`.
-        wanted: the other.
+    """Rename the weights of a backbone, whose names have no prefix, from one of :data:`LAYOUTS` to another.
 
     Returns:
         The weights, and the names of those that one of the two does not have, such as heads.

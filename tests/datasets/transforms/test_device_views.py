@@ -10,13 +10,11 @@ from mmengine.dataset import default_collate
 from mmpretrain.datasets import RandomResizedCrop
 from mmpretrain.models import ClsDataPreprocessor
 from PIL import Image, ImageEnhance, ImageFilter
-from torch.utils.data import DataLoader
 from torchvision.transforms import functional
 
 from mixcl.datasets import (
     ClassifierViewPreprocessor,
     KeyedDataset,
-    KeyedSampler,
     RecordedResizedCrop,
     SampleKey,
     SyntheticImages,
@@ -200,25 +198,6 @@ def test_large_photos_are_decoded_no_larger_than_needed(tmp_path: Path) -> None:
     assert factors >= {('.png', 1), ('.jpg', 4), ('.jpg', 8)} and ('.png', 2) not in factors
 
 
-def test_views_do_not_depend_on_workers() -> None:
-    view = [CROP, *RECIPES['byol']]
-    pipeline = [dict(type='KeyedMultiView', num_views=[2], transforms=[view]), dict(type='mmpretrain.PackInputs')]
-    dataset = KeyedDataset(SyntheticImages(12, 40, pipeline=pipeline), views='device')
-    sampler, seen = KeyedSampler(dataset, seed=7), []
-    for workers in (0, 1, 2):
-        loader = DataLoader(
-            dataset, 4, sampler=sampler, num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 1
-        )
-        epochs = []
-        for epoch in (0, 1):
-            sampler.set_epoch(epoch)
-            finished = [ViewPreprocessor(mean=[9] * 3, std=[2] * 3)(data)['inputs'] for data in loader]
-            epochs.append(torch.stack([torch.stack(views) for views in finished]))
-        seen.append(torch.stack(epochs))
-    assert torch.equal(seen[0], seen[1]) and torch.equal(seen[0], seen[2])
-    assert not torch.equal(*seen[0])
-
-
 def test_a_batch_may_be_finished_first() -> None:
     programs = torch.tensor([[[(Operation.BRIGHTNESS, 0.5)], [(Operation.FLIP, 0.0)]]]).expand(2, -1, -1, -1)
     data = dict(inputs=list(batch([noise(9, 8)] * 2)[None].expand(2, -1, -1, -1, -1)), photometry=programs)
@@ -232,29 +211,21 @@ def test_a_batch_may_be_finished_first() -> None:
 STATISTICS = dict(mean=[1, 2, 3], std=[4, 5, 6])
 
 
-def of_classifiers(steps: list, views: str, workers: int = 0) -> torch.Tensor:
-    """Two epochs of normalised images, (2, 12, 3, h, w)."""
+def of_classifiers(steps: list, views: str) -> torch.Tensor:
+    """Normalised images (12, 3, h, w)."""
     images = SyntheticImages(12, 48, pipeline=[*steps, dict(type='mmpretrain.PackInputs')])
-    dataset = KeyedDataset(images, views=views)
-    sampler = KeyedSampler(dataset, seed=7)
-    loader = DataLoader(dataset, 4, sampler=sampler, num_workers=workers, collate_fn=default_collate)
+    data = default_collate(list(KeyedDataset(images, views=views)))
     kind = ClsDataPreprocessor if views == 'pillow' else ClassifierViewPreprocessor
-    epochs = []
-    for epoch in (0, 1):
-        sampler.set_epoch(epoch)
-        epochs.append(torch.cat([kind(**STATISTICS, to_rgb=True)(data, True)['inputs'] for data in loader]))
-    return torch.stack(epochs)
+    return kind(**STATISTICS, to_rgb=True)(data, True)['inputs']
 
 
 @pytest.mark.parametrize(
     'steps', [[CROP, FLIP], [CROP, FLIP, JITTER], [dict(type='RGBToBGR'), CROP, FLIP]], ids=['flip', 'jitter', 'bgr']
 )
 def test_a_classifier_sees_the_same_image_either_way(steps: list) -> None:
-    device = of_classifiers(steps, 'device')
-    torch.testing.assert_close(of_classifiers(steps, 'device', workers=2), device, rtol=0, atol=0)
-    assert not torch.equal(*device)
-    difference = (device - of_classifiers(steps, 'pillow')).abs() * torch.tensor(STATISTICS['std'])[:, None, None]
-    assert difference.mean() < 0.5 and difference.flatten(2).mean(2).max() < 2  # of 255 levels
+    difference = (of_classifiers(steps, 'device') - of_classifiers(steps, 'pillow')).abs()
+    difference *= torch.tensor(STATISTICS['std'])[:, None, None]
+    assert difference.mean() < 0.5 and difference.flatten(1).mean(1).max() < 2  # of 255 levels
 
 
 def test_only_pipelines_that_the_device_knows_are_changed() -> None:

@@ -1,4 +1,4 @@
-"""Which patches are drawn: worked vectors, areas counted pixel by pixel, frequencies of draws, flips, mistakes."""
+"""Which patches are drawn: worked vectors, frequencies of draws, flips, mistakes."""
 
 import itertools
 
@@ -13,7 +13,6 @@ from mixcl.datasets.transforms.sampled_patches import ViewGeometry, draw_cells, 
 from mixcl.errors import UserError
 
 DIAGONAL = [0, 5, 10, 15]
-FINE = 24  # a multiple of all the sizes that the brute force meets
 CROP = dict(type='RecordedResizedCrop', scale=16, crop_ratio_range=(0.15, 1.0), backend='pillow')
 FLIP = dict(type='RandomFlip', prob=0.5)
 
@@ -40,45 +39,6 @@ def test_vectors_of_ratios(
     probabilities = selection_probabilities(r, 3)
     np.testing.assert_allclose(probabilities[list(drawn)], list(drawn.values()), atol=5e-7)
     np.testing.assert_allclose(probabilities.sum(), 1.0)
-
-
-@pytest.mark.parametrize(('power', 'expected'), enumerate([0.03125, 0.0208333, 0.015625, 0.0125, 0.0104167]))
-def test_expected_overlap_for_even_ratios(power: int, expected: float) -> None:
-    # s1 * s2 * (power + 1) * integral of r (1 - r)^power, r uniform on [0, 1], through the probabilities themselves
-    r = (np.arange(100_000) + 0.5) / 100_000
-    mean_ratio = (selection_probabilities(r, power) * r).sum()
-    assert 0.25 * 0.25 * mean_ratio == pytest.approx(expected, abs=5e-8)
-
-
-def painted(geometry: ViewGeometry, cells: list[int], grid: tuple[int, int], size: tuple[int, int]) -> np.ndarray:
-    """Which of FINE x FINE points per original pixel the cells show, by going from points to cells."""
-    rows = (np.arange(size[0] * FINE) + 0.5) / FINE
-    columns = (np.arange(size[1] * FINE) + 0.5) / FINE
-    row = np.floor((rows - geometry.top) / geometry.height * grid[0]).astype(int)
-    column = np.floor((columns - geometry.left) / geometry.width * grid[1]).astype(int)
-    inside = np.outer((row >= 0) & (row < grid[0]), (column >= 0) & (column < grid[1]))
-    shown = grid[1] - 1 - column if geometry.flipped else column
-    return inside & np.isin(row[:, None] * grid[1] + shown[None, :], cells)
-
-
-@pytest.mark.parametrize('trial', range(12))
-def test_ratios_are_areas_counted_point_by_point(trial: int) -> None:
-    """Also of flipped views."""
-    random = np.random.default_rng(trial)
-    grid, size = [(4, 4), (3, 2), (2, 4)][trial % 3], (14, 12)
-    views = []
-    for _ in range(2):
-        height, width = random.choice([4, 6, 8, 12], 2)
-        top, left = random.integers(0, size[0] - height + 1), random.integers(0, size[1] - width + 1)
-        views.append(ViewGeometry(top, left, height, width, bool(random.integers(2))))
-    cells = grid[0] * grid[1]
-    selected = random.choice(cells, 3, replace=False)
-    kept = painted(views[0], selected.tolist(), grid, size)
-    expected = []
-    for cell in range(cells):
-        area = painted(views[1], [cell], grid, size)
-        expected.append((area & kept).sum() / area.sum())
-    np.testing.assert_allclose(overlap_ratios(selected, *views, grid), expected, atol=1e-12)
 
 
 def test_draws_without_replacement_have_the_frequencies_of_successive_draws() -> None:

@@ -15,7 +15,7 @@ from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.evaluation.image_sources import content_digest, labels_of, names_of, source_images
+from mixcl.evaluation.image_sources import labels_of, names_of, source_images
 from mixcl.evaluation.plan import planned
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import DATASETS
@@ -134,7 +134,7 @@ def test_features_have_names_and_labels(kind: str, sources: dict) -> None:
     assert dataset.metainfo['classes'] == tuple(sorted(CLASSES)) and dataset[0]['inputs'].shape == (3, 16, 16)
     first = dict(folder='ant/01.jpg', list='photos/ant/01.jpg', tar='shard-000.tar/ant/01.jpg')
     assert names_of(dataset)[0] == first.get(kind, 'train/00000000')
-    assert len(set(names_of(dataset))) == 18 and content_digest(dataset) == content_digest(dataset)
+    assert len(set(names_of(dataset))) == 18
 
 
 def test_a_run_on_a_folder_says_what_it_found(tmp_path: Path, sources: dict, capfd: pytest.CaptureFixture) -> None:

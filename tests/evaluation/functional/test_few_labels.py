@@ -75,5 +75,3 @@ def test_too_few_images_are_refused() -> None:
         few_label_accuracies(features[kept], labels[kept], *QUERIES, shots=(1, count + 1))
     with pytest.raises(UserError, match=r'1 class\(es\)'):
         few_label_accuracies(features, torch.zeros_like(labels), *QUERIES, shots=(1,))
-    with pytest.raises(UserError, match='NaN or infinity'):
-        few_label_accuracies(features / 0, labels, *QUERIES, shots=(1,))

@@ -5,9 +5,8 @@ import pytest
 from evaluation.clusters import several_labels
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.average_precision import average_precision
 from mixcl.evaluation.functional.low_shot import draw, low_shot_mean_average_precisions
-from mixcl.evaluation.functional.svm import new_classifier, normalise
+from mixcl.evaluation.functional.svm import average_precision, new_classifier, normalise
 
 BANK, BANK_PRESENT = several_labels(150, noise=2.0)
 QUERIES, PRESENT = several_labels(60, noise=2.0, seed=1)

@@ -1,4 +1,4 @@
-"""VOC07's SVMs against scikit-learn used directly, and what they refuse."""
+"""VOC07's SVMs against scikit-learn used directly, average precision against its definition, and what is refused."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.average_precision import average_precision
-from mixcl.evaluation.functional.svm import COSTS, new_classifier, svm_mean_average_precisions
+from mixcl.evaluation.functional.svm import COSTS, average_precision, new_classifier, svm_mean_average_precisions
 
 BANK, BANK_PRESENT = several_labels(90, noise=2.0)
 QUERIES, PRESENT = several_labels(60, noise=2.0, seed=1)
@@ -58,17 +57,27 @@ def test_the_same_as_scikit_learn_used_directly() -> None:
     assert found == pytest.approx(dict(svm_map=100 * np.mean(precisions)))
 
 
-@pytest.mark.long  # joblib starts processes that import everything
-def test_the_number_of_processes_changes_nothing() -> None:
-    alone, together = (svm_mean_average_precisions(**SETS, costs=FEW_COSTS, jobs=jobs) for jobs in (1, 2))
-    assert alone == together
+@pytest.mark.parametrize('different_scores', [2, 10**6])
+def test_average_precision_is_the_area_under_the_interpolated_curve(different_scores: int) -> None:
+    """Also where scores tie."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        size = int(random.integers(1, 60))
+        scores, positive = random.integers(different_scores, size=size), random.random(size) < 0.4
+        positive[random.integers(size)] = True
+        expected = before = 0.0
+        precisions = {score: positive[scores >= score].mean() for score in scores}
+        for score in sorted(precisions, reverse=True):
+            recall = positive[scores >= score].sum() / positive.sum()
+            expected += (recall - before) * max(value for other, value in precisions.items() if other <= score)
+            before = recall
+        assert average_precision(scores, positive) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
         (dict(present=torch.full_like(PRESENT, -1)), r'class number 0 has 0 positive test image\(s\), but needs 1'),
-        (dict(bank_present=BANK_PRESENT[:, 0]), r"kind 'multiple', but 90 features came with labels of shape \(90,\)"),
         (dict(bank=BANK[:3], bank_present=torch.ones(3, 3, dtype=torch.int8)), 'has 0 negative training .* needs 3'),
         (dict(bank_present=torch.where(torch.arange(90)[:, None] < 2, 1, -1).expand(90, 3)), 'has 2 positive training'),
     ],

@@ -1,4 +1,4 @@
-"""Metrics of features give what the functions measure, and refuse settings that mean nothing when they are built."""
+"""Metrics of features give what the functions measure."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ from evaluation.clusters import several_labels
 from torch import Tensor
 
 from mixcl.algorithms.contrastive import feature_std
-from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.few_labels import few_label_accuracies
 from mixcl.evaluation.functional.knn import knn_accuracy
@@ -57,19 +56,3 @@ def test_quality_of_queries_and_clusters_of_the_bank() -> None:
         feature_std=feature_std(queries).item(), class_alignment=class_alignment(queries, labels).item(),
     )  # fmt: skip
     assert values == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ('metric', 'message'),
-    [
-        (dict(type='KNNAccuracy', temperature=-1), 'temperature above 0, not .* and -1'),
-        (dict(type='KNNAccuracy', neighbours=()), r'neighbours must be one or more integers from 1 .* not \(\)'),
-        (dict(type='KNNAccuracy', neighbours=(10, 0)), r'not \(10, 0\)'),
-        (dict(type='RepresentationQuality', images=1), 'images must be 2 or more, not 1'),
-        (dict(type='FewLabels', draws=0), r'draws 1 or more, not \(1, 2, 5, 20\) and 0'),
-        (dict(type='VOCLowShot', shots=(0, 1)), r'shots must be one or more integers from 1, not \(0, 1\)'),
-    ],
-)
-def test_settings_are_checked_when_it_is_built(metric: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        METRICS.build(metric)

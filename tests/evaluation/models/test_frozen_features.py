@@ -70,7 +70,7 @@ def test_output_is_the_class_token_or_the_averaged_map() -> None:
     torch.testing.assert_close(vit(images(8))[0], vit.backbone.ln1(tokens_of_blocks(vit.backbone, images(8))[-1])[:, 0])
     torch.testing.assert_close(resnet(images(32))[0], resnet.backbone(images(32))[-1].mean(dim=(2, 3)))
     torch.testing.assert_close(timm(images(32))[0], timm.backbone.model(images(32)))
-    assert (vit.channels(8), resnet.channels((32, 64)), timm.channels(32)) == ((16,), (128,), (192,))
+    assert (vit.channels(8), resnet.channels(64), timm.channels(32)) == ((16,), (128,), (192,))
 
 
 def test_sizes_of_the_stages_of_resnet50_are_those_of_openselfsup() -> None:

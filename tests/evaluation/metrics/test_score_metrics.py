@@ -1,11 +1,13 @@
-"""Metrics of ImageNet-A, -R and -C against counting."""
+"""Metrics of scores against counting: of ImageNet-A, -R and -C, and of several depths."""
 
 import numpy as np
 import pytest
 import torch
+from mmengine.evaluator import Evaluator
 
 from mixcl.evaluation.functional.robustness import ALEXNET_ERRORS, CORRUPTIONS, SEVERITIES
 from mixcl.evaluation.metrics.robustness_metrics import CorruptionRobustness, MaskedAccuracy
+from mixcl.evaluation.metrics.stage_accuracy import StageAccuracy
 
 
 def sample(score: torch.Tensor, label: int, **fields: object) -> dict:
@@ -41,3 +43,18 @@ def test_corruption_robustness() -> None:
     relative = [(1 - accuracy) / ALEXNET_ERRORS[name] for name, accuracy in accuracies.items()]
     assert found['mce'] == pytest.approx(100 * np.mean(relative))
     assert all(found[f'top1_{name}'] == pytest.approx(100 * accuracy) for name, accuracy in accuracies.items())
+
+
+def test_accuracy_by_depth() -> None:
+    """Of two stages and three images."""
+    evaluator = Evaluator(StageAccuracy(topk=(1, 2)))
+    first, second, third = [0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]
+    stages = (first, third), (first, second), (first, third)
+    samples = [
+        dict(gt_label=torch.tensor([label]), stage_scores=torch.tensor(scores)) for label, scores in enumerate(stages)
+    ]
+    for part in (samples[:2], samples[2:]):
+        evaluator.process(part)
+    metrics = evaluator.evaluate(3)
+    expected = dict(feat1_top1=1, feat1_top2=2, feat2_top1=2, feat2_top2=2, best_top1=2)
+    assert metrics == {f'accuracy/{name}': pytest.approx(100 * hits / 3) for name, hits in expected.items()}
