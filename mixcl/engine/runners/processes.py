@@ -38,8 +38,9 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if torch.cuda.is_available():
         if not is_distributed():  # one command may run several configs
             # Before the Runner would, since one process takes the work dir for all.
-            set_multi_processing(**(cfg.env_cfg.get('mp_cfg') or {}), distributed=True)
-            init_dist(launcher, **(cfg.env_cfg.get('dist_cfg') or {}))
+            environment = cfg.get('env_cfg') or {}
+            set_multi_processing(**environment.get('mp_cfg', {}), distributed=True)
+            init_dist(launcher, **environment.get('dist_cfg', {}))
         return
     if launcher != 'pytorch':
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
