@@ -11,6 +11,19 @@ from evidence_configs import IMAGES, METHODS, evidence_config
 from mmengine.config import Config
 
 SEEDS = (0, 1, 2)
+DECIDING = (
+    *(
+        'model',
+        'data_preprocessor',
+        'train_dataloader',
+        'val_dataloader',
+        'optim_wrapper',
+        'param_scheduler',
+        'train_cfg',
+    ),
+    *('val_cfg', 'val_evaluator', 'custom_hooks', 'randomness'),
+)
+"""The parts of a config that decide what a run finds."""
 
 
 class Papers(NamedTuple):
@@ -59,8 +72,9 @@ class Run:
 
     @functools.cache  # noqa: B019 (as long as the program)
     def fingerprint(self) -> str:
-        """Of all that the config says: results of another one are not taken."""
-        text = json.dumps(self.config().to_dict(), sort_keys=True, default=str)
+        """Of all that the config says of what is computed: results of another one are not taken."""
+        cfg = self.config().to_dict()
+        text = json.dumps({name: cfg.get(name) for name in DECIDING}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property

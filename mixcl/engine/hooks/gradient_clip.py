@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from mixcl.distributed import replicated, unwrapped
+from mixcl.engine.runners.sharding import MMFullyShardedDataParallel
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
@@ -64,7 +65,7 @@ class AdaptiveClipHook(Hook):
         blocks: name in the model of the list of blocks; ``backbone.model.blocks`` for timm's transformers.
 
     Raises:
-        UserError: for a model without such a list.
+        UserError: for a model without such a list, or that is sharded.
     """
 
     # Before the hook that logs the outputs of a step, to which the share of clipped blocks is added.
@@ -79,6 +80,11 @@ class AdaptiveClipHook(Hook):
         self._share: Tensor | None = None
 
     def before_train(self, runner: Runner) -> None:
+        if isinstance(runner.model, MMFullyShardedDataParallel):
+            raise UserError(
+                'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
+                "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
+            )
         blocks = self._find_blocks(unwrapped(runner.model))
         means: list[Tensor | None] = [*self._stored] or [None] * len(blocks)
         self.clips = [
