@@ -35,7 +35,7 @@ NAVIGATION = {
         *('docs/continued_pretraining', 'docs/patch_dropping', 'docs/evaluation', 'docs/detection', 'docs/figures'),
         *('docs/while_it_trains', 'docs/report', 'docs/your_own_mixer', 'docs/library'),
     ],
-    'Results': ['docs/results', 'docs/evidence'],
+    'Results': ['docs/results', 'docs/evidence', 'docs/evidence/evidence'],
     'Speed and reliability': ['docs/speed', 'docs/reliability'],
     'Reference': ['docs/api/*', 'docs/architecture', 'docs/readings'],
     'Coming from': ['docs/coming_from/*'],
