@@ -76,6 +76,8 @@ def extract_to_files(
             if reason:
                 unreadable += 1
                 print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
+    if (path := folder / FILE.format(-(-len(names) // images_per_file))).exists():
+        raise UserError(f'{path} holds features of images that are gone; give another --out, or remove it')
     return unreadable
 
 
@@ -98,7 +100,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path) as arrays:
-            return dict(arrays)
+            return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 

@@ -1,5 +1,6 @@
 """Features on the disk: files of so many images, interruptions, and folders that are not to be continued."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,17 @@ def test_files_that_are_there_stay_unless_they_are_damaged(images: KeyedDataset,
     path.unlink()
     path.with_name('features_00000.npz').rename(path)
     with pytest.raises(UserError, match=r'features_00001\.npz holds features of other images'):
+        extract(images, tmp_path / 'out')
+
+
+def test_files_of_images_that_are_gone_and_files_without_a_part(images: KeyedDataset, tmp_path: Path) -> None:
+    extract(images, tmp_path / 'out')
+    first = tmp_path / 'out/features_00000.npz'
+    shutil.copy(first, tmp_path / 'out' / f'features_{len([*first.parent.glob("*.npz")]):05}.npz')
+    with pytest.raises(UserError, match='holds features of images that are gone'):
+        extract(images, tmp_path / 'out')
+    np.savez(first, features=np.ones((2, 3)))
+    with pytest.raises(UserError, match=r'features_00000\.npz is damaged'):
         extract(images, tmp_path / 'out')
 
 

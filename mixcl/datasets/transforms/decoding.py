@@ -16,6 +16,9 @@ from PIL import ExifTags, Image, ImageOps
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 
 JPEG_START = b'\xff\xd8\xff'
+START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+START_OF_SCAN = 0xDA
+WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
 MAX_PIXELS = 2 * 89_478_485
 """Of larger images nothing is unpacked; where Pillow draws the line, and warns at the half of it."""
@@ -123,6 +126,8 @@ def _turned(content: bytes) -> bool:
 
 def _header(content: bytes) -> ImageHeader | None:
     """None if the format is not known, or the file is damaged; raises DecompressionBombError of too many pixels."""
+    if content[:3] == JPEG_START and (header := _jpeg_header(content)):  # also where Pillow refuses the camera's data
+        return header
     # Of a PNG Pillow would also unpack the texts, and refuse those that are long.
     if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
@@ -157,3 +162,20 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -
         kind = 'truncated' if 'truncated' in str(error) else 'damaged'
         raise UnreadableImage(path, f'{type(error).__name__}: {error}', kind) from error
     return np.ascontiguousarray(np.asarray(upright)[..., ::-1])
+
+
+def _jpeg_header(content: bytes) -> ImageHeader | None:
+    """What the frame of a JPEG file says, behind its other segments; None where none is found."""
+    place = 2
+    for _ in range(1000):  # ordinary files have less than a hundred segments
+        place = content.find(b'\xff', place)
+        if place < 0 or place + 10 > len(content) or (marker := content[place + 1]) == START_OF_SCAN:
+            return None
+        if marker in START_OF_FRAME:
+            bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
+            return ImageHeader(width, height, channels, bits)
+        if marker == 0xFF:  # any number of them may stand before a marker
+            place += 1
+        else:  # 0x00 is no marker: decoders pass over it
+            place += 2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big')
+    return None

@@ -35,10 +35,10 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if launcher == 'pytorch' and 'RANK' not in os.environ:
         raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
     atexit.register(_leave)
+    environment = cfg.get('env_cfg') or {}
     if torch.cuda.is_available():
         if not is_distributed():  # one command may run several configs
             # Before the Runner would, since one process takes the work dir for all.
-            environment = cfg.get('env_cfg') or {}
             set_multi_processing(**environment.get('mp_cfg', {}), distributed=True)
             init_dist(launcher, **environment.get('dist_cfg', {}))
         return
@@ -46,11 +46,11 @@ def use_launcher(cfg: Config, launcher: str) -> None:
         raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
     if not is_distributed():
-        seconds = (cfg.env_cfg.get('dist_cfg') or {}).get('timeout')
+        seconds = (environment.get('dist_cfg') or {}).get('timeout')
         timeout = None if seconds is None else timedelta(seconds=seconds)
         with silent_stdout():  # gloo tells who is connected to whom
             torch.distributed.init_process_group('gloo', timeout=timeout)
-    cfg.env_cfg.dist_cfg = dict(backend='gloo')
+    cfg.env_cfg = {**environment, 'dist_cfg': dict(backend='gloo')}
     if cfg.get('model_wrapper_cfg') is None:
         cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     for _, part in walk(cfg.get('model')):

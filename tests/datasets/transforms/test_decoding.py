@@ -31,6 +31,12 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
     return stream.getvalue()
 
 
+def test_camera_data_that_pillow_refuses_do_not_cost_the_image() -> None:
+    plain = encoded(COLOUR, 'JPEG')
+    odd = plain[:2] + b'\xff\xe2\x00\x0eICC_PROFILE\x00' + plain[2:]
+    np.testing.assert_array_equal(decode(odd, 'odd.jpg')[0], decode(plain, 'plain.jpg')[0])
+
+
 @pytest.mark.parametrize(
     ('name', 'image', 'conversion'),
     [
