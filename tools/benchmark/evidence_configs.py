@@ -14,20 +14,21 @@ ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_view
 
 PROBES = dict(rates=(0.01, 0.1), weight_decays=(0.0,), epochs=20)
 IMAGES: dict[str, dict[str, Any]] = dict(
-    digits=dict(train=1437, validation=287, local=8, probes={}, values={'model.mixer.cell': 2}),
+    digits=dict(train=1437, validation=287, local=8, width=16, probes={}, values={'model.mixer.cell': 2}),
     fashionmnist5000=dict(
         part_of='fashionmnist',
         train=5000,
         validation=1000,
         local=12,
+        width=16,
         probes=PROBES,
         values={'train_dataloader.batch_size': 64},
     ),
-    fashionmnist=dict(train=60_000, validation=10_000, local=12, probes=PROBES, values={}),
+    fashionmnist=dict(train=60_000, validation=10_000, local=12, width=64, probes=PROBES, values={}),
 )
 """By data set: the larger one whose first images it has (with all its test images); training images; how many of them,
-the last ones, a run holds out for choices; pixels of local crops; settings of the linear probes where the default takes
-long; and what methods need for images of this size."""
+the last ones, a run holds out for choices; pixels of local crops; channels of a ResNet's first stage; settings of the
+linear probes where the default takes long; and what methods need for images of this size."""
 
 EVALUATIONS = 8
 """In a run, the last one at its end."""
@@ -58,7 +59,7 @@ VIT_HEADS = dict(
     neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
     predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
 )
-RESNET_HEADS: dict[str, Any] = dict(neck=dict(in_channels=512, hidden_channels=512, out_channels=128))
+RESNET_HEADS: dict[str, Any] = dict(neck=dict(hidden_channels=512, out_channels=128))
 RESNET = dict(
     _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False
 )
@@ -149,7 +150,7 @@ METHODS = dict(
     simsiam=_resnet(  # the bottleneck is a quarter as wide as the output, as at full size
         'simsiam/r50_in1k',
         (2, 0),
-        neck=dict(in_channels=512, hidden_channels=512, out_channels=512),
+        neck=dict(hidden_channels=512, out_channels=512),
         predictor=dict(in_channels=512, hidden_channels=128, out_channels=512),
     ),
     bsim_simsiam=_resnet('bsim/r50_in1k_simsiam', (2, 2), 'simsiam'),
@@ -179,6 +180,10 @@ def evidence_config(method: str, data: str, epochs: int, overrides: Mapping[str,
     cfg.model = model
     for changes in (dict(backbone=backbone), host.changes, own.changes):
         cfg.merge_from_dict(dict(model=copy.deepcopy(changes)))  # merging takes `_delete_` out
+    if own.backbone == 'resnet':
+        width = images['width']
+        cfg.model.backbone.update(base_channels=width, stem_channels=width)
+        cfg.model.neck.in_channels = 8 * width
     _change(cfg, images['values'])
     cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host.pipeline, cfg, images['local'])
     every = max(epochs // EVALUATIONS, 1)

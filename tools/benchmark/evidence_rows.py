@@ -191,6 +191,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """One setting at a time, for the hosts as for PatchMix."""
 
+RATES = {'': {}, **{f'lr{value:g}': {'optim_wrapper.optimizer.lr': value} for value in (0.03, 0.06, 0.12)}}
+ON_RESNETS = tuple(
+    pair for pair in RESNETS if pair.method in ('mixco_simclr', 'mixco_mocov2', 'bsim_byol', 'bsim_simsiam')
+)
+
 FEW_MIXED = tuple(Pair(f'patchmix_m{number}', 'patchmix') for number in (2, 4))
 EQUAL_COST = {'mocov3': 9 / 8, 'patchmix_oto': 9 / 4}
 """A pass with gradient counts as three: PatchMix has 2 + 3 passes, MoCo v3 2 + 2, the frame alone 1 + 1."""
@@ -221,6 +226,9 @@ DIAGNOSIS = (
     Table('Fixed and learned positions, held-out digits', 'digits', 48, TABLE3, variants=POSITIONS, held_out=True),
     Table('One setting at a time, held-out digits', 'digits', 48, TABLE3, variants=VARIANTS, seeds=(0,), held_out=True),
     Table('How many are mixed, held-out digits', 'digits', 48, FEW_MIXED, seeds=(0,), held_out=True),
+    Table(
+        'Learning rate of ResNets, held-out digits', 'digits', 48, ON_RESNETS, variants=RATES, seeds=(0,), held_out=True
+    ),
 )
 TABLES = (
     DIAGNOSIS[0],
@@ -228,6 +236,7 @@ TABLES = (
     PART.pop('main'),
     DIGITS.pop('cost'),
     *DIAGNOSIS[1:],
+    DIGITS.pop('resnets'),
     *DIGITS.values(),
     *PART.values(),
     *FASHION.values(),
