@@ -79,7 +79,7 @@ setup(
         'opencv-python-headless',  # mmengine imports cv2 without declaring it
     ],
     extras_require={
-        'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see README.md
+        'det': ['onedl-mmdetection>=3.5.1,<3.6'],  # and mmcv with its compiled operators, see docs/detection.md
         **OPTIONAL,
         'docs': DOCUMENTATION,
         'test': [*CHECKS, *DOCUMENTATION, 'lightning', 'ipykernel', 'nbclient', 'nbformat', *chain(*OPTIONAL.values())],

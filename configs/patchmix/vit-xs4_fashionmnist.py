@@ -1,4 +1,4 @@
-# A small ViT on Fashion-MNIST, 49 patches. Not from the paper; the quick start's recipe.
+# A small ViT on Fashion-MNIST, 49 patches. Not from the paper; not tuned.
 _base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/fashionmnist.py']
 
 model = dict(

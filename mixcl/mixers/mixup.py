@@ -13,7 +13,7 @@ class Mixup(PairMixer):
     """lambda * owner + (1 - lambda) * partner ("mixup: Beyond Empirical Risk Minimization", 2018).
 
     With ``pairing='halves'`` and a uniform share it is MixCo's mixture, with ``pairing='permutation'`` and a folded
-    Beta i-mix's, with ``share=dict(type='Uniform', low=0.9)`` and ``pairing='derangement'`` DACL's noise.
+    Beta i-mix's, with ``share=dict(type='Uniform', low=0.9)`` and ``pairing='permutation'`` DACL's noise.
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
