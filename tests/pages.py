@@ -24,6 +24,8 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.recipes import data_of
 from mixcl.shipped import find_config, known_configs
 
+WITH_DETECTION = importlib.util.find_spec('mmdet') is not None
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'configs/README.md')]
 PAGES += [page for folder in ('docs', 'examples') for page in sorted((ROOT / folder).rglob('*.md'))]
@@ -128,6 +130,7 @@ def check_tool(path: Path, words: list[str], files: set[str]) -> bool:
     given = [getattr(args, name, None) or [] for name in ('config', 'configs', 'backbone_config', 'model')]
     for config in [name for some in given for name in ([some] if isinstance(some, str) else some)]:
         named = config.endswith('.py') or config in known_configs()  # others are in capitals, or of a run
+        named &= WITH_DETECTION or 'transfer/' not in config
         if named and config not in files and not config.startswith('DIR/'):
             check_config(read_config(find_config(config), options))
     return True

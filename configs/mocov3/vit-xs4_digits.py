@@ -16,4 +16,4 @@ param_scheduler = [dict(type='WarmupCosineLR', warmup=4, final=0.0, by_epoch=Tru
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
 train_cfg = dict(max_epochs=45, val_interval=9)
-default_hooks = dict(logger=dict(interval=11))
+default_hooks = dict(logger=dict(interval=11), health=dict(grace=100))

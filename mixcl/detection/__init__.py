@@ -4,9 +4,11 @@ A config imports it by ``custom_imports``; its parts are then known to configs o
 missing, the import says which command installs it. Nothing else in mixcl imports mmdet or mmcv's compiled operators.
 """
 
+import mixcl.detection.requirements  # first: it says what is missing
+
+# isort: split
 from pycocotools import coco, cocoeval
 
-import mixcl.detection.requirements  # isort: split  (says what is missing)
 from mixcl.detection.datasets import CocoDetection, KeyedAspectRatioBatchSampler, VOCDetection
 from mixcl.detection.detector_layer_decay import DetectorLayerDecayConstructor
 from mixcl.detection.feature_pyramid import SimpleFeaturePyramid
