@@ -21,6 +21,7 @@ sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import evidence
 import evidence_rows
 from evidence_configs import METHODS, ROWS, evidence_config
+from evidence_figure import draw
 from evidence_page import page, rows_of, verdict
 from evidence_rows import DIAGNOSIS, Pair, Papers, Run, Table, all_runs
 
@@ -145,10 +146,21 @@ def test_the_page() -> None:
     assert '## Mixing' in lines
     row = '| patchmix-digits-4e | target | 2 | 86.2 ± 6.7 | 90.0 ± 0.0 | 63.5 ± 13.4 | 80.0 ± 0.0 | 85.0 ± 0.0 '
     assert f'{row}| 2 + 3 | 44 | 0.50 |' in lines
-    assert '- mocov3-digits-4e, target: 2: 10.0 / 11.0, 4: 85.0 / 60.5' in lines
+    assert '![By epoch](mixing.png)' in lines
     assert any('1 agrees, 0 differs' in line for line in lines)
     assert lines[-1] == '| dino | 0 of 3 done | 2.5 |'
     assert 'Mixing' not in page([TABLE], {}, [])
+    settings = dataclasses.replace(TABLE, variants={'': {}, 'lr': {}})
+    assert '- mocov3-digits-4e, target: 2: 10.0 / 11.0, 4: 85.0 / 60.5' in page([settings], results(), []).splitlines()
+
+
+def test_the_figure() -> None:
+    knn, _, label, _ = draw(TABLE, results()).axes
+    assert [line.get_label() for line in knn.containers] == ['mocov3', 'patchmix']
+    mean, _, (spread,) = label.containers[0].lines
+    assert mean.get_xydata().tolist() == [[2, 11.0], [4, 60.5]]
+    ends = spread.get_segments()[1][:, 1]
+    assert abs(ends[1] - ends[0]) / 2 == pytest.approx(13.435, abs=1e-3)  # of 70 and 51
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from evidence_page import page, rows_of
+from evidence_figure import draw
+from evidence_page import figure_name, has_figure, page, rows_of
 from evidence_rows import TABLES, Run, all_runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,11 +175,14 @@ def listing(found: Mapping[str, dict], state: State) -> list[tuple[str, str, flo
 
 
 def write(out: Path, found: Mapping[str, dict], left: list[tuple[str, str, float]]) -> Path:
-    """The results and the page; where the page is."""
+    """The results, the page and its figures; where the page is."""
     file = out if out.suffix == '.json' else out / 'evidence.json'
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(rows_of(TABLES, found), indent=1) + '\n')
     file.with_suffix('.md').write_text(page(TABLES, found, left))
+    for table in TABLES:
+        if has_figure(table, found):
+            draw(table, found).savefig(file.with_name(figure_name(table)), dpi=110)
     return file.with_suffix('.md')
 
 

@@ -1,5 +1,6 @@
 """The page of tools/benchmark/evidence.py: what the runs found, paired with their hosts, and the papers beside it."""
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -119,13 +120,22 @@ def page(tables: Sequence[Table], found: Found, left: Sequence[tuple[str, str, f
                 '',
                 *_gains(own),
                 '',
-                *_curves(table, found),
+                *([f'![By epoch]({figure_name(table)})'] if has_figure(table, found) else _curves(table, found)),
             ]
     lines += ['', '## Waiting', '', f'{sum(hours for *_, hours in left):.0f} hours of one run at a time.', '']
     return '\n'.join([*lines, *_markdown(('row', 'state', 'hours')), *waiting]) + '\n'
 
 
-def _groups(table: Table, found: Found) -> list[tuple[Run, list[dict]]]:
+def figure_name(table: Table) -> str:
+    return f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
+
+
+def has_figure(table: Table, found: Found) -> bool:
+    """Whether there is something of every method; a table of settings would have too many lines."""
+    return len(table.variants) == 1 and len(groups(table, found)) == len(table.methods)
+
+
+def groups(table: Table, found: Found) -> list[tuple[Run, list[dict]]]:
     """A run of every row of a table, and the row's results, where there are any."""
     groups = []
     for variant in table.variants:
@@ -138,7 +148,7 @@ def _groups(table: Table, found: Found) -> list[tuple[Run, list[dict]]]:
 
 def _accuracies(table: Table, found: Found) -> list[str]:
     lines = _markdown(('row', 'encoder', 'seeds', *MEASURES.values(), 'passes', 'steps', 'hours'))
-    for run, results in _groups(table, found):
+    for run, results in groups(table, found):
         hours = statistics.mean(one['seconds'] for one in results) / 3600
         for encoder in encoders(results):
             cells = [mean_and_spread([last(one)[f'{encoder}_{name}'] for one in results]) for name in MEASURES]
@@ -158,7 +168,7 @@ def _gains(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _curves(table: Table, found: Found) -> list[str]:
     """kNN and one label by epoch: whether a curve is flat at its end."""
     lines = ['Means over seeds by epoch, kNN / 1 label:', '']
-    for run, results in _groups(table, found):
+    for run, results in groups(table, found):
         encoder = encoders(results)[0]
         epochs = sorted(set.intersection(*(set(one['curve']) for one in results)), key=int)
         points = []
