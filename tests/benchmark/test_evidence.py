@@ -156,7 +156,7 @@ def test_the_page() -> None:
 
 def test_the_figure() -> None:
     knn, _, label, _ = draw(TABLE, results()).axes
-    assert [line.get_label() for line in knn.containers] == ['mocov3', 'patchmix']
+    assert [line.get_label() for line in knn.containers] == ['MoCo v3', 'PatchMix']
     mean, _, (spread,) = label.containers[0].lines
     assert mean.get_xydata().tolist() == [[2, 11.0], [4, 60.5]]
     ends = spread.get_segments()[1][:, 1]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from mixcl.visualization.canvas import MARKERS, PALETTE
 
 PANELS = dict(knn='kNN', linear='linear probe', few1_logistic='one label per class', few5_logistic='five labels')
+LABELS = dict(patchmix='PatchMix', patchmix_oto='its frame, nothing mixed', mocov3='MoCo v3')
 
 
 def draw(table: Table, found: Mapping[str, Any]) -> Figure:
@@ -23,8 +24,17 @@ def draw(table: Table, found: Mapping[str, Any]) -> Figure:
             values = [[one['curve'][epoch][name] for one in results] for epoch in epochs]
             means = [statistics.mean(by_seed) for by_seed in values]
             spreads = [statistics.stdev(by_seed) if len(by_seed) > 1 else 0 for by_seed in values]
-            axis.errorbar([*map(int, epochs)], means, spreads, label=run.method, capsize=2, linewidth=1.2, markersize=4,
-                          color=PALETTE[place % len(PALETTE)], marker=MARKERS[place % len(MARKERS)])  # fmt: skip
+            axis.errorbar(
+                [*map(int, epochs)],
+                means,
+                spreads,
+                label=LABELS.get(run.method, run.method),
+                color=PALETTE[place % len(PALETTE)],
+                marker=MARKERS[place % len(MARKERS)],
+                markersize=4,
+                linewidth=1.2,
+                capsize=2,
+            )
         axis.set(title=title, xlabel='epoch')
         axis.grid(alpha=0.3)
     figure.axes[0].set_ylabel('accuracy (%)')
