@@ -206,7 +206,7 @@ def _tables(data: str, epochs: int) -> dict[str, Table]:
         return Table(f'{title}, {data}', data, round(length * epochs), pairs, **other)
 
     return dict(
-        main=table('PatchMix, its frame, MoCo v3 (Table 3)', TABLE3),
+        main=table('Table 3 of PatchMix', TABLE3),
         cost=table('The same with equal passes', TABLE3, factors=EQUAL_COST),
         mixers=table('Mixers in the frame of PatchMix (Table 5)', TABLE5),
         numbers=table('How many images are mixed (Table 6)', TABLE6),
