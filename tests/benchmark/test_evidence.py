@@ -154,6 +154,11 @@ def test_the_page() -> None:
     assert '- mocov3-digits-4e, target: 2: 10.0 / 11.0, 4: 85.0 / 60.5' in page([settings], results(), []).splitlines()
 
 
+def test_what_two_tables_compare_counts_once() -> None:
+    again = dataclasses.replace(TABLE, title='Again')
+    assert '1 agrees, 0 differs' in page([TABLE, again], results(), [])
+
+
 def test_the_figure() -> None:
     knn, _, label, _ = draw(TABLE, results()).axes
     assert [line.get_label() for line in knn.containers] == ['MoCo v3', 'PatchMix']
@@ -161,6 +166,20 @@ def test_the_figure() -> None:
     assert mean.get_xydata().tolist() == [[2, 11.0], [4, 60.5]]
     ends = spread.get_segments()[1][:, 1]
     assert abs(ends[1] - ends[0]) / 2 == pytest.approx(13.435, abs=1e-3)  # of 70 and 51
+
+
+def test_a_figure_is_of_one_encoder_that_all_methods_have() -> None:
+    found = results()
+    for name in (name for name in found if name.startswith('mocov3')):
+        for values in found[name]['curve'].values():
+            for measure in [one for one in values if one.startswith('target_')]:
+                values[measure.replace('target_', 'online_')] = values.pop(measure)
+    for name in (name for name in found if name.startswith('patchmix')):
+        for values in found[name]['curve'].values():
+            values.update({one.replace('target_', 'online_'): 50.0 for one in values})
+    knn = draw(TABLE, found).axes[0]
+    assert 'online' in knn.get_ylabel()
+    assert set(knn.containers[1].lines[0].get_ydata()) == {50.0}
 
 
 @pytest.mark.parametrize(

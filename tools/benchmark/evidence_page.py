@@ -94,7 +94,7 @@ def _row(table: Table, variant: str, pair: Pair, both: list[tuple[dict, dict]], 
 def page(tables: Sequence[Table], found: Found, left: Sequence[tuple[str, str, float]]) -> str:
     """The whole page; ``left`` has row, state and hours of what is left of it."""
     rows = rows_of(tables, found)
-    counted = [row['order'] for row in rows]
+    counted = list(_orders(tables, rows).values())
     orders = {word: counted.count(word) for word in ('agrees', '**differs**', 'too close to tell', 'one seed')}
     waiting = [f'| {row} | {words} | {hours:.1f} |' for row, words, hours in left if hours]
     lines = [
@@ -124,6 +124,16 @@ def page(tables: Sequence[Table], found: Found, left: Sequence[tuple[str, str, f
             ]
     lines += ['', '## Waiting', '', f'{sum(hours for *_, hours in left):.0f} hours of one run at a time.', '']
     return '\n'.join([*lines, *_markdown(('row', 'state', 'hours')), *waiting]) + '\n'
+
+
+def _orders(tables: Sequence[Table], rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
+    """Verdicts by what is compared: two tables may have the same runs, the first of them counts."""
+    named = {table.title: table for table in tables}
+    orders: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        own, host = (named[row['table']].run(row[part], row['variant'], 0).row for part in ('method', 'host'))
+        orders.setdefault((own, host, row['encoder']), row['order'])
+    return orders
 
 
 def figure_name(table: Table) -> str:
