@@ -16,9 +16,9 @@ LABELS = dict(patchmix='PatchMix', patchmix_oto='its frame, nothing mixed', moco
 
 
 def draw(table: Table, found: Mapping[str, Any]) -> Figure:
-    """Means over the seeds, one standard deviation on either side; of the EMA encoder where all methods have one."""
+    """Means over the seeds, one standard deviation on either side; of the online encoder, which all methods have."""
     rows = groups(table, found)
-    encoder = encoders([one for _, results in rows for one in results])[0]
+    encoder = encoders([one for _, results in rows for one in results])[-1]
     figure = Figure(figsize=(3.4 * len(PANELS), 3.2), layout='constrained')
     for axis, (measure, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
         for place, (run, results) in enumerate(rows):
