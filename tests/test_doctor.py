@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ def test_operators_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('torchvision.ops.nms', broken)
     state, _, sentence = _package('torchvision', 'torchvision')
     assert state == 'FAULT' and 'operator nms does not exist' in sentence
-    monkeypatch.setattr('mmcv.ops.nms', broken, raising=False)
+    if find_spec('mmcv._ext'):  # `make det` has run
+        monkeypatch.setattr('mmcv.ops.nms', broken)
     state, _, sentence = check_detection()
     assert state == 'note' and 'make det' in sentence
 

@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from evidence_figure import draw
 from evidence_page import figure_name, has_figure, page, rows_of
 from evidence_rows import TABLES, Run, all_runs
 
@@ -176,6 +175,8 @@ def listing(found: Mapping[str, dict], state: State) -> list[tuple[str, str, flo
 
 def write(out: Path, found: Mapping[str, dict], left: list[tuple[str, str, float]]) -> Path:
     """The results, the page and its figures; where the page is."""
+    from evidence_figure import draw  # imports torch, for which --help should not wait
+
     file = out if out.suffix == '.json' else out / 'evidence.json'
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(rows_of(TABLES, found), indent=1) + '\n')

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from pycocotools import mask as masks
 
 CLASSES = ('circle', 'rectangle', 'triangle')
 COLOURS = ((220, 60, 60), (60, 200, 60), (70, 90, 230))
@@ -40,6 +39,8 @@ def draw(generator: np.random.Generator, height: int, width: int) -> tuple[np.nd
 def annotation(corners: np.ndarray, label: int, height: int, width: int, form: str) -> dict:
     """An object; ``form`` is 'polygon', 'rle' (compressed), 'counts' (uncompressed) or 'crowd'."""
     polygon = [corners.flatten().round(2).tolist()]
+    from pycocotools import mask as masks  # `make det` brings it; --help needs no more than the core
+
     encoded = masks.merge(masks.frPyObjects(polygon, height, width))
     pixels = masks.decode(encoded)
     segmentation = dict(
