@@ -12,7 +12,7 @@ model = dict(
     predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
 )
 optim_wrapper = dict(optimizer=dict(lr=2e-3))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=4, final=0.0, by_epoch=True, convert_to_iter_based=True)]
+param_scheduler = [dict(type='WarmupCosineLR', warmup=16, final=0.0, by_epoch=True, convert_to_iter_based=True)]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
 train_cfg = dict(max_epochs=45, val_interval=9)

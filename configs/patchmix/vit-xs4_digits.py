@@ -17,7 +17,7 @@ model = dict(
 )
 optim_wrapper = dict(optimizer=dict(lr=2e-3))
 param_scheduler = [
-    dict(type='WarmupCosineLR', warmup=4, final=1e-6, by_epoch=True, convert_to_iter_based=True),
+    dict(type='WarmupCosineLR', warmup=16, final=1e-6, by_epoch=True, convert_to_iter_based=True),
 ]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
