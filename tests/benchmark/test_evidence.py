@@ -95,6 +95,7 @@ def test_the_plan_has_every_run_once_with_the_most_telling_first() -> None:
         'patchmix_oto-learned-digits-48e-validation-s0'
     ]
     assert {run.seed for run in runs} == {0, 1, 2}
+    assert not [run.name for run in runs if run.held_out and run.data != 'digits']
     assert evidence_rows.find_run(names[-1]) == runs[-1] and evidence_rows.find_run('nothing') is None
     for run in runs:
         same = [other for other in runs if other.row == run.row]
