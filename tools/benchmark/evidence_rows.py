@@ -207,7 +207,8 @@ ON_RESNETS = tuple(
 )
 
 CHOSEN = dict(patchmix='crop0.8', mocov3='tau0.4', patchmix_oto='lr0.001')
-"""Of the held-out runs of 48 epochs that with the highest mean of the accuracies with 1, 5 and 20 labels."""
+"""Of the held-out runs of 48 epochs that with the highest mean of the accuracies with 1, 5 and 20 labels, apart from those
+with another warm-up: long runs have a long one."""
 
 FEW_MIXED = tuple(Pair(f'patchmix_m{number}', 'patchmix') for number in (2, 4))
 EQUAL_COST = {'mocov3': 9 / 8, 'patchmix_oto': 9 / 4}
@@ -249,7 +250,7 @@ TABLES = (
     DIGITS.pop('main'),
     PART.pop('main'),
     *DIAGNOSIS[1:3],
-    Table('Table 3 of PatchMix, each with its best setting, digits', 'digits', 200, TABLE3, chosen=CHOSEN),
+    Table('Table 3 of PatchMix, each with its best setting, digits', 'digits', 200, TABLE3, chosen=CHOSEN, seeds=(0,)),
     Table('Table 3 of PatchMix with temperature .4, digits', 'digits', 200, TABLE3, variants=WARMER),
     DIGITS.pop('cost'),
     *DIAGNOSIS[3:],
