@@ -37,6 +37,9 @@ BATCH = (4, 128)
 STEPS_PER_EPOCH = 4
 """Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
 
+WARM_UP = 300
+"""Steps that a warm-up has at least, but for a third of a run: on digits 270 did better than 70 (docs/results.md)."""
+
 CHECKPOINTS = 10
 """How many a run writes."""
 
@@ -199,12 +202,14 @@ def fit_to(
         queue.size = min(
             queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes
         )
-    _shorten(cfg, epochs)
+    _shorten(cfg, epochs, steps=share // batch)
 
 
-def _shorten(cfg: Config, epochs: int) -> None:
-    """Another number of epochs: schedules keep their shares of the run, warm-ups are at most a tenth of it."""
+def _shorten(cfg: Config, epochs: int, steps: int) -> None:
+    """Another number of epochs, of so many steps: schedules keep their shares of the run, warm-ups are at most a tenth
+    of it, where that is not too short for their steps."""
     before = cfg.train_cfg.max_epochs
+    least = min(math.ceil(WARM_UP / steps), epochs // 3)
     cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
     cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
     for schedule in cfg.param_scheduler:
@@ -214,7 +219,7 @@ def _shorten(cfg: Config, epochs: int) -> None:
         if 'milestones' in schedule:
             schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
         if 'warmup' in schedule:
-            schedule.warmup = min(schedule.warmup, epochs // 10)
+            schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     # Of a short run a warm-up may be nothing.
     cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
     if 'warmup_epochs' in cfg.model.objective:

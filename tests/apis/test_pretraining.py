@@ -128,13 +128,15 @@ def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
 
 
 def test_length_and_batch_follow_the_number_of_images() -> None:
-    for images, batch, epochs in ((300, 64, 800), (10_000, 128, 320), (1_300_000, 128, 100), (9, 4, 800), (3, 3, 800)):
+    cases = {300: (64, 800, 75), 10_000: (128, 320, 10), 1_300_000: (128, 100, 10), 9: (4, 800, 150), 3: (3, 800, 266)}
+    for images, chosen in cases.items():
         cfg = fitted(images)
-        assert (cfg.train_dataloader.batch_size, cfg.train_cfg.max_epochs) == (batch, epochs)
-        assert cfg.auto_scale_lr.enable and cfg.param_scheduler[0].warmup == 10
+        warmup = cfg.param_scheduler[0].warmup  # 300 steps, but at most a third of the epochs; else the recipe's
+        assert (cfg.train_dataloader.batch_size, cfg.train_cfg.max_epochs, warmup) == chosen
+        assert cfg.auto_scale_lr.enable
     cfg = fitted(300, 'mixco', epochs=20)
     assert cfg.model.memory.queue.size == 128 and cfg.default_hooks.checkpoint.interval == 2
-    assert fitted(300, epochs=20).param_scheduler[0].warmup == 2
+    assert fitted(300, epochs=20).param_scheduler[0].warmup == 6
     cfg = fitted(300, 'mixco/simclr', epochs=50)
     (schedule,) = cfg.param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
