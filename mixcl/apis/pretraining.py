@@ -38,7 +38,8 @@ STEPS_PER_EPOCH = 4
 """Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
 
 WARM_UP = 300
-"""Steps that a warm-up has at least, but for a third of a run: on digits 270 did better than 70 (docs/results.md)."""
+"""About so many steps, or a third of a shorter run, a warm-up has at least: on digits 270 did better than 70
+(docs/results.md)."""
 
 CHECKPOINTS = 10
 """How many a run writes."""
@@ -207,9 +208,9 @@ def fit_to(
 
 def _shorten(cfg: Config, epochs: int, steps: int) -> None:
     """Another number of epochs, of so many steps: schedules keep their shares of the run, warm-ups are at most a tenth
-    of it, where that is not too short for their steps."""
+    of it where that is not too few steps."""
     before = cfg.train_cfg.max_epochs
-    least = min(math.ceil(WARM_UP / steps), epochs // 3)
+    least = min(round(WARM_UP / steps), epochs // 3)
     cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
     cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
     for schedule in cfg.param_scheduler:
@@ -218,7 +219,7 @@ def _shorten(cfg: Config, epochs: int, steps: int) -> None:
                 schedule[name] = round(schedule[name] * epochs / before)
         if 'milestones' in schedule:
             schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
-        if 'warmup' in schedule:
+        if schedule.get('warmup'):
             schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     # Of a short run a warm-up may be nothing.
     cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]

@@ -136,6 +136,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
         assert cfg.auto_scale_lr.enable
     cfg = fitted(300, 'mixco', epochs=20)
     assert cfg.model.memory.queue.size == 128 and cfg.default_hooks.checkpoint.interval == 2
+    assert cfg.param_scheduler[0].warmup == 0  # as in its recipe
     assert fitted(300, epochs=20).param_scheduler[0].warmup == 6
     cfg = fitted(300, 'mixco/simclr', epochs=50)
     (schedule,) = cfg.param_scheduler

@@ -104,6 +104,16 @@ def test_the_plan_has_every_run_once_with_the_most_telling_first() -> None:
         }
 
 
+def test_rows_and_runs_are_selected_by_their_name_or_a_part_of_it() -> None:
+    def names(*texts: str) -> list[str]:
+        return [run.name for run in evidence_rows.selected(texts)]
+
+    assert names('mocov3-digits-200e') == [f'mocov3-digits-200e-s{seed}' for seed in (0, 1, 2)]  # no sdmp_mocov3
+    assert names('mocov3-digits-200e-s1') == ['mocov3-digits-200e-s1']
+    assert 'sdmp_mocov3-digits-200e-s1' in names('v3-digits-200e-s1') and names() == [run.name for run in all_runs()]
+    assert names('nothing') == []
+
+
 TABLE = Table('Mixing', 'digits', 4, (Pair('patchmix', 'mocov3', Papers(4.8, 'knn', 'T3')),), seeds=(0, 1))
 
 

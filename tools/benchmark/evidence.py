@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence_page import figure_name, has_figure, page, rows_of
-from evidence_rows import TABLES, Run, all_runs
+from evidence_rows import TABLES, Run, all_runs, selected
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name('evidence_run.py')
@@ -47,7 +47,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--state', type=Path, required=True, metavar='DIR', help='results, and runs that are not done')
     parser.add_argument('--out', type=Path, required=True, metavar='DIR',
                         help='of evidence.json and evidence.md; or a .json file, with the page beside it')  # fmt: skip
-    parser.add_argument('--only', nargs='+', default=[], metavar='TEXT', help='runs whose name has one of these parts')
+    parser.add_argument('--only', nargs='+', default=[], metavar='TEXT', help='rows or runs, or parts of names')
     parser.add_argument('--list', action='store_true', help='print the rows, their state and hours, and end')
     args = parser.parse_args()
     if args.jobs is not None and args.jobs < 1:
@@ -191,7 +191,7 @@ def main(args: argparse.Namespace) -> None:
     end = time.monotonic() + 60 * args.minutes - TO_WRITE
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TO_BE_CONTINUED))
     state = State(args.state.resolve())
-    runs = [run for run in all_runs() if not args.only or any(part in run.name for part in args.only)]
+    runs = selected(args.only)
     found = {run.name: results for run in all_runs() if (results := state.found(run))}
     if args.list:
         rows = listing(found, state)
