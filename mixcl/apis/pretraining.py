@@ -38,8 +38,8 @@ STEPS_PER_EPOCH = 4
 """Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
 
 WARM_UP = 300
-"""About so many steps, or a third of a shorter run, a warm-up has at least: on digits 270 did better than 70
-(docs/results.md)."""
+"""About so many steps a warm-up has at least, or a third of the epochs where these are fewer: on digits 270 did better
+than 70 (docs/results.md)."""
 
 CHECKPOINTS = 10
 """How many a run writes."""
@@ -210,7 +210,7 @@ def _shorten(cfg: Config, epochs: int, steps: int) -> None:
     """Another number of epochs, of so many steps: schedules keep their shares of the run, warm-ups are at most a tenth
     of it where that is not too few steps."""
     before = cfg.train_cfg.max_epochs
-    least = min(round(WARM_UP / steps), epochs // 3)
+    least = min(max(round(WARM_UP / steps), 1), epochs // 3)
     cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
     cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
     for schedule in cfg.param_scheduler:

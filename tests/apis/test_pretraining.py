@@ -138,6 +138,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     assert cfg.model.memory.queue.size == 128 and cfg.default_hooks.checkpoint.interval == 2
     assert cfg.param_scheduler[0].warmup == 0  # as in its recipe
     assert fitted(300, epochs=20).param_scheduler[0].warmup == 6
+    assert fitted(100_000, epochs=5).param_scheduler[0].warmup == 1
     cfg = fitted(300, 'mixco/simclr', epochs=50)
     (schedule,) = cfg.param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110

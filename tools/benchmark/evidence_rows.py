@@ -209,7 +209,7 @@ ON_RESNETS = tuple(
 CHOSEN = dict(patchmix='crop0.8', mocov3='tau0.4', patchmix_oto='lr0.001')
 """Of the held-out runs of 48 epochs that with the highest mean of the accuracies with 1, 5 and 20 labels; those with
 another warm-up or end of the rate apart, since long runs have a long warm-up, and those with patches of 2, which take
-2.5 times as long and have a table of their own."""
+three times as long and have a table of their own."""
 
 FEW_MIXED = tuple(Pair(f'patchmix_m{number}', 'patchmix') for number in (2, 4))
 EQUAL_COST = {'mocov3': 9 / 8, 'patchmix_oto': 9 / 4}
