@@ -1,6 +1,7 @@
 # make quickstart   install the core and pretrain on digits (a few minutes on two CPU cores)
 # make test         install what the tests need and run them; detection is left out where `make det` has not run
 # make test-long    run the tests that take longer (half an hour)
+# make test-avx2    run the tests of training with oneDNN's code for CPUs without AVX-512 (a minute)
 # make lint         ruff and mypy
 # make docs         write the documentation as a site to build/docs (a minute)
 # make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
@@ -30,7 +31,7 @@ USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: quickstart test test-long install docs det operators lint format clean
+.PHONY: quickstart test test-long test-avx2 install docs det operators lint format clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
@@ -44,6 +45,10 @@ test: $(TEST) lint
 
 test-long: $(TEST)
 	$(PYTEST) -m long
+
+test-avx2: $(TEST)
+	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(PYTEST) tests/algorithms tests/encoders \
+		tests/engine/runners/test_exact_resume.py tests/engine/runners/test_activation_checkpointing.py
 
 lint: $(TEST)
 	$(BIN)/ruff check .

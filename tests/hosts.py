@@ -19,9 +19,9 @@ BACKBONES = dict(
         patch_size=2,
     ),
     # A residual branch that starts at zero would leave its weights without gradient.
-    resnet=dict(type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=4, base_channels=4, zero_init_residual=False),
+    resnet=dict(type='mmpretrain.ResNet_CIFAR', depth=18, stem_channels=8, base_channels=8, zero_init_residual=False),
 )
-WIDTHS = dict(vit=16, resnet=32)
+WIDTHS = dict(vit=16, resnet=64)
 CHANNELS = 12
 """Width of projections and of DINO's prototypes."""
 

@@ -105,7 +105,7 @@ TOKENS = hosts.BACKBONES['vit'] | dict(type='mmpretrain.VisionTransformer', out_
 @pytest.mark.parametrize(
     ('changes', 'message'),
     [
-        (dict(neck=hosts.moco_v3(backbone='resnet')['neck']), 'features of 16 channels, but model.neck.in_channels=32'),
+        (dict(neck=hosts.moco_v3(backbone='resnet')['neck']), 'features of 16 channels, but model.neck.in_channels=64'),
         (dict(backbone=TOKENS), r'VisionTransformer gives one vector for every token, .* \(8, 17, 16\)'),
     ],
 )

@@ -52,11 +52,26 @@ class QuietRunner(Runner):
 
 
 def put_channels_last(model: nn.Module) -> None:
-    """Lay the weights of a model of pretraining or classification out so, if its backbone is a convolutional one.
+    """Lay out in channels_last the weights of a model of pretraining or classification with a convolutional backbone.
 
-    Not a vision transformer's, whose only convolution would give its patches in the wrong order; nor a detector's,
-    since operators of mmcv read the memory as it comes.
+    Not those of a vision transformer, whose only convolution would give its patches in the wrong order; nor of a
+    detector, since operators of mmcv read the memory as it comes.
     """
     backbone = getattr(model, 'backbone', None) if isinstance(model, (ContrastiveLearner, BaseClassifier)) else None
-    if backbone is not None and has_batch_norm(backbone):
+    if backbone is not None and has_batch_norm(backbone) and not any(map(_is_unsafe_channels_last, backbone.modules())):
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in the stubs
+
+
+def _is_unsafe_channels_last(layer: nn.Module) -> bool:
+    """Whether the backward pass of a layer writes beyond its memory in channels_last on some CPUs.
+
+    With oneDNN's code for AVX2 (torch 2.10) every strided 1x1 convolution of fewer than 8 channels does, whatever it
+    gives out; no grouped one, and none with its code for AVX-512. ``ONEDNN_MAX_CPU_ISA=AVX2`` chooses that code.
+    """
+    return (
+        isinstance(layer, nn.Conv2d)
+        and layer.kernel_size == (1, 1)
+        and max(layer.stride) > 1
+        and layer.in_channels < 8
+        and layer.groups == 1
+    )

@@ -1,9 +1,12 @@
 """What a run shows, beside what it logs."""
 
 import io
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from types import SimpleNamespace
 
 import pytest
@@ -89,3 +92,24 @@ def test_resnets_keep_channels_last_and_transformers_do_not(backbone: str, last:
     layers = [layer for layer in model.modules() if isinstance(layer, nn.Conv2d) and layer.kernel_size[0] > 1]
     assert all(layer.weight.is_contiguous(memory_format=torch.channels_last) == last for layer in layers)
     torch.testing.assert_close(model.loss(images), before, rtol=1e-4, atol=1e-5)
+
+
+NARROW = """
+    import torch
+    from hosts import BACKBONES, WIDTHS, byol
+    from mixcl.engine.runners.quiet_runner import put_channels_last
+    from mixcl.registry import MODELS
+    BACKBONES['resnet'].update(stem_channels=4, base_channels=4)
+    WIDTHS['resnet'] = 32
+    model = MODELS.build(byol(backbone='resnet'))
+    put_channels_last(model)
+    for _ in range(12):
+        sum(model.loss([torch.randn(8, 3, 16, 16) for _ in range(2)]).values()).backward()
+"""
+
+
+@pytest.mark.long
+def test_a_narrow_resnet_trains_where_channels_last_would_corrupt_memory() -> None:
+    environment = {**os.environ, 'ONEDNN_MAX_CPU_ISA': 'AVX2', 'PYTHONPATH': os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, '-c', dedent(NARROW)], env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
