@@ -4,8 +4,8 @@
 
 An iteration is all views of a batch of synthetic images: forward passes, backward pass, optimiser, target encoder.
 FLOPs count a multiplication and an addition as two. The papers say "GFLOPs" without saying of what: APS's agree with
-ours of one image in both directions without the products inside of attention, to 3 %. PatchMix's agree with twice that
-for MoCo v3 and PatchMix, and are a tenth above it for DINO on ViT-T.
+ours of one image in both directions without the products inside of attention, to 3 %. PatchMix's agree with twice that,
+to 1 %.
 """
 
 import argparse
@@ -50,7 +50,7 @@ PAPERS = {
     'dino/vit-s2_cifar': {FLOPS: '311.4 (PatchMix)'},
     'dino/vit-b2_cifar': {FLOPS: '1237.2 (PatchMix)'},
     'patchmix/vit-s2_cifar_resizemix': {FLOPS: '197.6 (SDMP in PatchMix)'},
-    'patchmix/vit-t2_cifar': {FLOPS: '50.0 (PatchMix, with momentum encoder)'},
+    'patchmix/vit-t2_cifar': {FLOPS: '50.0 (PatchMix)'},
     'patchmix/vit-s2_cifar': {FLOPS: '197.6 (PatchMix)'},
     'patchmix/vit-b2_cifar': {FLOPS: '787.3 (PatchMix)'},
     'aps/vit-t2_cifar': {FLOPS: '4.2 (APS)', MEMORY: '9.0 GB (APS)'},

@@ -10,7 +10,8 @@ model = dict(
     neck=dict(in_channels=384),
 )
 global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
-local_crop = dict(_base_.crop, scale=14, crop_ratio_range=(0.05, 0.4))
+# 16 pixels: PatchMix's Table 3 gives 311.4 GFLOPs, which 16 pixels come to (310.0) and 14 do not (279.5).
+local_crop = dict(_base_.crop, scale=16, crop_ratio_range=(0.05, 0.4))
 views = dict(
     type='KeyedMultiView',
     num_views=[1, 1, 8],

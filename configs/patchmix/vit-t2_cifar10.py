@@ -7,7 +7,6 @@ model = dict(
     ),
     neck=dict(in_channels=192),
     mixer=dict(patch_size=2),
-    target=dict(_delete_=True, type='StopGrad'),  # the authors' ViT-T has no momentum encoder
 )
 crop = dict(_base_.crop, crop_ratio_range=(0.1, 1.0))
 views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])

@@ -1,40 +1,19 @@
 """configs/README.md: every config is listed, and every command works as printed."""
 
-import argparse
 import re
-import shlex
-from pathlib import Path
 
 import pytest
 from configuration.all_configs import build
+from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows, sections
 from evaluation.composed import recipe_of
-from mmengine.config import Config, DictAction
 
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.engine.runners.launch import read_config
-from mixcl.evaluation.recipes import PROTOCOLS, data_of
+from mixcl.evaluation.recipes import data_of
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / 'configs/README.md').read_text()
-COMMANDS = sorted(set(re.findall(r'`((?:python tools/train\.py|tools/dist_train\.sh) configs/[^`]+)`', PAGE)))
-EVALUATIONS = sorted(set(re.findall(r'`(python tools/evaluate\.py (?:CHECKPOINT|random) [^`]+)`', PAGE)))
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')
-LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size'}
-
-
-def parse(command: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    for name in ('tool', 'config'):  # a checkpoint in the config's place is evaluated
-        parser.add_argument(name)
-    parser.add_argument('gpus', type=int, nargs='?')
-    parser.add_argument('--amp', action='store_true')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction)
-    parser.add_argument('--data')
-    parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS)
-    parser.add_argument('--backbone-config')
-    parser.add_argument('--recipe')
-    return parser.parse_args(shlex.split(command.removeprefix('python ')))
+LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size', 'optim_wrapper.optimizer.lr'}
 
 
 def is_ablation(command: str) -> bool:
@@ -64,16 +43,10 @@ def test_an_ablation_fits_with_its_overrides(name: str) -> None:
 
 
 def test_gpus_times_batch_size_is_the_batch_of_the_recipe() -> None:
-    parallel = {parse(command).config: parse(command) for command in COMMANDS if command.startswith('tools/dist')}
-    for path, arguments in parallel.items():
-        cfg = Config.fromfile(ROOT / path)
-        cfg.merge_from_dict(arguments.cfg_options or {})
-        assert arguments.gpus * cfg.train_dataloader.batch_size == cfg.auto_scale_lr.base_batch_size, path
-
-
-def sections() -> list[str]:
-    """The text under each heading of a table."""
-    return re.split(r'^### ', PAGE, flags=re.MULTILINE)[1:]
+    for row in rows():
+        cfg, arguments = row.composed(), parse(row.command)
+        images = arguments.gpus * cfg.train_dataloader.batch_size
+        assert arguments.auto_scale_lr or images == cfg.auto_scale_lr.base_batch_size, row.command
 
 
 def pretrained_in(section: str) -> set[str]:

@@ -24,6 +24,8 @@ def test_configs_of_other_kinds(capfd: pytest.CaptureFixture, tmp_path: Path) ->
     for path in (written(tmp_path, 'finetune'), written(tmp_path, 'linear'), 'configs/byol/r50_in1k.py'):
         assert run_here(TOOL, path, '--no-data') == 0
         assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
+    assert run_here(TOOL, 'configs/byol/r50_in1k.py', '--no-data', '--processes', 8) == 0
+    assert capfd.readouterr().out.splitlines()[-2].startswith('global batch 4096')  # no note on its batch
 
 
 def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
