@@ -9,6 +9,5 @@ from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHoo
 from mixcl.engine.hooks.online_probe import OnlineProbe
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
-from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.engine.hooks.stored_average import StoredAverageHook
 from mixcl.engine.hooks.unreadable_images import UnreadableImagesHook

@@ -11,14 +11,12 @@ from torch import nn
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.progress_hook import ProgressHook
-from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.quiet_log import quieten
 from mixcl.terminal import none_left_open
 
 
 class QuietRunner(Runner):
-    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`, and
-    :class:`~mixcl.engine.hooks.RunTimeHook` tells how long it takes.
+    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
 
     See :mod:`mixcl.quiet_log` for the lines that it still shows.
     """
@@ -36,7 +34,6 @@ class QuietRunner(Runner):
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:
         super().register_hooks(*args, **kwargs)
         self.register_hook(ProgressHook())
-        self.register_hook(RunTimeHook())
 
     def train(self) -> nn.Module:
         with none_left_open():

@@ -1,6 +1,5 @@
-"""What the log says of speed, arithmetic, time and memory."""
+"""What the log says of speed and arithmetic."""
 
-import logging
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,15 +7,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 from engine.tiny_runs import run_config, trained
-from mmengine.runner import EpochBasedTrainLoop, Runner
+from mmengine.runner import Runner
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.engine.hooks import run_time
 from mixcl.engine.hooks.health import arithmetic, throughput
 from mixcl.engine.hooks.health.arithmetic import FlopCounter, peak_flops
-from mixcl.engine.hooks.run_time import RunTimeHook
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
 
@@ -82,39 +79,3 @@ def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch
     state = torch.get_rng_state()
     assert peak_flops.__wrapped__('cpu', torch.float32) == 2 * 1024**3 / 0.5
     assert torch.equal(torch.get_rng_state(), state)
-
-
-# ----- the time of the whole run -----
-
-
-@pytest.mark.parametrize(
-    ('first', 'evaluated', 'line'),
-    [
-        # 10 steps of a second for warm-up, then 40 of 0.1: 14; 150 more of 0.1.
-        (0, False, '0.1 s per step: the whole run takes about 0 min 29 s on this machine without its eval'),
-        (100, False, '0.1 s per step: what is left of the run takes about 0 min 5 s on this machine without its'),
-        # Evaluations of 7 s after each 20 steps: two before, and after steps 60, 80, ..., 200 eight more.
-        (0, True, '0.1 s per step: the whole run takes about 1 min 39 s on this machine; peak memory'),
-    ],
-)
-def test_the_time_of_the_whole_run(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, first: int, evaluated: bool, line: str
-) -> None:
-    clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(run_time, 'time', SimpleNamespace(monotonic=lambda: clock.now))
-    loop = EpochBasedTrainLoop.__new__(EpochBasedTrainLoop)
-    loop.dataloader, loop.val_interval = range(20), 1
-    logger = logging.getLogger('run time')
-    runner = SimpleNamespace(iter=first, max_iters=200, train_loop=loop, val_loop=SimpleNamespace(), logger=logger)
-    caplog.set_level(logging.INFO)
-    hook = RunTimeHook()
-    hook.before_train(runner)
-    for runner.iter in range(first, 200):
-        clock.now += 1.0 if runner.iter - first < 10 else 0.1
-        hook.after_train_iter(runner, batch_idx=0)
-        if evaluated and (runner.iter + 1) % 20 == 0:
-            hook.before_val(runner)
-            clock.now += 7
-            hook.after_val(runner)
-    (message,) = caplog.messages
-    assert message.startswith(line) and re.search(r'peak memory [\d.]+ [MG]B$', message)
