@@ -1,6 +1,8 @@
 """From the command line to a Runner: configs read and checked, work dirs taken, weights checked."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +33,7 @@ from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import outlive_write_errors
-from mixcl.errors import UserError
+from mixcl.errors import RunStopped, UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import find_config
@@ -64,12 +66,9 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
-    try:
+    with _refusing(f'the config {path} cannot be read'):
         cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
-    except Exception as error:  # a config is a program, and may raise anything
-        reason = ' '.join(str(error).split())
-        raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
@@ -83,13 +82,20 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
 
 def _import_modules(cfg: Config) -> None:
     settings = cfg.get('custom_imports') or dict(imports=None)
-    try:
+    with _refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
         import_modules_from_strings(**settings)
-    except Exception as error:  # a module is a program, and may raise anything
-        reason = ' '.join(str(error.__context__ or error).split())
-        raise UserError(
-            f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
-        ) from error
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Make a UserError of whatever a config does, which is a program: it may raise anything, or exit."""
+    try:
+        yield
+    except (KeyboardInterrupt, RunStopped):
+        raise
+    except BaseException as error:
+        cause = error.__context__ if isinstance(error, ImportError) and error.__context__ else error
+        raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
 
 
 def without_training(cfg: Config) -> Config:
