@@ -24,12 +24,12 @@ from mixcl.configuration import (
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
+from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import outlive_write_errors
@@ -43,7 +43,6 @@ from mixcl.weights import (
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
-    stored_config,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
@@ -185,28 +184,14 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         checkpoint = read_checkpoint(path)
         if runner._resume:
             check_resumable(checkpoint, path)
-            _check_same_run(runner, checkpoint, path, allow_changes)
+            with built_from(runner.cfg):
+                check_same_run(runner, checkpoint, path, allow_changes)
         check_fits(model, checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()  # as a Runner does only to train
-
-
-def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
-    stored, meta = stored_config(checkpoint, path), checkpoint['meta']
-    if stored is not None:
-        changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
-        for change in changes:
-            runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
-        if any(change.decides for change in changes):
-            runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
-    unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
-    length = runner.cfg.train_cfg[f'max_{unit}s']
-    if meta[unit] >= length:
-        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished'
-        runner.logger.info(f'{message}; a larger max_{unit}s would continue it', extra=FOR_PEOPLE)
 
 
 def _adapt_to_machine(cfg: Config) -> None:
