@@ -49,7 +49,8 @@ CHECKPOINTS = 10
 WORDS = {
     ' with --resume': '',
     '--resume: ': '',
-    '; --allow-changes continues with': ', or overwrite this one; in Python allow_changes=True continues with',
+    '; --allow-changes continues with the new values': ', or overwrite this one',
+    '; --allow-changes continues with these': ', or overwrite this one; in Python allow_changes=True continues with these',
     '--work-dir': '--out',
     'data_root or --data-root': '--data',
 }
