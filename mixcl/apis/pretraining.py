@@ -50,7 +50,7 @@ WORDS = {
     ' with --resume': '',
     '--resume: ': '',
     '; --allow-changes continues with the new values': ', or overwrite this one',
-    '; --allow-changes continues with these': ', or overwrite this one; in Python allow_changes=True continues with these',
+    '; --allow-changes continues with these images': ', or overwrite this one; in Python also allow_changes=True',
     '--work-dir': '--out',
     'data_root or --data-root': '--data',
 }

@@ -1,6 +1,7 @@
 """A run goes on from a checkpoint of its own images, and of a step that it can have."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -30,11 +31,13 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     return runner
 
 
-def check(runner: Runner, stored: Path, allow: bool = False, **changes: object) -> None:
-    """With other values in the checkpoint's ``meta``; None takes one out."""
+def check(runner: Runner, stored: Path, allow: bool = False, **changes: object) -> str:
+    """What is told, with other values in the checkpoint's ``meta``; None takes one out."""
     whole = torch.load(stored, weights_only=True)
     meta = {name: value for name, value in (whole['meta'] | changes).items() if value is not None}
-    check_same_run(runner, {**whole, 'meta': meta}, str(stored), allow)
+    with patch.object(runner.logger, 'info') as info:
+        check_same_run(runner, {**whole, 'meta': meta}, str(stored), allow)
+    return ' '.join(call.args[0] for call in info.call_args_list)
 
 
 def test_a_position_that_the_run_cannot_have_is_refused(runner: Runner, stored: Path) -> None:
@@ -50,23 +53,19 @@ def test_a_position_that_the_run_cannot_have_is_refused(runner: Runner, stored: 
         check(runner, stored, epoch=3, iter=3 * STEPS_PER_EPOCH)
 
 
-def test_positions_that_runs_write(runner: Runner, stored: Path, capsys: pytest.CaptureFixture) -> None:
+def test_positions_that_runs_write(runner: Runner, stored: Path) -> None:
     for meta in (dict(), dict(iter=STEPS_PER_EPOCH + 2), dict(epoch=0), dict(steps_per_epoch=None)):
-        check(runner, stored, **meta)
-    assert 'finished' not in capsys.readouterr().out
-    check(runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH)
-    assert 'at the end of the run (2): it is finished' in capsys.readouterr().out
+        assert 'finished' not in check(runner, stored, **meta)
+    assert 'at the end of the run (2): it is finished' in check(runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH)
 
 
-def test_other_images_are_refused_or_told(runner: Runner, stored: Path, capsys: pytest.CaptureFixture) -> None:
+def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
     for number, words in (NUMBER, 'as many, of other names'), (1, f'{NUMBER} now'):
         images, told = dict(number=number, digest='0'), f'was trained on {number} images, and there are {words}'
         with pytest.raises(UserError, match=f'{told}.*--work-dir.*--allow-changes'):
             check(runner, stored, images=images)
-        check(runner, stored, allow=True, images=images)
-        assert told in capsys.readouterr().out
-    check(runner, stored, images=None)  # of a checkpoint that does not know
-    assert 'images' not in capsys.readouterr().out
+        assert told in check(runner, stored, allow=True, images=images)
+    assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
 
 
 def test_a_run_of_one_image_more_is_not_continued(stored: Path) -> None:
