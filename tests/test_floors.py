@@ -10,7 +10,7 @@ MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
     ['errors', 'machine', 'terminal'],
-    ['registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped'],
+    ['ranges', 'registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped'],
     ['composition', 'quiet_imports'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],

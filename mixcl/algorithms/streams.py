@@ -10,6 +10,7 @@ from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
 from mixcl.randomness import generator
+from mixcl.ranges import COUNT, SHARE, check_range
 
 
 class StepKey(NamedTuple):
@@ -81,9 +82,8 @@ class StreamRecipe:
         shared_plan: bool = True,
         swap_views: float = 0.0,
     ) -> None:
-        if not 0 <= swap_views <= 1:
-            raise UserError(f'model.swap_views must be a probability, not {swap_views!r}')
-        if any(not isinstance(count, int) or count < 1 for count in views.values()):
+        check_range('model', SHARE, swap_views=swap_views)
+        if not all(map(COUNT.holds, views.values())):
             raise UserError(f'model.views={views!r} must give every view a number of crops of at least 1')
         if swap_views and (len(views) < 2 or len(set(list(views.values())[:2])) > 1):
             raise UserError(
@@ -174,7 +174,7 @@ def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
             'the online encoder sees half of the patches has keep=0.5'
         )
     keep = settings.get('keep', 1)
-    if not isinstance(keep, (int, float)) or isinstance(keep, bool) or not 0 < keep <= 1:
+    if not SHARE.holds(keep) or keep == 0:
         raise UserError(
             f'model.streams: {name} has keep={keep!r}, but the share of patches that are kept lies in (0, 1]'
         )

@@ -1,12 +1,12 @@
 """The table of terms: which query stream is pulled to which key stream, and how strongly."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mixcl.composition import Composition, SoftTarget
 from mixcl.errors import UserError
 from mixcl.losses import Objective
+from mixcl.ranges import POSITIVE
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
 def _parse_row(place: str, row: Sequence, negatives: Sequence) -> Term:
     match row:
         case [str(query), str(key), int() | float() as weight]:
-            return Term(query, key, float(weight), negatives=negatives)
+            return Term(query, key, weight, negatives=negatives)
         case [str(query), str(key), int() | float() as weight, dict(options)]:
             rest = {name: value for name, value in options.items() if name not in ('target', 'negatives')}
             named = {name: value for name, value in options.items() if name not in rest}
-            return Term(query, key, float(weight), rest, **dict(negatives=negatives) | named)
+            return Term(query, key, weight, rest, **dict(negatives=negatives) | named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '
         '(query stream, key stream, weight, dict(option=value))'
@@ -100,7 +100,7 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
                 f'{place} has an unknown option {option!r}; {type(objective).__name__} knows '
                 f'{", ".join((*objective.options, "target", "negatives"))}'
             )
-    if not (math.isfinite(term.weight) and term.weight > 0):
+    if not POSITIVE.holds(term.weight):
         raise UserError(f'{place} has weight {term.weight!r}; it must be above 0 (delete a row to leave it out)')
     if not isinstance(term.negatives, (list, tuple)):
         raise UserError(f"{place}: negatives must be a list such as ['own'], not {term.negatives!r}")

@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
+from mmengine.dataset import BaseDataset
 from mmengine.registry import DefaultScope
 
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.configuration import check_config, check_overrides
+from mixcl.datasets.image_digest import image_digest
 from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
@@ -48,6 +50,7 @@ WORDS = {
     ' with --resume': '',
     '--resume: ': '',
     '; --allow-changes continues with the new values': ', or overwrite this one',
+    '; --allow-changes continues with these images': ', or overwrite this one; in Python also allow_changes=True',
     '--work-dir': '--out',
     'data_root or --data-root': '--data',
 }
@@ -107,22 +110,26 @@ def pretrain(
     with _in_own_words():
         found = change_backbone_and_images(cfg, asked)
         with DefaultScope.overwrite_default_scope('mixcl'):
-            number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
-        fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
+            images = DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
+        fit_to(cfg, len(images), epochs, batch_size, num_workers, process_count(asked.launcher))
         check_overrides(cfg, dict(cfg_options or {}))
         cfg.merge_from_dict(dict(cfg_options or {}))
         check_config(cfg)
         cfg.work_dir = str(out)
         if checkpoints_in(out) and not asked.overwrite:
-            asked = replace(asked, resume='auto', allow_changes=asked.allow_changes or _is_only_longer(cfg, out))
+            allow = asked.allow_changes or _is_only_longer(cfg, out, images)
+            asked = replace(asked, resume='auto', allow_changes=allow)
         run(cfg, asked, found, asked.overwrite)
     return Path(checkpoint_in(out))
 
 
-def _is_only_longer(cfg: Config, out: str | Path) -> bool:
+def _is_only_longer(cfg: Config, out: str | Path, images: BaseDataset) -> bool:
     """Whether a config asks for more epochs than the run in a folder had, and for nothing else but what follows."""
     path = checkpoint_in(out)
-    stored = stored_config(read_checkpoint(path), path)
+    checkpoint = read_checkpoint(path)
+    stored, digest = stored_config(checkpoint, path), checkpoint['meta'].get('images')
+    if digest not in (None, image_digest(images)):
+        return False
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False
     changes = [change for change in changes_between(stored, cfg) if not change.is_allowed]

@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmengine.config import Config
+from mmengine.runner import Runner
 
+from mixcl.configuration.annotations import mistyped
 from mixcl.configuration.keys import Acceptor, acceptors, slip_of, suggest
 from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
+from mixcl.configuration.signature import accepted_keywords
 from mixcl.configuration.values import wrong_shapes, wrong_values
 from mixcl.errors import UserError
 
@@ -17,8 +20,8 @@ def check_config(cfg: Config) -> None:
 
     A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases;
     other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused; any
-    other is the config's own variable, which is not looked into. Values are left to the constructors, apart from those
-    that none of them refuses (:mod:`mixcl.configuration.values`).
+    other is the config's own variable, which is not looked into. Values must have the types of the parameters, and lie
+    in the ranges of :mod:`mixcl.configuration.values`; the rest is left to the constructors.
 
     Raises:
         UserError: names every unknown key and ``type`` with its place and a similar one, and all wrong values.
@@ -27,6 +30,8 @@ def check_config(cfg: Config) -> None:
     problems = list(_misspelt_sections(cfg))
     for path, value, wanted in wrong_shapes(cfg):
         problems.append(f'{readable(path)}={reprlib.repr(value)} must be {wanted}')
+    for name, wanted in mistyped(dict(runner_sections(cfg)), accepted_keywords(Runner.__init__).types):
+        problems.append(f'{name}={reprlib.repr(cfg[name])} must be {wanted}')
     for name, section in runner_sections(cfg):
         problems.extend(_problems(section, (name,), scope, None, cfg))
     problems = list(dict.fromkeys(problems))
@@ -51,10 +56,13 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
         except UserError as error:
             yield f'{readable(path)} has type={error}'
             candidates = []
+        wrong = dict(wrong_values(node))
         if candidates:
-            yield from _unknown_keys(node, path, min(candidates, key=lambda one: len(one.unknown(node))))
+            acceptor = min(candidates, key=lambda one: len(one.unknown(node)))
+            yield from _unknown_keys(node, path, acceptor)
+            wrong = dict(mistyped(node, acceptor.types)) | wrong
             owner = candidates[0].package
-        for key, expected in wrong_values(node):
+        for key, expected in wrong.items():
             yield f'{readable((*path, key))}={node[key]!r} must be {expected}'
     for part, child in children(node):
         yield from _problems(child, (*path, part), scope, owner, node)

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -62,12 +62,20 @@ NO_CLASS_PLACES = frozenset({'clip_grad', 'dw_cfg', 'on_trace_ready', 'targets'}
 """Places where ``type`` is a plain word (mmengine's OptimWrapper and ProfilerHook, mmpretrain's HorNet and LoRA)."""
 
 
+KINDS_OF_PARAMETERS = ('bias_decay', 'bias_lr', 'dcn_offset_lr', 'dwconv_decay', 'flat_decay', 'norm_decay')
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(('bypass_duplicate', 'convert_to_iter_based', 'cudnn_benchmark', 'enable'), bool),
+    **dict.fromkeys((*(f'{kind}_mult' for kind in KINDS_OF_PARAMETERS), 'decay_mult', 'lr_mult'), float),
+}
+"""Of keys that mmengine reads, and that are no function's argument."""
+
+
 @dataclass(frozen=True)
 class Acceptor:
     """One thing that a dict may be handed to, by its name for people, and the keys that it is known to take.
 
     Where it is ``open`` it takes any other key too; only slips of the known ones are then unknown. ``arch_keys`` are
-    those of its argument ``arch``, where that may be a dict and the class names them.
+    those of its argument ``arch``, where that may be a dict and the class names them. ``types`` are the annotations.
     """
 
     label: str
@@ -75,6 +83,7 @@ class Acceptor:
     open: bool = False
     package: str | None = None
     arch_keys: frozenset[str] | None = None
+    types: Mapping[str, Any] = field(default_factory=lambda: TYPES)
 
     def unknown(self, node: Iterable[str]) -> list[str]:
         """List the keys of a dict that it does not take."""
@@ -92,7 +101,6 @@ SECTIONS: dict[Path, Acceptor] = {
 }
 """What mmengine reads from dicts that are arguments of no function."""
 
-KINDS_OF_PARAMETERS = ('bias_decay', 'bias_lr', 'dcn_offset_lr', 'dwconv_decay', 'flat_decay', 'norm_decay')
 PARAMWISE = Acceptor(
     'mmengine.DefaultOptimWrapperConstructor',
     frozenset({'bypass_duplicate', 'custom_keys', *(f'{kind}_mult' for kind in KINDS_OF_PARAMETERS)}),
@@ -136,10 +144,10 @@ def acceptors(
 def _acceptor(factory: Factory, extra: frozenset[str] = frozenset()) -> Acceptor:
     if isinstance(factory, type):
         extra = extra.union(*(keys for base, keys in EXTRA_KEYS if issubclass(factory, base)))
-    names, open_ended = accepted_keywords(factory)
+    names, open_ended, types = accepted_keywords(factory)
     package = package_of(factory)
     label = f'{package}.{getattr(factory, "__name__", factory)}'
-    return Acceptor(label, names | extra, open_ended, package, arch_keys_of(factory))
+    return Acceptor(label, names | extra, open_ended, package, arch_keys_of(factory), {**TYPES, **types})
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

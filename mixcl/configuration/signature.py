@@ -1,17 +1,20 @@
-"""Which keyword arguments a class or a function takes, through ``**kwargs`` to the bases, and which keys ``arch``."""
+"""Which keyword arguments a class or a function takes, of which types, and which keys its ``arch``."""
 
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+from mixcl.configuration.annotations import type_of
 
 
 class Keywords(NamedTuple):
-    """Keyword arguments that something takes: those that are known, and whether any other may be given too."""
+    """Keyword arguments that something takes: those that are known, whether any other may be given too, and types."""
 
     names: frozenset[str]
     open: bool
+    types: Mapping[str, Any]
 
 
 @functools.cache
@@ -22,12 +25,16 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
     """
     owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
     calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if owners else [factory]
-    names: frozenset[str] = frozenset()
+    names: set[str] = set()
+    types: dict[str, Any] = {}
     is_open = not calls and factory.__new__ is not object.__new__
     try:
         for call in calls:
             parameters = inspect.signature(call).parameters.values()
-            names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)} - {'self'}
+            known = getattr(inspect.unwrap(call), '__globals__', {})
+            named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != 'self']
+            names |= {parameter.name for parameter in named}
+            types = {parameter.name: type_of(parameter, known) for parameter in named} | types
             variadic = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
             if variadic:
                 source = inspect.getsource(inspect.unwrap(call))
@@ -36,8 +43,8 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
             elif call is calls[0]:
                 break
     except (TypeError, ValueError, OSError):
-        return Keywords(frozenset(), open=True)
-    return Keywords(names, is_open)
+        return Keywords(frozenset(), True, {})
+    return Keywords(frozenset(names), is_open, types)
 
 
 @functools.cache

@@ -1,22 +1,39 @@
 """Values that cannot be meant, although a constructor takes them, and sections of a wrong shape."""
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+import os
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmengine.config import Config
 
 from mixcl.configuration.paths import Path, runner_sections, walk
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Range
 
-COUNT = ('a whole number at least 1', lambda value: value >= 1 and value % 1 == 0)
-COUNTED = ('accumulative_counts', 'batch_size', 'hidden_channels', 'max_epochs', 'max_iters', 'val_interval')
-RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(COUNTED, COUNT),
-    **dict.fromkeys(('num_workers', 'warmup'), ('a number 0 or more', lambda value: value >= 0)),
-    'interval': ('a whole number at least 1, or -1 for never', lambda value: value == -1 or COUNT[1](value)),
-    'drop_path_rate': ('a number between 0 and 1', lambda value: 0 <= value <= 1),
-    'max_norm': ('a number above 0', lambda value: value > 0),
+WHOLE = Range(COUNT.words, lambda value: value >= 1 and value % 1 == 0)  # mmengine takes 2.0, too
+CORES = os.cpu_count() or 1
+MOST_WORKERS = max(64, 4 * CORES)
+COUNTED = (
+    *('accumulative_counts', 'base_batch_size', 'batch_size', 'max_epochs', 'max_iters', 'val_interval'),
+    *('embed_dims', 'feedforward_channels', 'hidden_channels', 'num_heads', 'num_layers'),
+)
+SHARES = ('attn_drop_rate', 'drop_path_rate', 'drop_prob', 'drop_rate', 'dropout', 'dropout_ratio', 'momentum', 'prob')
+RANGES: dict[str, Range] = {
+    **dict.fromkeys(COUNTED, WHOLE),
+    **dict.fromkeys(SHARES, SHARE),
+    **dict.fromkeys(('label_smooth_val', 'label_smoothing', 'smoothing'), BELOW_ONE),
+    **dict.fromkeys(('final', 'lr', 'max_seconds', 'warmup', 'weight_decay'), NOT_NEGATIVE),
+    **dict.fromkeys(('std', 'temperature'), POSITIVE),
+    'interval': Range(f'{WHOLE.words}, or -1 for never', lambda value: value == -1 or WHOLE.test(value)),
+    'max_norm': Range('a number above 0', lambda value: value > 0),
+    'num_workers': Range(
+        f'a whole number from 0 to {MOST_WORKERS} (this machine has {CORES} cores)',
+        lambda value: isinstance(value, int) and 0 <= value <= MOST_WORKERS,
+    ),
 }
-"""By the name of the key: what is allowed, in words and as a test."""
+"""By the name of a key, whatever the library: what each of its numbers may be."""
+
+INFINITE = ('max_norm',)
 
 LAST = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
 """How far options of schedules may reach, counted from the length of the run."""
@@ -35,9 +52,12 @@ TYPED = ('default_hooks', 'custom_hooks', 'param_scheduler')
 def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the keys of a dict whose values cannot be meant, and what they should have been, in words."""
     for key, value in node.items():
-        words, allowed = RANGES.get(key, ('', None))
-        if allowed and (isinstance(value, str) or (isinstance(value, (int, float)) and not allowed(value))):
-            yield key, words
+        parts = value if isinstance(value, (list, tuple)) else [value]
+        plain = [part for part in parts if isinstance(part, (bool, int, float, str))]
+        if key in RANGES and not all(map(RANGES[key].holds, plain)):
+            yield key, RANGES[key].words
+        elif key not in INFINITE and any(isinstance(part, float) and not math.isfinite(part) for part in plain):
+            yield key, 'finite'
     width, heads = node.get('embed_dims'), node.get('num_heads')
     if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):
         yield 'num_heads', f'a divisor of embed_dims={width}'

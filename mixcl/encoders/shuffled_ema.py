@@ -9,6 +9,7 @@ from mixcl.encoders.passes import Inputs, backbone_features, project
 from mixcl.encoders.targets import EMA
 from mixcl.errors import UserError
 from mixcl.randomness import generator
+from mixcl.ranges import COUNT, check_range
 from mixcl.registry import TARGET_ENCODERS
 
 
@@ -29,8 +30,7 @@ class ShuffledEMA(EMA):
 
     def __init__(self, backbone: nn.Module, neck: nn.Module, groups: int = 8, **kwargs: float) -> None:
         super().__init__(backbone, neck, **kwargs)
-        if groups < 1:
-            raise UserError(f'ShuffledEMA: groups must be at least 1, not {groups!r}')
+        check_range('ShuffledEMA', COUNT, groups=groups)
         self.groups = groups
 
     @torch.no_grad()

@@ -11,7 +11,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from mixcl.distributed import local_part
 from mixcl.encoders.passes import Inputs, backbone_features, project
-from mixcl.errors import UserError
+from mixcl.ranges import SHARE, check_range
 from mixcl.registry import TARGET_ENCODERS
 
 
@@ -129,11 +129,7 @@ class EMA(TargetEncoder):
         self, backbone: nn.Module, neck: nn.Module, momentum: float = 0.996, final_momentum: float = 1.0
     ) -> None:
         super().__init__(backbone, neck)
-        for name, value in dict(momentum=momentum, final_momentum=final_momentum).items():
-            if not 0 <= value <= 1:
-                raise UserError(
-                    f'EMA: {name} must lie between 0 and 1, not {value!r} (the share that the target keeps)'
-                )
+        check_range('EMA', SHARE, momentum=momentum, final_momentum=final_momentum)
         self.momentum = momentum
         self.final_momentum = final_momentum
         self.backbone = _without_drop_path(copy.deepcopy(backbone))

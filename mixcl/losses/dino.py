@@ -9,6 +9,7 @@ from torch import Tensor
 from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
+from mixcl.ranges import NOT_NEGATIVE, POSITIVE, SHARE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -44,17 +45,11 @@ class DINODistillation(Objective):
         centre_momentum: float = 0.9,
     ) -> None:
         super().__init__()
-        for name, value in dict(
-            student_temperature=student_temperature,
-            teacher_temperature=teacher_temperature,
-            warmup_temperature=warmup_temperature,
-        ).items():
-            if not value > 0:
-                raise UserError(f'DINODistillation: {name} must be above 0, not {value!r}')
-        if warmup_epochs < 0:
-            raise UserError(f'DINODistillation: warmup_epochs must be 0 or more, not {warmup_epochs!r}')
-        if not 0 <= centre_momentum <= 1:
-            raise UserError(f'DINODistillation: centre_momentum must lie between 0 and 1, not {centre_momentum!r}')
+        temperatures = dict(student_temperature=student_temperature, teacher_temperature=teacher_temperature)
+        owner = type(self).__name__
+        check_range(owner, POSITIVE, **temperatures, warmup_temperature=warmup_temperature)
+        check_range(owner, NOT_NEGATIVE, warmup_epochs=warmup_epochs)
+        check_range(owner, SHARE, centre_momentum=centre_momentum)
         if not centred_by:
             raise UserError("DINODistillation: centred_by must name key streams, such as ('view1', 'view2')")
         self.width = num_prototypes

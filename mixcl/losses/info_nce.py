@@ -11,6 +11,7 @@ from mixcl.composition import SoftTarget
 from mixcl.distributed import first_row, gather_rows
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
+from mixcl.ranges import BELOW_ONE, POSITIVE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -73,6 +74,7 @@ class InfoNCE(Objective):
     ) -> None:
         super().__init__()
         self.check_options(temperature, smoothing, among)
+        check_range('InfoNCE', POSITIVE, temperature_scale=1.0 if temperature_scale is None else temperature_scale)
         if isinstance(negatives, str):
             raise UserError(f"InfoNCE: negatives={negatives!r} must be a list, such as ['{negatives}']")
         self.temperature = temperature
@@ -82,14 +84,10 @@ class InfoNCE(Objective):
         self.gather = gather
         self.negatives = tuple(negatives)
 
-    def check_options(
-        self, temperature: float | None = None, smoothing: float | None = None, among: str | None = None
-    ) -> None:
-        if temperature is not None and not temperature > 0:
-            raise UserError(f'InfoNCE: temperature must be above 0, not {temperature!r}')
-        if smoothing is not None and not 0 <= smoothing < 1:
-            raise UserError(f'InfoNCE: smoothing must lie in [0, 1), not {smoothing!r}')
-        if among is not None and among not in NORMALISERS:
+    def check_options(self, temperature: float = 1.0, smoothing: float = 0.0, among: str = 'batch') -> None:
+        check_range('InfoNCE', POSITIVE, temperature=temperature)
+        check_range('InfoNCE', BELOW_ONE, smoothing=smoothing)
+        if among not in NORMALISERS:
             raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')
 
     def check_row(self, has_negatives: bool, **options: Any) -> None:

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from mixcl.composition import SoftTarget
-from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
 from mixcl.losses.info_nce import normalised
+from mixcl.ranges import POSITIVE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -22,8 +22,7 @@ class NegativeCosine(Objective):
 
     def __init__(self, scale: float = 1.0) -> None:
         super().__init__()
-        if not scale > 0:
-            raise UserError(f'NegativeCosine: scale must be above 0, not {scale!r}')
+        check_range('NegativeCosine', POSITIVE, scale=scale)
         self.scale = scale
 
     def prepare_query(self, raw: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch.nn import functional
 from mixcl.composition import Composition, SoftTarget
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives
+from mixcl.ranges import COUNT, check_range
 from mixcl.registry import NEGATIVES
 
 
@@ -80,8 +81,7 @@ class Queue(nn.Module, NegativesSource):
 
     def __init__(self, size: int, channels: int, fed_by: str) -> None:
         super().__init__()
-        if size < 1 or channels < 1:
-            raise UserError(f'a queue of size={size!r} and channels={channels!r} holds nothing; both are at least 1')
+        check_range(f'the queue of {fed_by}', COUNT, size=size, channels=channels)
         self.size = size
         self.channels = channels
         self.fed_by = fed_by

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers.base import Mixer
+from mixcl.ranges import SHARE
 from mixcl.registry import MIXERS
 
 
@@ -62,7 +62,7 @@ def _check_probabilities(probabilities: Sequence[float], count: int) -> None:
     fits = (
         isinstance(probabilities, Sequence)
         and len(probabilities) == count
-        and all(isinstance(value, Real) and value >= 0 for value in probabilities)
+        and all(map(SHARE.holds, probabilities))
         and math.isclose(sum(probabilities), 1, abs_tol=1e-6)
     )
     if not fits:

@@ -9,6 +9,7 @@ from torch import Tensor
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers.base import Mixer
+from mixcl.ranges import COUNT, SHARE, check_range
 from mixcl.registry import MIXERS
 
 
@@ -41,12 +42,10 @@ class PatchMix(Mixer):
 
     def __init__(self, num_mix: int | Sequence[int] = 3, patch_size: int = 16, probability: float = 1.0) -> None:
         self.num_mix = tuple(num_mix) if isinstance(num_mix, Sequence) else (num_mix,)
-        if not self.num_mix or any(not isinstance(number, int) or number < 1 for number in self.num_mix):
+        if not self.num_mix or not all(map(COUNT.holds, self.num_mix)):
             raise UserError(f'PatchMix: num_mix must be a positive integer or several of them, not {num_mix!r}')
-        if patch_size < 1:
-            raise UserError(f'PatchMix: patch_size must be at least 1 pixel, not {patch_size!r}')
-        if not 0 <= probability <= 1:
-            raise UserError(f'PatchMix: probability must lie between 0 and 1, not {probability!r}')
+        check_range('PatchMix', COUNT, patch_size=patch_size)
+        check_range('PatchMix', SHARE, probability=probability)
         self.patch_size = patch_size
         self.probability = probability
 

@@ -12,6 +12,7 @@ from mixcl.mixers.base import Mixer
 from mixcl.mixers.boxes import Boxes, paste
 from mixcl.mixers.pair import pair_composition, pick_pairs
 from mixcl.mixers.pairings import check_pairs, find_pairing
+from mixcl.ranges import COUNT, check_range
 from mixcl.registry import MIXERS
 
 
@@ -49,9 +50,8 @@ class RegionSwap(Mixer):
     """
 
     def __init__(self, pairing: str = 'flip', cell: int = 32, cells: Sequence[int] = (3, 4, 5)) -> None:
-        if not isinstance(cell, int) or cell < 1:
-            raise UserError(f'RegionSwap: cell must be a positive integer, not {cell!r}')
-        if not isinstance(cells, Sequence) or not cells or any(not isinstance(k, int) or k < 1 for k in cells):
+        check_range('RegionSwap', COUNT, cell=cell)
+        if not isinstance(cells, Sequence) or not cells or not all(map(COUNT.holds, cells)):
             raise UserError(f'RegionSwap: cells must be a list of positive integers, not {cells!r}')
         self.pairing = find_pairing(pairing)
         self.cell = cell

@@ -1,13 +1,11 @@
 """How much of a mixture is its owner's: distributions of lambda."""
 
-import math
-from numbers import Real
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.ranges import POSITIVE, SHARE, check_range
 from mixcl.registry import SHARES
 
 
@@ -24,8 +22,7 @@ class Beta:
     """
 
     def __init__(self, alpha: float = 1.0, folded: bool = False) -> None:
-        if not _is_number(alpha) or not 0 < alpha < math.inf:
-            raise UserError(f'share Beta: alpha must be a number above 0, not {alpha!r}')
+        check_range('share Beta', POSITIVE, alpha=alpha)
         self.alpha = alpha
         self.folded = folded
 
@@ -51,7 +48,7 @@ class Uniform:
     """
 
     def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
-        if not _is_number(low) or not _is_number(high) or not 0 <= low <= high <= 1:
+        if not SHARE.holds(low) or not SHARE.holds(high) or low > high:
             raise UserError(f'share Uniform: low={low!r} and high={high!r} must satisfy 0 <= low <= high <= 1')
         self.low = low
         self.high = high
@@ -59,7 +56,3 @@ class Uniform:
     def sample(self, n: int, generator: torch.Generator | None = None) -> Tensor:
         """Draw (n,) float32 values on the CPU."""
         return self.low + (self.high - self.low) * torch.rand(n, generator=generator)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

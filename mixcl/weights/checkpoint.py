@@ -112,11 +112,11 @@ read_checkpoint = load_from_file
 """The same by the name of what it reads."""
 
 
-def written_at(path: Path) -> tuple[float, int]:
-    """When a run wrote a checkpoint, and after which step; the tensors stay on the disk."""
+def written_at(path: Path) -> tuple[int, float]:
+    """After which step a run wrote a checkpoint, and when; the tensors stay on the disk."""
     try:
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
-        return float(meta.get('written', 0)), int(meta['iter'])
+        return int(meta['iter']), float(meta.get('written', 0))
     except Exception as error:  # as above
         raise UserError(f'{path} cannot be read as the checkpoint of a run: {_reason(error)}') from error
 

@@ -72,10 +72,10 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
 
 
 def newest_checkpoint(work_dir: str | Path) -> str | None:
-    """The undamaged checkpoint of a work dir that was written last; None, with a warning, if there is none.
+    """The undamaged checkpoint of a work dir of the latest step; None, with a warning, if there is none.
 
-    The files themselves say when they were written, since the folder may have been moved or copied. A damaged file is
-    passed over, with a warning that names it.
+    The files themselves say their step, since names and times change as files are copied; of two of one step the one
+    written last is taken. A damaged file is passed over, with a warning that names it.
 
     Raises:
         UserError: if there are checkpoints, and all are damaged.

@@ -52,6 +52,15 @@ def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_setti
         tiny(photos, checkpoint.parent, batch_size=4)
 
 
+def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
+    shutil.copytree(photos, tmp_path / 'photos')
+    shutil.copytree(checkpoint.parent, tmp_path / 'run')
+    (tmp_path / 'photos/07.png').rename(tmp_path / 'photos/97.png')
+    for epochs in (1, 10):
+        with pytest.raises(UserError, match=r'20 images, .* of other names.* another --out .*allow_changes=True'):
+            tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
+
+
 def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
     photos: Path, checkpoint: Path, tmp_path: Path
 ) -> None:

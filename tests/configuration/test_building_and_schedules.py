@@ -15,10 +15,10 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 
 def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
     for change, message in (
-        (dict(swap_views=[1]), r"^model cannot be built: TypeError: '<=' .*\(at .* in streams\.py"),
-        (dict(target=dict(type='EMA', momentum='x')), '^model.target cannot be built: TypeError'),
+        (dict(views=[1]), r'^model cannot be built: AttributeError: .*\(at .* in streams\.py'),
+        (dict(neck=dict(hidden_channels='x')), '^model.neck cannot be built: TypeError'),
         (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
-        (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must lie between 0 and 1, not 1.5'),
+        (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must be a number between 0 and 1, not 1.5'),
     ):
         cfg = read_config(DIGITS)
         cfg.merge_from_dict(dict(model=change))

@@ -8,7 +8,7 @@ from mixcl.registry import MIXERS
 
 THREE = [dict(type='Mixup'), dict(type='CutMix'), dict(type='ResizeMix')]
 REGION = 'have 4x7 cells of cell=32 pixels, fewer than the 5 of cells=(3, 4, 5)'
-ALPHA, BOUNDS = 'alpha must be a number above 0', '0 <= low <= high <= 1'
+ALPHA, BOUNDS = 'alpha must be a finite number above 0', '0 <= low <= high <= 1'
 CHANCES = 'probabilities must be 3 numbers'
 NEVER = dict(type='Choice', mixers=[dict(type='Mixup'), dict(type='PatchMix', patch_size=5)], probabilities=[1.0, 0.0])
 
@@ -25,7 +25,7 @@ ARGUMENTS = [
     *((dict(type='RegionSwap', cells=cells), 'RegionSwap: cells must be') for cells in ((), (0, 2), 3)),
     *((dict(type='PatchMix', num_mix=number), 'PatchMix: num_mix must be') for number in (0, 2.5, ())),
     (dict(type='PatchMix', patch_size=0), 'PatchMix: patch_size must be'),
-    (dict(type='PatchMix', probability=1.5), 'PatchMix: probability must lie'),
+    (dict(type='PatchMix', probability=1.5), 'PatchMix: probability must be a number between 0 and 1'),
     *((dict(type='Choice', mixers=THREE, probabilities=p), CHANCES) for p in ([0.5, 0.5], [-0.5, 0.5, 1.0])),
     *((dict(type='Choice', mixers=mixers), 'must list at least one mixer') for mixers in ([], dict(type='Mixup'))),
 ]

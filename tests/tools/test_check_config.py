@@ -40,7 +40,7 @@ def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
         ([DIGITS], "activation_checkpointing=['backbone.layer']", "names 'backbone.layer', which"),
         ([DIGITS], "custom_hooks=[dict(type='BannerHook',x=1)]", '--cfg-options .* cannot be read'),
         ([DIGITS], 'train_dataloader._delete_=True', 'train_dataloader has no dataset; name one'),
-        ([DIGITS], 'custom_imports.imports=no_such_module', "fails: No module named 'no_such_module'; modules lie be"),
+        ([DIGITS], 'custom_imports.imports=no_such_module', "No module named 'no_such_module'"),
         ([DIGITS, '--processes', 0], None, '--processes must be at least 1'),
     ):
         line = refusal(capfd, TOOL, *arguments, options=[option] if option else [])

@@ -54,14 +54,15 @@ def test_weights_alone_cannot_be_resumed() -> None:
         check_resumable(dict(state_dict=dict(weight=torch.zeros(1))), 'some.pth')
 
 
-def test_the_files_themselves_say_which_was_written_last(folder: Path, tmp_path: Path) -> None:
+def test_the_newest_is_of_the_latest_step_whatever_clocks_and_names_say(folder: Path, tmp_path: Path) -> None:
     copied = tmp_path / 'copied'
     shutil.copytree(folder, copied)
     os.utime(copied / 'epoch_9.pth')
     assert_newest(copied, 'epoch_10_iter_104.pth')
-    # Resumed by hand from epoch 9, with another learning rate: epoch 10 was written again, later.
-    write(folder, 'epoch_10.pth', 100, 130.0)
-    assert_newest(folder, 'epoch_10.pth')
+    write(folder, 'epoch_10.pth', 100, 130.0)  # by a machine whose clock is ahead
+    assert_newest(folder, 'epoch_10_iter_104.pth')
+    write(folder, 'epoch_1.pth', 104, 131.0)  # a copy under another name, written again
+    assert_newest(folder, 'epoch_1.pth')
 
 
 def test_without_checkpoints_the_run_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -69,6 +69,8 @@ class CheckpointHook(EngineCheckpointHook):
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         steps = len(runner.train_loop.dataloader)
         checkpoint['meta'].update(written=time.time(), steps_per_epoch=steps, world_size=get_world_size())
+        if is_main_process() and hasattr(runner.train_loop, 'images'):  # a loop of mixcl
+            checkpoint['meta'].update(images=runner.train_loop.images)
         make_plain(checkpoint)
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:

@@ -5,6 +5,7 @@ the last.
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 from mmengine.dist import barrier, get_rank
@@ -14,6 +15,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.algorithms import StepKey
 from mixcl.datasets import KeyedSampler
+from mixcl.datasets.image_digest import image_digest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals, shield_workers
@@ -111,6 +113,11 @@ class KeyedSteps(BaseLoop):
         if saved:
             where = f'everything is saved in {saved[0]}, and the same command with --resume continues'
         raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
+
+    @cached_property
+    def images(self) -> dict[str, int | str]:
+        """Which images it trains on, see :func:`~mixcl.datasets.image_digest.image_digest`."""
+        return image_digest(self.dataloader.dataset)
 
     @property
     def _sampler(self) -> KeyedSampler:

@@ -1,6 +1,8 @@
 """From the command line to a Runner: configs read and checked, work dirs taken, weights checked."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -22,16 +24,16 @@ from mixcl.configuration import (
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
-from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
+from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import outlive_write_errors
-from mixcl.errors import UserError
+from mixcl.errors import RunStopped, UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import find_config
@@ -41,7 +43,6 @@ from mixcl.weights import (
     load_checkpoints_as_data,
     newest_checkpoint,
     read_checkpoint,
-    stored_config,
 )
 
 FUSED = ('Adam', 'AdamW', 'SGD')
@@ -64,12 +65,9 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
-    try:
+    with _refusing(f'the config {path} cannot be read'):
         cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
-    except Exception as error:  # a config is a program, and may raise anything
-        reason = ' '.join(str(error).split())
-        raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
@@ -83,13 +81,20 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
 
 def _import_modules(cfg: Config) -> None:
     settings = cfg.get('custom_imports') or dict(imports=None)
-    try:
+    with _refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
         import_modules_from_strings(**settings)
-    except Exception as error:  # a module is a program, and may raise anything
-        reason = ' '.join(str(error.__context__ or error).split())
-        raise UserError(
-            f'custom_imports={dict(settings)!r} fails: {reason}; modules lie beside the config or on PYTHONPATH'
-        ) from error
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Make a UserError of whatever a config does, which is a program: it may raise anything, or exit."""
+    try:
+        yield
+    except (KeyboardInterrupt, RunStopped):
+        raise
+    except BaseException as error:
+        cause = error.__context__ if isinstance(error, ImportError) and error.__context__ else error
+        raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
 
 
 def without_training(cfg: Config) -> Config:
@@ -179,28 +184,14 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         checkpoint = read_checkpoint(path)
         if runner._resume:
             check_resumable(checkpoint, path)
-            _check_same_run(runner, checkpoint, path, allow_changes)
+            with built_from(runner.cfg):
+                check_same_run(runner, checkpoint, path, allow_changes)
         check_fits(model, checkpoint, path)
     for hook in runner.hooks:
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if not path and runner.cfg.get('train_cfg') is None:
         model.init_weights()  # as a Runner does only to train
-
-
-def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
-    stored, meta = stored_config(checkpoint, path), checkpoint['meta']
-    if stored is not None:
-        changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
-        for change in changes:
-            runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
-        if any(change.decides for change in changes):
-            runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
-    unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
-    length = runner.cfg.train_cfg[f'max_{unit}s']
-    if meta[unit] >= length:
-        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished'
-        runner.logger.info(f'{message}; a larger max_{unit}s would continue it', extra=FOR_PEOPLE)
 
 
 def _adapt_to_machine(cfg: Config) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 from pathlib import Path
 
 from mmengine.hooks import Hook
@@ -80,7 +81,14 @@ class RunLock:
 
     def _try(self) -> None:
         """Hold the file, unless its holder removes it at this moment."""
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        with contextlib.suppress(FileNotFoundError):
+            found = self.path.lstat()
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+                raise UserError(
+                    f'{self.path} is a link, a folder or a pipe, which no run makes: remove it, or choose another '
+                    'folder with --work-dir'
+                )
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             # lockf and not flock, whose locks live on in data workers when the run was killed.
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,6 +30,8 @@ def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> Non
         (None, {}, r'no config file .*config\.py'),
         ('model = dict(', {}, r'config\.py cannot be read: SyntaxError'),
         ('value = 1 / 0', {}, r'config\.py cannot be read: ZeroDivisionError'),
+        ('import sys; sys.exit()', {}, r'config\.py cannot be read: SystemExit'),
+        ('raise GeneratorExit', {}, r'config\.py cannot be read: GeneratorExit'),
         (f"_base_ = '{Path(FOLDER).resolve()}'", {'model.mixer.num_mixes': 2}, "did you mean 'num_mix'"),
     ):
         if text is not None:

@@ -1,0 +1,81 @@
+"""Whether a value is of the type that the parameter says which it is given to."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import torch
+
+WORDS: dict[type, tuple[str, tuple[type, ...]]] = {
+    bool: ('True or False', (bool,)),
+    int: ('a number', (int, float)),
+    float: ('a number', (int, float)),
+    str: ('a text', (str, int, float)),
+    torch.Tensor: ('a number', (int, float, torch.Tensor)),
+}
+"""By the annotation of a plain value: the words for it, and what is accepted. A bool is no number."""
+
+
+def type_of(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
+    """The annotation of a parameter, evaluated with ``names``; without one, the type of a default bool or number."""
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
+        return type(parameter.default) if isinstance(parameter.default, (bool, int, float)) else Any
+    try:
+        return eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
+    except NameError:  # it is imported for type checkers only
+        return Any
+
+
+def mistyped(node: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a dict whose values are of another type than ``types`` say, and what that is, in words.
+
+    None passes, since many libraries leave it out of their annotations, and so does what is no plain value.
+    """
+    for key, value in node.items():
+        if key in types and not _fits(value, types[key]):
+            yield key, _in_words(types[key])
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, arguments = get_origin(kind) or kind, get_args(kind)
+    if value is None:
+        return True
+    if origin is NoneType:
+        return False
+    if origin in (Union, UnionType):
+        return any(_fits(value, argument) for argument in arguments)
+    if origin is Annotated:
+        return _fits(value, arguments[0])
+    if origin is Literal:
+        return value in arguments
+    is_dict = _is_class(origin, Mapping)
+    if isinstance(value, (list, tuple)):
+        if origin is tuple and len(arguments) == len(value) and Ellipsis not in arguments:
+            return all(map(_fits, value, arguments))
+        # Libraries take a list of what they say they take.
+        inner = kind if origin in WORDS or is_dict else arguments[0] if arguments and _is_list(origin) else Any
+        return all(_fits(part, inner) for part in value)
+    if origin in WORDS:
+        return isinstance(value, WORDS[origin][1]) and (origin is bool or not isinstance(value, bool))
+    is_plain = isinstance(value, (bool, int, float, str))
+    return not is_plain or not (is_dict or _is_list(origin))
+
+
+def _is_list(kind: Any) -> bool:
+    return kind is tuple or (_is_class(kind, object) and kind is not object and issubclass(list, kind))
+
+
+def _is_class(kind: Any, base: type) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, base)
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) in (Union, UnionType):
+        return ' or '.join(dict.fromkeys(_in_words(one) for one in get_args(kind) if one is not NoneType))
+    if get_origin(kind) is Literal:
+        return ' or '.join(map(repr, get_args(kind)))
+    if kind in WORDS:
+        return WORDS[kind][0]
+    return 'a list' if _is_list(get_origin(kind) or kind) else getattr(kind, '__name__', str(kind))

@@ -1,0 +1,27 @@
+"""Which images a run is trained on, in a few bytes."""
+
+import os
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+
+def image_digest(dataset: Any) -> dict[str, int | str]:
+    """The ``number`` of images of a data set, and a ``digest`` of their names and their order, as 64 hex digits.
+
+    Names begin below the folder that all images share, so that a data set may move. Images that lie in memory count by
+    their pixels. ``dataset`` is one of mmengine's kind; 1.2 million names take seconds, since annotations are unpacked.
+    """
+    names = [_name(dataset.get_data_info(index)) for index in range(len(dataset))]
+    shared = os.path.commonprefix(names).rfind(os.sep) + 1  # noqa: RUF071  (it ends with a folder)
+    digest = sha256()
+    for name in names:
+        digest.update(name[shared:].encode(errors='surrogateescape') + b'\0')
+    return dict(number=len(names), digest=digest.hexdigest())
+
+
+def _name(info: dict) -> str:
+    if 'img_path' in info or 'img' not in info:
+        return str(info.get('img_path', ''))
+    return sha256(np.asarray(info['img']).tobytes()).hexdigest()

@@ -1,0 +1,33 @@
+"""Ranges of numbers, and the check that a setting lies in one."""
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+from mixcl.errors import UserError
+
+
+class Range(NamedTuple):
+    """What a number may be, in words and as a test. Bools and NaN are no numbers."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is such a number."""
+        return isinstance(value, Real) and not isinstance(value, bool) and bool(self.test(value))
+
+
+POSITIVE = Range('a finite number above 0', lambda value: 0 < value < math.inf)
+NOT_NEGATIVE = Range('a finite number of at least 0', lambda value: 0 <= value < math.inf)
+SHARE = Range('a number between 0 and 1', lambda value: 0 <= value <= 1)
+BELOW_ONE = Range('a number of at least 0 and below 1', lambda value: 0 <= value < 1)
+COUNT = Range('a whole number of at least 1', lambda value: isinstance(value, int) and value >= 1)
+
+
+def check_range(owner: str, allowed: Range, **settings: object) -> None:
+    """Raise :class:`UserError` for the first of the settings of ``owner`` that is out of range."""
+    for name, value in settings.items():
+        if not allowed.holds(value):
+            raise UserError(f'{owner}: {name} must be {allowed.words}, not {value!r}')

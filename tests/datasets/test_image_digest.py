@@ -1,0 +1,46 @@
+"""A digest changes with names and order of the images, and with nothing else."""
+
+import shutil
+from pathlib import Path
+
+from mmpretrain.datasets import BaseDataset
+from PIL import Image
+
+from mixcl.datasets import Digits, FolderImages
+from mixcl.datasets.image_digest import image_digest
+
+
+def test_names_and_order_of_a_folder_count_and_its_place_does_not(tmp_path: Path) -> None:
+    def digest(folder: Path) -> dict:
+        return image_digest(FolderImages(str(folder), pipeline=[]))
+
+    folder, moved = tmp_path / 'photos', tmp_path / 'elsewhere/photos'
+    for name in ('a/img_1.png', 'a/img_2.png', 'b/img_1.png'):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new('RGB', (4, 4)).save(folder / name)
+    first = digest(folder)
+    shutil.copytree(folder, moved)
+    assert first == digest(moved) and first['number'] == 3
+    (moved / 'a/img_2.png').rename(moved / 'a/img_3.png')
+    assert digest(moved) != first and digest(moved)['number'] == 3
+    for image in (moved / 'a').iterdir():  # all that have a beginning in common
+        image.rename(image.with_name(image.name.replace('img', 'photo')))
+    assert digest(moved) != first
+    (folder / 'b/img_1.png').unlink()
+    assert digest(folder)['number'] == 2
+
+
+class Named(BaseDataset):
+    def load_data_list(self) -> list[dict]:
+        return [dict(img_path=name) for name in self.ann_file.split()]
+
+
+def test_order_and_images_in_memory() -> None:
+    def digest(names: str) -> str:
+        return image_digest(Named(ann_file=names, pipeline=[]))['digest']
+
+    assert digest('/data/x/1 /data/x/2') == digest('/1 /2') != digest('/2 /1')
+    assert digest('/data/1/2 /data/x') != digest('/data/1 /data/2/x')
+    train, few = Digits('train', pipeline=[]), Digits('train', pipeline=[], indices=[1, 0])
+    assert image_digest(train) == image_digest(Digits('train', pipeline=[])) != image_digest(few)
+    assert image_digest(few) != image_digest(Digits('train', pipeline=[], indices=[0, 1]))
