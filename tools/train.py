@@ -89,5 +89,5 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
 
 
 if __name__ == '__main__':
-    with reported_to_user():
+    with reported_to_user('the same command with --resume continues from what is saved'):
         main(arguments)
