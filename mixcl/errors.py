@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PATIENCE = 10.0
-"""Seconds for which a process waits so that another one, which knows more, can report the error."""
+"""Seconds for which the other processes wait so that the first one can report the error."""
 
 RANKS = ('RANK', 'OMPI_COMM_WORLD_RANK', 'SLURM_PROCID')
 """Variables in which a launcher tells a process its number."""
@@ -114,12 +114,14 @@ def _tell(error: Exception, afterwards: str) -> None:
     All processes meet most UserErrors: the first one tells. What nothing foresaw may have happened to any of them, so
     the others tell it if the launcher has not ended them before.
     """
+    if re.search(LOST_PEER, str(error)) and 'TORCHELASTIC_RUN_ID' in os.environ:
+        return  # torchrun names the process that has ended
     expected = isinstance(error, UserError)
     concerned = _first_process() or getattr(error, 'of_one_process', False)
     sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), afterwards]))
     # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if not concerned or re.search(LOST_PEER, str(error)):
+    if not concerned:
         time.sleep(PATIENCE)
     if concerned or not expected:
         print(f'error: {sentence}', file=sys.stderr, flush=True)

@@ -139,16 +139,6 @@ def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_trace
         meet()
 
 
-def test_who_has_lost_another_process_lets_that_one_speak(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(time, 'sleep', waited.append)
-    with pytest.raises(SystemExit), reported_to_user():
-        raise RuntimeError('[gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1')
-    assert waited == [10] and capsys.readouterr().err.startswith('error: RuntimeError: [gloo')
-
-
 def test_names_of_files_are_printed_on_one_line() -> None:
     name = 'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
     assert printable(name) == printable(printable(name)) == r'a\n2026/01/01 - INFO\r\x1b[2J\u202e\udcff Ärger.jpg'
