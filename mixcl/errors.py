@@ -1,17 +1,18 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
-import errno
 import os
 import re
 import signal
 import sys
-import sysconfig
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from mixcl.faults import fault_sentence, printable, system_fault
 
 PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
@@ -19,32 +20,8 @@ PATIENCE = 10.0
 RANKS = ('RANK', 'OMPI_COMM_WORLD_RANK', 'SLURM_PROCID')
 """Variables in which a launcher tells a process its number."""
 
-SYSTEM_FAULTS = (
-    (
-        r'DataLoader worker .* Bus error',
-        'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
-        'fewer processes (train_dataloader.num_workers, --workers)',
-    ),
-    (
-        r'DataLoader worker .* (killed by signal|exited unexpectedly)|process pool was terminated abruptly',
-        'a process that loads images was killed, most likely by the system because memory ran out (dmesg tells): use '
-        'fewer of them (train_dataloader.num_workers, --workers), smaller batches, or more memory',
-    ),
-)
-"""What the system does to a run: how torch puts it, and the likely cause and cure."""
-
 LOST_PEER = r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited'
 """How torch says that another process of the run has ended, which is the one to say why."""
-
-LENGTH = 300
-"""Letters of an error that a sentence has; the file with its traceback has all."""
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-
-
-def printable(text: str) -> str:
-    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
-    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 class UserError(ValueError):
@@ -73,42 +50,103 @@ class RunStopped(BaseException):
     """Status of a program that should be started again with ``--resume``; batch scripts may requeue on it."""
 
 
+_afterwards = ''
+"""What the present command says that the user can do next."""
+
+_undone: list[Callable[[], None]] = []
+"""What takes away the traces of a start that does not succeed."""
+
+
 @contextmanager
 def reported_to_user(afterwards: str = '') -> Iterator[None]:
     """End a command-line tool: every error becomes one sentence on the standard error, and an exit status.
 
-    - :class:`UserError`, or what the system did to the program (:func:`system_fault`): status 2.
-    - An error that nothing foresaw: status 1, and :func:`fault_sentence`.
-    - :class:`RunStopped`: status 85, also written to the file ``MIXCL_STATUS_FILE``, for launchers that do not return
-      it. Ctrl-C without a run to save: 130.
+    - :class:`UserError`, or what the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
+    - An error that nothing foresaw: status 1, and :func:`~mixcl.faults.fault_sentence`.
+    - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
     ``afterwards`` says what the user can do next. ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for
     people who write their own parts.
     """
+    global _afterwards
+    _afterwards = afterwards
     try:
         yield
     except RunStopped as stop:
         # When the first process has ended, a launcher may send this signal to the others.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _note_status(stop.exit_status)
         if _first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
                 print(stop, file=sys.stderr)
-        if os.environ.get('MIXCL_STATUS_FILE'):
-            Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
-        print('\ninterrupted' + (f': {afterwards}' if afterwards else ''), file=sys.stderr)
+        print('\n' + ': '.join(filter(None, ['interrupted', afterwards])), file=sys.stderr)
         sys.exit(130)
     except Exception as error:
         if os.environ.get('MIXCL_TRACEBACK'):
             raise
-        with suppress(OSError):  # nobody reads it any longer
-            sys.stdout.flush()
-        _tell(error, afterwards)
-        sys.exit(2 if isinstance(error, UserError) or system_fault(error) else 1)
+        _end_by(error)
 
 
-def _tell(error: Exception, afterwards: str) -> None:
+def end_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End as :func:`reported_to_user` does; a ``sys.excepthook``, for the imports of a command."""
+    if isinstance(error, Exception) and not os.environ.get('MIXCL_TRACEBACK'):
+        _end_by(error)
+    sys.__excepthook__(kind, error, trace)
+
+
+def stop_at_once(process: int, number: int, frame: FrameType | None) -> None:
+    """End a command that has nothing to save by a signal: with a line, and status 85, or 130 after Ctrl-C.
+
+    It raises no exception, which imports and libraries swallow, or turn into others.
+    """
+    if os.getpid() != process:  # forked: it ends as other processes do
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        return
+    with suppress(Exception):  # such as that of a stream that is being written to
+        sys.stdout.flush()
+    for undo in reversed(_undone):
+        with suppress(OSError):
+            undo()
+    status = 130 if number == signal.SIGINT else RunStopped.exit_status
+    if status == RunStopped.exit_status:
+        _note_status(status)
+    name = 'interrupted' if number == signal.SIGINT else f'stopped by {signal.Signals(number).name}'
+    with suppress(OSError):  # after SIGHUP the terminal is gone
+        if _first_process():
+            os.write(2, f'\n{": ".join(filter(None, [name, _afterwards]))}\n'.encode())
+    os._exit(status)
+
+
+@contextmanager
+def undone_on_failure(undo: Callable[[], None]) -> Iterator[None]:
+    """Call ``undo`` where a ``with`` block fails, or a signal ends the command within it."""
+    _undone.append(undo)
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
+    finally:
+        _undone.remove(undo)
+
+
+def _end_by(error: Exception) -> NoReturn:
+    with suppress(OSError):  # nobody reads it any longer
+        sys.stdout.flush()
+    _tell(error)
+    sys.exit(2 if isinstance(error, UserError) or system_fault(error) else 1)
+
+
+def _note_status(status: int) -> None:
+    """For launchers that do not return it."""
+    if os.environ.get('MIXCL_STATUS_FILE'):
+        Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{status}\n')
+
+
+def _tell(error: Exception) -> None:
     """Print an error, if this process of a distributed run is the one to tell it.
 
     All processes meet most UserErrors: the first one tells. What nothing foresaw may have happened to any of them, so
@@ -118,73 +156,13 @@ def _tell(error: Exception, afterwards: str) -> None:
         return  # torchrun names the process that has ended
     expected = isinstance(error, UserError)
     concerned = _first_process() or getattr(error, 'of_one_process', False)
-    sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), afterwards]))
+    sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))
     # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not concerned:
         time.sleep(PATIENCE)
     if concerned or not expected:
         print(f'error: {sentence}', file=sys.stderr, flush=True)
-
-
-def system_fault(error: BaseException) -> str | None:
-    """What the system did to the program, with likely cause and cure: a full disk, a killed process; else None."""
-    if isinstance(error, OSError):
-        place = printable(str(error.filename or 'a file'))
-        full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
-        return full if error.errno in FULL else None
-    text = ' '.join(str(error).split())
-    return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
-
-
-def fault_sentence(error: Exception) -> str:
-    """What the system did; or else the error, the line that raised it, the file that now has the traceback, and what
-    is saved (:func:`with_run`).
-    """
-    known = system_fault(error)
-    if known is not None:
-        return known
-    text = ''.join(traceback.format_exception(error))
-    what = f'{type(error).__name__}: {error}'
-    if 'Original Traceback' in what:  # of a data worker, which torch puts into the message
-        what = what.strip().rpartition('\n')[2]
-    what = printable(' '.join(what.split())[:LENGTH])
-    folder, saved = getattr(error, 'of_run', (None, ''))
-    file = _written(text, folder)
-    where = f'the traceback is in {file}' if file else 'MIXCL_TRACEBACK=1 shows the traceback'
-    return '; '.join(filter(None, [f'{what} ({_place(text)})', where, saved]))
-
-
-def _place(text: str) -> str:
-    """File and line of the innermost frame of a traceback that is not Python's or another package's."""
-    frames = re.findall(r'^ *File "(.+)", line (\d+)', text, re.MULTILINE)
-    others, package = (sysconfig.get_path('stdlib'), sysconfig.get_path('purelib')), str(Path(__file__).parent)
-    own = [frame for frame in frames if frame[0].startswith(package) or not frame[0].startswith((*others, '<'))]
-    return ':'.join((own or frames)[-1])
-
-
-def _written(text: str, folder: Path | None) -> str | None:
-    """The new file with a text, in a folder or, where that cannot be written, that of temporary files; None if none."""
-    for place in (folder, None):
-        with suppress(OSError):
-            handle, path = tempfile.mkstemp('.txt', 'traceback_', place)
-            try:
-                with open(handle, 'w', errors='replace') as file:
-                    file.write(text)
-                return path
-            except OSError:
-                os.unlink(path)
-    return None
-
-
-@contextmanager
-def with_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
-    """Note on errors that nothing foresaw in which folder of a run their tracebacks belong, and what is saved."""
-    try:
-        yield
-    except Exception as error:
-        error.of_run = Path(folder), saved()  # type: ignore[attr-defined]
-        raise
 
 
 @contextmanager

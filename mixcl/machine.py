@@ -1,8 +1,9 @@
-"""What the C library and OpenMP are told before torch makes its first tensors."""
+"""What makes training, and its start, fast: to be called before torch is imported."""
 
 import ctypes
 import os
 import sys
+from typing import Any
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
 """How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) for a fraction of a millisecond awake
@@ -16,11 +17,17 @@ LARGE = 2**31 - 1
 
 
 def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
-    """Prepare this process, and those that it starts; what the user has set for OpenMP or the allocator stays."""
+    """Prepare this process, and those that it starts, for training; commands do it by themselves.
+
+    OpenMP's threads sleep while they wait, and glibc keeps large blocks; what the user has set for either stays.
+    mmengine does without ``transformers``, which takes it seconds to import.
+    """
     if not any(name in environment for name in OF_THE_USER):
         environment.update(WAITING)
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
         keep_large_blocks()
+    if not any(isinstance(finder, _NotForOneOptimizer) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _NotForOneOptimizer())  # type: ignore[arg-type]
 
 
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:
@@ -38,3 +45,12 @@ def keep_large_blocks() -> None:
     if not mallopt(M_MMAP_THRESHOLD, LARGE):  # glibc before 2.35 takes at most 32 MB
         mallopt(M_MMAP_MAX, 0)
     mallopt(M_TRIM_THRESHOLD, LARGE)
+
+
+class _NotForOneOptimizer:  # no importlib.abc.MetaPathFinder: its imports take longer than all else here
+    """Keeps mmengine from importing ``transformers`` for its Adafactor, which torch has, too."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        builder = sys.modules.get('mmengine.optim.optimizer.builder')
+        if name == 'transformers' and builder is not None and not hasattr(builder, 'TRANSFORMERS_OPTIMIZERS'):
+            raise ImportError('not needed')

@@ -8,6 +8,10 @@ ours of one image in both directions without the products inside of attention, t
 for MoCo v3 and PatchMix, and are a tenth above it for DINO on ViT-T.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 from pathlib import Path
 

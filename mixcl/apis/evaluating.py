@@ -13,12 +13,13 @@ from mmengine.dist import get_world_size, is_main_process
 import mixcl
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError, fault_sentence
+from mixcl.errors import RunStopped, UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.shipped import shipped
 from mixcl.weights import allow_pickle as allow_pickles

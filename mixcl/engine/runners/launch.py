@@ -31,7 +31,7 @@ from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import outlive_write_errors
-from mixcl.errors import UserError
+from mixcl.errors import UserError, undone_on_failure
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import find_config
@@ -92,6 +92,10 @@ def _import_modules(cfg: Config) -> None:
         ) from error
 
 
+def _nothing() -> None:
+    """What the other processes undo."""
+
+
 def without_training(cfg: Config) -> Config:
     """Take out what only training needs: a run that trains would hold its work dir."""
     for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
@@ -119,21 +123,13 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
         traces = Traces(cfg.work_dir)
-        try:
+        with undone_on_failure(traces.remove if is_main_process() else _nothing):
             check_writable(cfg.work_dir, '--work-dir')
             return _build(cfg)
-        except BaseException:
-            if is_main_process():
-                traces.remove()
-            raise
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))
-    try:
+    with undone_on_failure(lock.abandon if lock is not None else _nothing):
         runner = _build(cfg, allow_changes)
-    except BaseException:
-        if lock is not None:
-            lock.abandon()
-        raise
     for note in schedule_notes(cfg):
         runner.logger.warning(note)
     if lock is not None:

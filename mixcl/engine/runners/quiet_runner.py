@@ -13,7 +13,7 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.hooks.run_time import RunTimeHook
-from mixcl.errors import with_run
+from mixcl.faults import with_run
 from mixcl.quiet_log import quieten
 from mixcl.terminal import none_left_open
 
