@@ -76,24 +76,29 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
 WAIT = "print('waiting', flush=True); time.sleep(60)"
 STAGES = dict(
     reading=f'import time; {WAIT}',
-    # Where mmengine turns whatever is raised into a SyntaxError.
-    formatting=f"""
-import mmengine.config.config as engine
-vars(engine)['FormatCode'] = lambda *_, **__: exec("import time; {WAIT}")""",
+    formatting="custom_imports = dict(imports=['slow_format'])",
     # The work dir is held, and has a log by then.
     building="custom_imports = dict(imports=['slow_hook'])\ncustom_hooks = [dict(type='mmengine.SlowHook')]",
 )
-SLOW_HOOK = f"""
+MODULES = dict(
+    # mmengine turns whatever is raised there into a SyntaxError.
+    slow_format=f"""
+import time
+from yapf.yapflib import yapf_api
+def format_code(*args, **kwargs):
+    {WAIT}
+yapf_api.FormatCode = format_code
+""",
+    slow_hook=f"""
 import time
 from mmengine.hooks import Hook
 from mmengine.registry import HOOKS
 @HOOKS.register_module()
 class SlowHook(Hook):
-    def before_run(self, runner):
-        {WAIT}
     def __init__(self):
         {WAIT}
-"""
+""",
+)
 
 
 @pytest.mark.parametrize('stage', STAGES)
@@ -106,7 +111,8 @@ def test_a_signal_before_training_begins(
     stage: str, number: signal.Signals, status: int, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / 'slow.py').write_text(f"{STAGES[stage]}\n_base_ = '{ROOT}/{DIGITS}'")
-    (tmp_path / 'slow_hook.py').write_text(SLOW_HOOK)
+    for name, text in MODULES.items():
+        (tmp_path / f'{name}.py').write_text(text)
     process = start('tools/train.py', tmp_path / 'slow.py', '--work-dir', tmp_path / 'run')
     while 'waiting' not in process.stdout.readline():
         assert process.poll() is None
