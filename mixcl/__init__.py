@@ -1,11 +1,14 @@
 """mixcl: contrastive pretraining on mixed images, and what to do with the result.
 
 ``from mixcl import PatchMix, InfoNCE, pretrain``: what stands below is imported when it is first asked for, so that
-``import mixcl`` loads neither torch nor a registry.
+``import mixcl`` loads neither torch nor a registry, and sets nothing in the process: :mod:`mixcl.starting` does for
+commands, ``mixcl.machine.prepare()`` for other programs that train.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from mixcl import machine as machine
 
 if TYPE_CHECKING:
     from mixcl.algorithms import ContrastiveLearner as ContrastiveLearner

@@ -124,6 +124,29 @@ def test_a_signal_before_training_begins(
     assert 'Traceback' not in output and not (tmp_path / 'run').exists()
 
 
+FREEZE = """
+import multiprocessing, os, signal
+from mmengine.hooks import Hook
+from mmengine.registry import HOOKS
+@HOOKS.register_module()
+class Freeze(Hook):
+    def after_train_iter(self, runner, **kwargs):
+        if runner.iter == 3:
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGSTOP)
+            os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_a_run_that_has_saved_ends_though_a_data_worker_is_frozen(tmp_path: Path) -> None:
+    (tmp_path / 'freeze.py').write_text(FREEZE)
+    (tmp_path / 'frozen.py').write_text(
+        f"_base_ = '{ROOT}/{DIGITS}'\ncustom_imports = dict(imports=['freeze'])\n"
+        "custom_hooks = [dict(type='mmengine.Freeze')]"
+    )
+    status, output = ended(start('tools/train.py', tmp_path / 'frozen.py', '--work-dir', tmp_path, *OPTIONS))
+    assert status == 85 and saved_step(tmp_path) == 4, output[-3000:]
+
+
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
     """Two processes; sixteen steps per epoch."""
     return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)

@@ -19,6 +19,7 @@ from mixcl.configuration import (
     schedule_notes,
     set_data_root,
 )
+from mixcl.configuration.paths import walk
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
@@ -70,6 +71,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     except Exception as error:  # a config is a program, and may raise anything
         reason = ' '.join(str(error).split())
         raise UserError(f'the config {path} cannot be read: {type(error).__name__}: {reason}') from error
+    _forget_own_scope(cfg)
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
@@ -79,6 +81,17 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     check_config(cfg)
     cfg.setdefault('config_name', config_name(path))
     return cfg
+
+
+def _forget_own_scope(cfg: Config) -> None:
+    """Take out the ``_scope_`` that mmengine puts beside every ``type`` of a base ``mixcl::...``.
+
+    ``default_scope`` says it, and mmengine hands it to functions such as that of ``collate_fn`` as an argument.
+    """
+    if cfg.get('default_scope') == 'mixcl':
+        for _, part in walk(cfg._cfg_dict):
+            if isinstance(part, dict) and part.get('_scope_') == 'mixcl':
+                del part['_scope_']
 
 
 def _import_modules(cfg: Config) -> None:

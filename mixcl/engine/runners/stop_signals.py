@@ -1,5 +1,6 @@
 """Signals that ask a run to end: noted, and acted on where nothing is lost."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -85,6 +86,17 @@ def shield_workers(loader: DataLoader) -> None:
     They end when the run tells them to, and soon after it was killed, where torch's own may wait for ever.
     """
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn)
+
+
+def kill_workers() -> None:
+    """Kill the data workers of this process, at its end: a frozen one would let it wait for ever."""
+    on_their_end = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise an error
+    workers = [child for child in multiprocessing.active_children() if child.daemon]
+    for worker in workers:
+        worker.kill()
+    for worker in workers:
+        worker.join()
+    signal.signal(signal.SIGCHLD, on_their_end)
 
 
 def _start_shielded(start: Callable[[int], None] | None, worker: int) -> None:
