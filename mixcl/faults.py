@@ -12,6 +12,10 @@ from pathlib import Path
 
 SYSTEM_FAULTS = (
     (
+        r'os error (28|122)\b|inline_container\.cc.* unexpected pos',  # of safetensors, and of torch.save
+        'a file cannot be written, most likely because the disk is full: make room, or choose another folder',
+    ),
+    (
         r'DataLoader worker .* Bus error',
         'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
         'fewer processes (train_dataloader.num_workers, --workers)',
@@ -22,7 +26,7 @@ SYSTEM_FAULTS = (
         'fewer of them (train_dataloader.num_workers, --workers), smaller batches, or more memory',
     ),
 )
-"""What the system does to a run: how torch puts it, and the likely cause and cure."""
+"""What the system does to a run: how libraries put it, and the likely cause and cure."""
 
 LENGTH = 300
 """Letters of an error that a sentence has; the file with its traceback has all."""

@@ -15,19 +15,22 @@ OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRAR
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
 LARGE = 2**31 - 1
 
+ASKING = ('mmengine.optim.optimizer.builder', 'mmdet.models')
+"""Modules that import ``transformers`` where it is installed: for Adafactor, which torch has, too; for texts."""
+
 
 def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
     """Prepare this process, and those that it starts, for training; commands do it by themselves.
 
     OpenMP's threads sleep while they wait, and glibc keeps large blocks; what the user has set for either stays.
-    mmengine does without ``transformers``, which takes it seconds to import.
+    mmengine and mmdet do without ``transformers``, which takes seconds to import.
     """
     if not any(name in environment for name in OF_THE_USER):
         environment.update(WAITING)
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
         keep_large_blocks()
-    if not any(isinstance(finder, _NotForOneOptimizer) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _NotForOneOptimizer())  # type: ignore[arg-type]
+    if not any(isinstance(finder, _WithoutTransformers) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _WithoutTransformers())  # type: ignore[arg-type]
 
 
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:
@@ -47,10 +50,10 @@ def keep_large_blocks() -> None:
     mallopt(M_TRIM_THRESHOLD, LARGE)
 
 
-class _NotForOneOptimizer:  # no importlib.abc.MetaPathFinder: its imports take longer than all else here
-    """Keeps mmengine from importing ``transformers`` for its Adafactor, which torch has, too."""
+class _WithoutTransformers:  # no importlib.abc.MetaPathFinder: its imports take longer than all else here
+    """Keeps modules that name ``transformers`` for a part that mixcl does not use from importing it."""
 
     def find_spec(self, name: str, *_: Any) -> None:
-        builder = sys.modules.get('mmengine.optim.optimizer.builder')
-        if name == 'transformers' and builder is not None and not hasattr(builder, 'TRANSFORMERS_OPTIMIZERS'):
+        specs = [getattr(sys.modules.get(module), '__spec__', None) for module in ASKING]
+        if name == 'transformers' and any(getattr(spec, '_initializing', False) for spec in specs):
             raise ImportError('not needed')

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from torch.utils.data import DataLoader
 
-from mixcl.errors import UserError, printable, reported_to_user, with_run
+from mixcl.errors import UserError, printable, reported_to_user
+from mixcl.faults import with_run
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.dist import is_main_process
+from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
@@ -34,7 +35,7 @@ from mixcl.engine.runners.work_dir import check_unused, config_name, remove_chec
 from mixcl.engine.runners.write_errors import outlive_write_errors
 from mixcl.errors import UserError, undone_on_failure
 from mixcl.files import check_writable
-from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.quiet_log import FOR_PEOPLE, quieten
 from mixcl.shipped import find_config
 from mixcl.weights import (
     check_fits,
@@ -58,6 +59,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     Raises:
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
+    quieten(MMLogger.get_instance('mmengine'))  # what is built without a Runner logs there
     path = find_config(path)
     if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function it names
         raise UserError(f'the config {path} is no .py file; write it in Python')
