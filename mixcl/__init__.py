@@ -1,15 +1,14 @@
 """mixcl: contrastive pretraining on mixed images, and what to do with the result.
 
 ``from mixcl import PatchMix, InfoNCE, pretrain``: what stands below is imported when it is first asked for, so that
-``import mixcl`` loads neither torch nor a registry.
+``import mixcl`` loads neither torch nor a registry, and sets nothing in the process: :mod:`mixcl.starting` does for
+commands, ``mixcl.machine.prepare()`` for other programs that train.
 """
 
-import contextlib
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from mixcl import machine
+from mixcl import machine as machine
 
 if TYPE_CHECKING:
     from mixcl.algorithms import ContrastiveLearner as ContrastiveLearner
@@ -33,24 +32,7 @@ if TYPE_CHECKING:
     from mixcl.mixers import RegionSwap as RegionSwap
     from mixcl.mixers import ResizeMix as ResizeMix
 
-machine.prepare()  # before anything here loads torch
-
-# mmcv says this at every import, in every worker, where its compiled operators are absent. Pretraining needs none.
-warnings.filterwarnings('ignore', message='Fail to import ``MultiScaleDeformableAttention``')
-# Others say this to whoever trains a detector, or several processes.
-warnings.filterwarnings('ignore', message='faster_coco_eval is not installed')
-warnings.filterwarnings('ignore', message='Setting (OMP|MKL)_NUM_THREADS environment variable')
-# Said where the first step is refused, or gradients are accumulated.
-warnings.filterwarnings('ignore', message=r'Detected call of `scheduler\.step\(\)` before')
-# Said in notebooks without ipywidgets, of progress bars that nobody sees.
-warnings.filterwarnings('ignore', message='IProgress not found')
-
 __version__ = '0.1.0'
-
-with contextlib.suppress(ImportError):  # mixcl.doctor says what is wrong with it
-    from mmengine.config.utils import MODULE2PACKAGE
-
-    MODULE2PACKAGE['mixcl'] = 'mixcl'  # so that any config may say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'
 
 _LAZY = {
     **dict.fromkeys(('ContrastiveLearner', 'StepKey'), 'mixcl.algorithms'),

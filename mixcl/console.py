@@ -14,6 +14,7 @@ from types import ModuleType
 import mixcl
 from mixcl.errors import UserError, reported_to_user
 from mixcl.shipped import shipped
+from mixcl.starting import begin
 
 FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'report', 'configs', 'print-config', 'doctor')
 NAMES = dict(extract_features='embed')
@@ -67,9 +68,10 @@ def run(path: Path, words: list[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; by default the one of the command line."""
+    begin('__main__')
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = words[0] if words else '--help'
-    with reported_to_user():
+    with reported_to_user('mixcl doctor looks at the installation'):
         if name in ('--help', '-h', 'help'):
             print(overview())
         elif name == '--version':

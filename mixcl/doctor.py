@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import NamedTuple
 
 from mixcl.errors import reported_to_user
+from mixcl.starting import begin
 
 # Packages may be missing or broken, so what needs them is imported within functions.
 
@@ -115,5 +116,6 @@ def main() -> None:
 
 
 if __name__ == '__main__':
+    begin(__name__)
     with reported_to_user():
         main()

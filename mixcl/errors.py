@@ -1,43 +1,27 @@
 """Errors that are meant for the person at the keyboard, not for a debugger."""
 
-import errno
 import os
 import re
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from mixcl.faults import fault_sentence, printable, system_fault
 
 PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
 
-SYSTEM_FAULTS = (
-    (
-        r'DataLoader worker .* Bus error',
-        'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
-        'fewer processes (train_dataloader.num_workers, --workers)',
-    ),
-    (
-        r'DataLoader worker .* (killed by signal|exited unexpectedly)|process pool was terminated abruptly',
-        'a process that loads images was killed, most likely by the system because memory ran out (dmesg tells): use '
-        'fewer of them (train_dataloader.num_workers, --workers), smaller batches, or more memory',
-    ),
-    (
-        r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited',
-        'another process of this run has ended or cannot be reached; what it or the launcher says tells why',
-    ),
-)
-"""What the system does to a run: how torch puts it, and the likely cause and cure."""
+RANKS = ('RANK', 'OMPI_COMM_WORLD_RANK', 'SLURM_PROCID')
+"""Variables in which a launcher tells a process its number."""
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-
-
-def printable(text: str) -> str:
-    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
-    return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+LOST_PEER = r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited'
+"""How torch says that another process of the run has ended, which is the one to say why."""
 
 
 class UserError(ValueError):
@@ -66,60 +50,119 @@ class RunStopped(BaseException):
     """Status of a program that should be started again with ``--resume``; batch scripts may requeue on it."""
 
 
-@contextmanager
-def reported_to_user(
-    afterwards: str = 'the same command with --resume continues from the last checkpoint',
-) -> Iterator[None]:
-    """End a command-line tool: a :class:`UserError` with one sentence and status 2, a :class:`RunStopped` with 85.
+_afterwards = ''
+"""What the present command says that the user can do next."""
 
-    What the system did to the program (:func:`system_fault`) is one sentence, too, after which ``afterwards`` says what
-    the user can do. Ctrl-C without a run to save exits with 130. The status of a stopped run is also written to the
-    file ``MIXCL_STATUS_FILE``, for launchers that do not return it. ``MIXCL_TRACEBACK=1`` in the environment shows the
-    tracebacks, for people who write their own parts.
+_undone: list[Callable[[], None]] = []
+"""What takes away the traces of a start that does not succeed."""
+
+
+@contextmanager
+def reported_to_user(afterwards: str = '') -> Iterator[None]:
+    """End a command-line tool: every error becomes one sentence on the standard error, and an exit status.
+
+    - :class:`UserError`, or what the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
+    - An error that nothing foresaw: status 1, and :func:`~mixcl.faults.fault_sentence`.
+    - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
+
+    ``afterwards`` says what the user can do next. ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for
+    people who write their own parts.
     """
+    global _afterwards
+    _afterwards = afterwards
     try:
         yield
-    except UserError as error:
-        if os.environ.get('MIXCL_TRACEBACK'):
-            raise
-        sys.stdout.flush()
-        if error.of_one_process or _first_process():
-            print(f'error: {error}', file=sys.stderr)
-        else:
-            # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            time.sleep(PATIENCE)
-        sys.exit(2)
     except RunStopped as stop:
         # When the first process has ended, a launcher may send this signal to the others.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _note_status(stop.exit_status)
         if _first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
                 print(stop, file=sys.stderr)
-        if os.environ.get('MIXCL_STATUS_FILE'):
-            Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
-        print(f'\ninterrupted: {afterwards}', file=sys.stderr)
+        print('\n' + ': '.join(filter(None, ['interrupted', afterwards])), file=sys.stderr)
         sys.exit(130)
-    except (RuntimeError, OSError) as error:
-        sentence = system_fault(error)
-        if sentence is None or os.environ.get('MIXCL_TRACEBACK'):
+    except Exception as error:
+        if os.environ.get('MIXCL_TRACEBACK'):
             raise
+        _end_by(error)
+
+
+def end_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End as :func:`reported_to_user` does; a ``sys.excepthook``, for the imports of a command."""
+    if isinstance(error, Exception) and not os.environ.get('MIXCL_TRACEBACK'):
+        _end_by(error)
+    sys.__excepthook__(kind, error, trace)
+
+
+def stop_at_once(process: int, number: int, frame: FrameType | None) -> None:
+    """End a command that has nothing to save by a signal: with a line, and status 85, or 130 after Ctrl-C.
+
+    It raises no exception, which imports and libraries swallow, or turn into others.
+    """
+    if os.getpid() != process:  # forked: it ends as other processes do
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        return
+    with suppress(Exception):  # such as that of a stream that is being written to
         sys.stdout.flush()
-        print(f'error: {sentence}; {afterwards}', file=sys.stderr, flush=True)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a launcher ends what is left
-        sys.exit(2)
+    for undo in reversed(_undone):
+        with suppress(OSError):
+            undo()
+    status = 130 if number == signal.SIGINT else RunStopped.exit_status
+    if status == RunStopped.exit_status:
+        _note_status(status)
+    name = 'interrupted' if number == signal.SIGINT else f'stopped by {signal.Signals(number).name}'
+    with suppress(OSError):  # after SIGHUP the terminal is gone
+        if _first_process():
+            os.write(2, f'\n{": ".join(filter(None, [name, _afterwards]))}\n'.encode())
+    os._exit(status)
 
 
-def system_fault(error: BaseException) -> str | None:
-    """What the system did to the program, with likely cause and cure: a full disk, a killed process; else None."""
-    if isinstance(error, OSError):
-        place = printable(str(error.filename or 'a file'))
-        full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
-        return full if error.errno in FULL else None
-    text = ' '.join(str(error).split())
-    return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
+@contextmanager
+def undone_on_failure(undo: Callable[[], None]) -> Iterator[None]:
+    """Call ``undo`` where a ``with`` block fails, or a signal ends the command within it."""
+    _undone.append(undo)
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
+    finally:
+        _undone.remove(undo)
+
+
+def _end_by(error: Exception) -> NoReturn:
+    with suppress(OSError):  # nobody reads it any longer
+        sys.stdout.flush()
+    _tell(error)
+    sys.exit(2 if isinstance(error, UserError) or system_fault(error) else 1)
+
+
+def _note_status(status: int) -> None:
+    """For launchers that do not return it."""
+    if os.environ.get('MIXCL_STATUS_FILE'):
+        Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{status}\n')
+
+
+def _tell(error: Exception) -> None:
+    """Print an error, if this process of a distributed run is the one to tell it.
+
+    All processes meet most UserErrors: the first one tells. What nothing foresaw may have happened to any of them, so
+    the others tell it if the launcher has not ended them before.
+    """
+    if re.search(LOST_PEER, str(error)) and 'TORCHELASTIC_RUN_ID' in os.environ:
+        return  # torchrun names the process that has ended
+    expected = isinstance(error, UserError)
+    concerned = _first_process() or getattr(error, 'of_one_process', False)
+    sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))
+    # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if not concerned:
+        time.sleep(PATIENCE)
+    if concerned or not expected:
+        print(f'error: {sentence}', file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -141,4 +184,4 @@ def told_as_user_error(what: str) -> Iterator[None]:
 
 
 def _first_process() -> bool:
-    return os.environ.get('RANK', '0') == '0'
+    return next((os.environ[name] for name in RANKS if name in os.environ), '0') == '0'

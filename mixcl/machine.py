@@ -1,8 +1,9 @@
-"""What the C library and OpenMP are told before torch makes its first tensors."""
+"""What makes training, and its start, fast: to be called before torch is imported."""
 
 import ctypes
 import os
 import sys
+from typing import Any
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
 """How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) for a fraction of a millisecond awake
@@ -14,13 +15,22 @@ OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRAR
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
 LARGE = 2**31 - 1
 
+ASKING = ('mmengine.optim.optimizer.builder', 'mmdet.models')
+"""Modules that import ``transformers`` where it is installed: for Adafactor, which torch has, too; for texts."""
+
 
 def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
-    """Prepare this process, and those that it starts; what the user has set for OpenMP or the allocator stays."""
+    """Prepare this process, and those that it starts, for training; commands do it by themselves.
+
+    OpenMP's threads sleep while they wait, and glibc keeps large blocks; what the user has set for either stays.
+    mmengine and mmdet do without ``transformers``, which takes seconds to import.
+    """
     if not any(name in environment for name in OF_THE_USER):
         environment.update(WAITING)
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
         keep_large_blocks()
+    if not any(isinstance(finder, _WithoutTransformers) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _WithoutTransformers())  # type: ignore[arg-type]
 
 
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:
@@ -38,3 +48,12 @@ def keep_large_blocks() -> None:
     if not mallopt(M_MMAP_THRESHOLD, LARGE):  # glibc before 2.35 takes at most 32 MB
         mallopt(M_MMAP_MAX, 0)
     mallopt(M_TRIM_THRESHOLD, LARGE)
+
+
+class _WithoutTransformers:  # no importlib.abc.MetaPathFinder: its imports take longer than all else here
+    """Keeps modules that name ``transformers`` for a part that mixcl does not use from importing it."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        specs = [getattr(sys.modules.get(module), '__spec__', None) for module in ASKING]
+        if name == 'transformers' and any(getattr(spec, '_initializing', False) for spec in specs):
+            raise ImportError('not needed')

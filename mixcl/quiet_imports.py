@@ -1,25 +1,22 @@
-"""Imports that print to the terminal or take seconds for nothing, done once without that."""
+"""mmpretrain, imported before anything else of mixcl imports it: so that it can be, and says nothing meanwhile."""
 
 import contextlib
 import io
-import sys
+import logging
 
-was_loaded = 'transformers' in sys.modules
-if not was_loaded:
-    sys.modules['transformers'] = None  # type: ignore[assignment]  # mmengine imports it for a single optimiser
+from mmengine.logging import MMLogger
+from mmpretrain.utils import dependency
 
-from mmengine.logging import MMLogger  # noqa: E402
-from mmpretrain.utils import dependency  # noqa: E402
+from mixcl.starting import without_warnings_of_others
 
-from mixcl.quiet_log import quieten  # noqa: E402
+MMLogger.get_current_instance()  # mmpretrain would make it now, to print where its own output is dropped
 
-quieten(MMLogger.get_instance('mmengine'))  # mmdet tells everyone that an operator of mmcv is not compiled
-
-# With transformers 5 these models fail while they are imported, and mmpretrain with them; with 4 they take seconds.
-dependency.WITH_MULTIMODAL = False
-
-with contextlib.redirect_stdout(io.StringIO()):
-    import mmpretrain.datasets  # noqa: F401  (tells everyone that an optional package is missing)
-
-if not was_loaded:
-    del sys.modules['transformers']
+kept, told = dependency.WITH_MULTIMODAL, logging.root.manager.disable
+# With transformers 5 these models fail while they are imported, and mmpretrain with them.
+dependency.WITH_MULTIMODAL = kept and not dependency.satisfy_requirement('transformers>=5')
+logging.disable(logging.WARNING)  # of operators of mmcv that are not compiled
+with contextlib.redirect_stdout(io.StringIO()), without_warnings_of_others():  # and packages that are not installed
+    import mmpretrain.datasets
+    import mmpretrain.models  # noqa: F401
+logging.disable(told)
+dependency.WITH_MULTIMODAL = kept

@@ -6,7 +6,11 @@ imports its own when it is first asked for a class. :func:`mixcl.register_all` d
 """
 
 from mmengine import registry as mmengine
+from mmengine.config.utils import MODULE2PACKAGE
 from mmengine.registry import Registry
+
+# So that any config may say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'. mmengine has no other place to say it.
+MODULE2PACKAGE['mixcl'] = 'mixcl'
 
 MODELS = Registry(
     'model',

@@ -1,8 +1,10 @@
-"""Which process of several tells what is wrong, and which wait for it."""
+"""How commands tell what is wrong: in one sentence, by one process of several."""
 
+import inspect
 import os
 import re
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError, printable, reported_to_user
+from mixcl.faults import with_run
 
 
 @pytest.mark.parametrize(
@@ -60,16 +63,11 @@ def fill() -> None:
     Path('/dev/full').write_text('x')
 
 
-def lose_peer() -> None:
-    raise RuntimeError('[gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1')
-
-
 @pytest.mark.parametrize(
     ('meet', 'sentence'),
     [
         (load, 'a process that loads images was killed, .* memory ran out .* use fewer .*--workers'),
         (fill, r'a file cannot be written \(No space left on device\): make room'),
-        (lose_peer, 'another process of this run has ended'),
     ],
 )
 def test_what_the_system_does_is_told_in_one_sentence(
@@ -83,10 +81,63 @@ def test_what_the_system_does_is_told_in_one_sentence(
     assert re.fullmatch(f'error: {sentence}.*; again\n', capsys.readouterr().err)
 
 
-def test_errors_of_programs_keep_their_traceback() -> None:
-    for error in (RuntimeError('shapes differ'), FileNotFoundError(2, 'No such file')):
-        with pytest.raises(type(error)), reported_to_user():
-            raise error
+class Careless:
+    """Images that a data worker cannot load, for a reason that nothing foresees."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> int:
+        return {}['a\nb']
+
+
+def load_carelessly() -> None:
+    list(DataLoader(Careless(), num_workers=1))
+
+
+def call_another_package() -> None:
+    re.compile('(')
+
+
+def run_in(folder: Path, meet: Callable[[], None]) -> None:
+    with with_run(folder, lambda: 'epoch_3.pth is saved'):
+        meet()
+
+
+LINE = {meet: inspect.getsourcelines(meet)[1] + 1 for meet in (Careless.__getitem__, call_another_package)}
+
+
+@pytest.mark.parametrize(
+    ('meet', 'error'),
+    [
+        (load_carelessly, rf"KeyError: 'a\\nb' \({__file__}:{LINE[Careless.__getitem__]}\)"),
+        (call_another_package, rf'\w+: missing \), .* \({__file__}:{LINE[call_another_package]}\)'),
+    ],
+)
+def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_traceback(
+    meet: Callable[[], None], error: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(folder: Path, rank: int = 0) -> str:
+        monkeypatch.setenv('RANK', str(rank))
+        with pytest.raises(SystemExit) as exit_, reported_to_user('again'):
+            run_in(folder, meet)
+        assert exit_.value.code == 1
+        return capsys.readouterr().err
+
+    waited: list[float] = []
+    monkeypatch.setattr(time, 'sleep', waited.append)
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'temporary'))
+    (tmp_path / 'temporary').mkdir()
+    said = re.fullmatch(f'error: {error}; the traceback is in (.*); epoch_3.pth is saved; again\n', ended(tmp_path))
+    assert said and Path(said[1]).parent == tmp_path and waited == []
+    assert Path(said[1]).read_text().startswith('Traceback (most recent call last)')
+    # Any process may be the only one that meets it: it speaks, if the launcher has not ended it before.
+    assert f'traceback is in {tmp_path}/temporary/traceback_' in ended(tmp_path / 'gone', rank=3) and waited == [10]
+    (tmp_path / 'temporary').rename(tmp_path / 'full')
+    assert '; MIXCL_TRACEBACK=1 shows the traceback; ' in ended(tmp_path / 'gone')
+    monkeypatch.setenv('MIXCL_TRACEBACK', '1')
+    with pytest.raises((KeyError, re.error)), reported_to_user():
+        meet()
 
 
 def test_names_of_files_are_printed_on_one_line() -> None:

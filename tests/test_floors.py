@@ -9,8 +9,9 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / 'mixcl').rglob('*.py'))
 
 FLOORS = [
-    ['errors', 'machine', 'terminal'],
-    ['ranges', 'registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped'],
+    ['faults', 'machine', 'terminal'],
+    ['errors'],
+    ['ranges', 'registry', 'randomness', 'distributed', 'files', 'quiet_log', 'command_line', 'shipped', 'starting'],
     ['composition', 'quiet_imports'],
     ['evaluation.functional', 'mixers', 'losses', 'heads', 'backbones'],
     ['encoders'],

@@ -15,13 +15,51 @@ ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r'```python\n(.*?)```', (ROOT / 'docs/library.md').read_text(), re.DOTALL)
 
 
-def test_short_names_are_what_they_say_and_load_nothing_before() -> None:
-    program = "import mixcl, sys; assert 'PatchMix' in dir(mixcl); assert not {'torch', 'timm'} & set(sys.modules)"
-    subprocess.run([sys.executable, '-c', program], check=True, env=ENVIRONMENT)
+def test_short_names_are_what_they_say() -> None:
     for name in mixcl._LAZY:
         assert getattr(mixcl, name).__name__ == name
     with pytest.raises(AttributeError, match='PatchMixer'):
         _ = mixcl.PatchMixer
+
+
+UNTOUCHED = """
+import logging, os, signal, sys, warnings
+
+def state():
+    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
+    return dict(
+        environment=dict(os.environ), filters=list(warnings.filters),
+        handlers=[handler for logger in loggers for handler in getattr(logger, 'handlers', [])],
+        disabled=logging.root.manager.disable, blocked=[name for name in sys.modules if sys.modules[name] is None],
+        finders=list(sys.meta_path), hook=sys.excepthook, signals=[signal.getsignal(number) for number in range(1, 32)],
+    )
+
+before = state()
+import mixcl
+assert 'PatchMix' in dir(mixcl) and state() == before
+assert not {'torch', 'timm', 'mmengine'} & set(sys.modules)
+sys.modules['transformers'] = None  # it takes seconds, and nothing here needs it
+import mmcv.transforms, mmengine.runner, mmengine.visualization, sklearn.svm, timm, torch, torch.utils.tensorboard
+import matplotlib.figure, torch.distributed.checkpoint, torch.distributed.fsdp, torch.onnx, torch.distributed.nn
+from mmpretrain.utils import dependency
+multimodal = dependency.WITH_MULTIMODAL
+dependency.WITH_MULTIMODAL = False
+import mmpretrain.datasets, mmpretrain.models
+dependency.WITH_MULTIMODAL = multimodal
+before = state()
+from mixcl import PatchMix, InfoNCE, ContrastiveLearner, embed, train, pretrain
+assert 'mixcl.visualization' not in sys.modules
+from mixcl import evaluate, export
+after = state()
+assert after == before, [name for name in before if after[name] != before[name]]
+assert dependency.WITH_MULTIMODAL == multimodal
+"""
+
+
+def test_importing_mixcl_sets_nothing_in_the_process() -> None:
+    """Beside what the packages set that it imports; and training needs no figures."""
+    done = subprocess.run([sys.executable, '-c', UNTOUCHED], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_a_mixer_and_its_targets() -> None:

@@ -5,6 +5,10 @@
 Exit status: 0 if a run could start, 2 otherwise, with one sentence.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 
 from mixcl.command_line import OverrideAction

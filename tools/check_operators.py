@@ -1,5 +1,9 @@
 """Check that mmdet and mmcv's compiled operators work, on the CPU and on a GPU if there is one: for `make det`."""
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 
 from mixcl.errors import reported_to_user

@@ -8,6 +8,10 @@ ours of one image in both directions without the products inside of attention, t
 to 1 %.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 from pathlib import Path
 

@@ -1,5 +1,9 @@
 """List the configs that come with mixcl: ``mixcl configs`` or ``mixcl configs 'patchmix/*cifar*'``."""
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import signal
 

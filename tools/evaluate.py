@@ -6,6 +6,10 @@ CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--backbone-confi
 are, which recipe each takes and how results are stored: docs/evaluation.md.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import os
 import sys

@@ -5,6 +5,10 @@
 It prints the lines that load the folder; they were tried, and gave the same features.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 
 from mixcl.errors import reported_to_user

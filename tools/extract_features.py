@@ -9,6 +9,10 @@ The folder gets a ``features_00000.npz`` for each 10,000 images, with features, 
 interrupted.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 from pathlib import Path
 from typing import Any

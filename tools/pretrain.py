@@ -4,6 +4,10 @@ Without other options the length, the batch and the loading fit the number of im
 says how. The same command again continues a run that was stopped.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import os
 
@@ -40,11 +44,9 @@ if __name__ == '__main__':
 from mmengine.dist import is_main_process
 
 from mixcl.apis.pretraining import pretrain
-from mixcl.engine.runners.stop_signals import stop_outside_of_training
 
 
 def main(args: argparse.Namespace) -> None:
-    stop_outside_of_training()
     options = dict(vars(args))
     os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
     checkpoint = pretrain(**options)

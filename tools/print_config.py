@@ -5,6 +5,10 @@
 The output is a config itself: saved to a file, it trains the same.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import signal
 

@@ -3,6 +3,10 @@
 ``python tools/quickstart.py`` writes ``report.html``, ``results.json`` and pictures to ``work_dirs/quickstart``.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import time

@@ -3,6 +3,10 @@
 ``python tools/report.py work_dirs/quickstart`` writes ``work_dirs/quickstart/report.html``, which needs no other file.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 from pathlib import Path
 

@@ -5,6 +5,10 @@
 by a config that ``tools/evaluate.py`` wrote; 'random' stands for weights that were never trained.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import os

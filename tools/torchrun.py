@@ -9,7 +9,7 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.run import main
 
-SAID = (2, 85)
+SAID = (1, 2, 85)
 """What processes end with that have said why."""
 
 

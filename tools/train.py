@@ -3,6 +3,10 @@
 With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for linear probes, fine-tuning and the like.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import os
 import shlex
@@ -53,7 +57,6 @@ from mixcl.algorithms import ContrastiveLearner
 from mixcl.apis.training import train
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import CheckpointHook
-from mixcl.engine.runners.stop_signals import stop_outside_of_training
 from mixcl.evaluation.recipes import data_of_name
 from mixcl.shipped import shipped
 
@@ -62,7 +65,6 @@ KEPT = ('backbone', 'data', 'pretrained')
 
 
 def main(args: argparse.Namespace) -> None:
-    stop_outside_of_training()
     options = dict(vars(args))
     os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
     runner = train(**options)
@@ -89,5 +91,5 @@ def what_is_next(args: argparse.Namespace, runner: Runner) -> str:
 
 
 if __name__ == '__main__':
-    with reported_to_user():
+    with reported_to_user('the same command with --resume continues from what is saved'):
         main(arguments)

@@ -7,6 +7,10 @@ Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out
 In names of files, what cannot be printed is written as in Python: ``\\n``.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import os
 import sys

@@ -3,6 +3,10 @@
 ``python tools/visualize.py attention work_dirs/quickstart --images photos --out attention.png``.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 from dataclasses import replace
 from pathlib import Path

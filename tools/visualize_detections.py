@@ -3,6 +3,10 @@
 ``python tools/visualize_detections.py CONFIG CHECKPOINT --out-dir detections``
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 
 from mixcl.command_line import OverrideAction

@@ -13,12 +13,13 @@ from mmengine.dist import get_world_size, is_main_process
 import mixcl
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError, system_fault
+from mixcl.errors import RunStopped, UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.shipped import shipped
 from mixcl.weights import allow_pickle as allow_pickles
@@ -146,12 +147,14 @@ def evaluate_all(
         except RunStopped as stop:
             raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
-            if os.environ.get('MIXCL_TRACEBACK'):
-                raise
+            of_all = isinstance(error, UserError) and not error.of_one_process
+            if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):
+                raise  # the other processes may wait for this one for ever; the launcher ends them
             failures += 1
-            report(evaluation, error)
-            if get_world_size() > 1 and (not isinstance(error, UserError) or error.of_one_process):
-                sys.exit(1)  # the other processes may wait for this one for ever; the launcher ends them
+            reason = str(error) if isinstance(error, UserError) else fault_sentence(error)
+            if is_main_process():
+                name = f'{evaluation.protocol} on {evaluation.data}'
+                print(f'error: {name} failed: {reason}', file=sys.stderr, flush=True)
             continue
         row['seconds'] = round(time.perf_counter() - started, 1)
         if is_main_process():
@@ -164,12 +167,3 @@ def say(text: str) -> None:
     """Print once, whatever the number of processes."""
     if is_main_process():
         print(text, flush=True)
-
-
-def report(evaluation: Evaluation, error: Exception) -> None:
-    """Say on the standard error why an evaluation failed."""
-    fault = system_fault(error)
-    kind = '' if fault or isinstance(error, UserError) else f'{type(error).__name__}: '
-    if is_main_process() or getattr(error, 'of_one_process', False):
-        text = f'{evaluation.protocol} on {evaluation.data} failed: {kind}{" ".join(str(fault or error).split())}'
-        print(f'error: {text}', file=sys.stderr, flush=True)

@@ -19,8 +19,6 @@ from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.engine.runners.work_dir import default_work_dir
 from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.visualization import mixed_streams, mixture_figure
-from mixcl.visualization.canvas import write
 from mixcl.weights import allow_pickle
 
 
@@ -114,11 +112,21 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
     runner = build_runner(cfg, overwrite, asked.allow_changes)
     if found:
         runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
-    if asked.smoke and runner.rank == 0 and mixed_streams(cfg):
-        figure = mixture_figure(cfg, cfg.train_dataloader.batch_size)
-        runner.logger.info(f'mix preview: {write(figure, Path(cfg.work_dir, "mix_preview.png"))}', extra=FOR_PEOPLE)
+    if asked.smoke and runner.rank == 0:
+        _preview(runner)
     runner.train()
     return runner
+
+
+def _preview(runner: Runner) -> None:
+    """Draw the mixtures of a config, if it has any."""
+    from mixcl.visualization import mixed_streams, mixture_figure  # other runs do without figures
+    from mixcl.visualization.canvas import write
+
+    if mixed_streams(runner.cfg):
+        figure = mixture_figure(runner.cfg, runner.cfg.train_dataloader.batch_size)
+        path = write(figure, Path(runner.work_dir, 'mix_preview.png'))
+        runner.logger.info(f'mix preview: {path}', extra=FOR_PEOPLE)
 
 
 def _choose_start(cfg: Config, asked: TrainOptions) -> None:

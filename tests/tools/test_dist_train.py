@@ -73,8 +73,8 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
     assert checkpoint(tmp_path)['meta']['iter'] == 4
 
 
-def test_a_killed_process_is_told_in_two_sentences(tmp_path: Path) -> None:
-    """By the others, and by the launcher."""
+def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path) -> None:
+    """By the launcher, who knows what happened to it; the other process ends quietly."""
     machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
     try:
         wait_for_steps(machine, tmp_path)
@@ -85,7 +85,7 @@ def test_a_killed_process_is_told_in_two_sentences(tmp_path: Path) -> None:
         output, errors = machine.communicate(timeout=60)
     finally:
         stop(machine)
-    lines = error_lines(errors)
-    assert [line.split(' of ')[0] for line in lines] == ['error: another process', 'error: process 1']
-    assert 'SIGKILL, most likely by the system because memory ran out' in lines[1]
+    (line,) = error_lines(errors)
+    assert line.startswith('error: process 1 of ')
+    assert 'SIGKILL, most likely by the system because memory ran out' in line
     assert 'Traceback' not in output + errors and machine.returncode == 1

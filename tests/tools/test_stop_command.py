@@ -73,18 +73,78 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert_continues(tmp_path, step, STEPS_PER_EPOCH)
 
 
-def test_a_signal_before_training_begins(tmp_path: Path) -> None:
-    """While the config is read, which takes a minute here."""
-    (tmp_path / 'slow.py').write_text(
-        f"import time\nprint('reading', flush=True)\ntime.sleep(60)\n_base_ = '{ROOT}/{DIGITS}'"
-    )
+WAIT = "print('waiting', flush=True); time.sleep(60)"
+STAGES = dict(
+    reading=f'import time; {WAIT}',
+    formatting="custom_imports = dict(imports=['slow_format'])",
+    # The work dir is held, and has a log by then.
+    building="custom_imports = dict(imports=['slow_hook'])\ncustom_hooks = [dict(type='mmengine.SlowHook')]",
+)
+MODULES = dict(
+    # mmengine turns whatever is raised there into a SyntaxError.
+    slow_format=f"""
+import time
+from yapf.yapflib import yapf_api
+def format_code(*args, **kwargs):
+    {WAIT}
+yapf_api.FormatCode = format_code
+""",
+    slow_hook=f"""
+import time
+from mmengine.hooks import Hook
+from mmengine.registry import HOOKS
+@HOOKS.register_module()
+class SlowHook(Hook):
+    def __init__(self):
+        {WAIT}
+""",
+)
+
+
+@pytest.mark.parametrize('stage', STAGES)
+@pytest.mark.parametrize(
+    ('number', 'status', 'said'),
+    [(signal.SIGTERM, 85, 'stopped by SIGTERM'), (signal.SIGINT, 130, 'interrupted')],
+    ids=['SIGTERM', 'Ctrl-C'],
+)
+def test_a_signal_before_training_begins(
+    stage: str, number: signal.Signals, status: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / 'slow.py').write_text(f"{STAGES[stage]}\n_base_ = '{ROOT}/{DIGITS}'")
+    for name, text in MODULES.items():
+        (tmp_path / f'{name}.py').write_text(text)
     process = start('tools/train.py', tmp_path / 'slow.py', '--work-dir', tmp_path / 'run')
-    while 'reading' not in process.stdout.readline():
+    while 'waiting' not in process.stdout.readline():
         assert process.poll() is None
-    process.send_signal(signal.SIGUSR1)
-    status, output = ended(process)
-    assert status == 85, output[-3000:]
-    assert output.splitlines()[-1].startswith('stopped by SIGUSR1 outside of the training steps: ')
+    sent = time.monotonic()
+    process.send_signal(number)
+    ended_with, output = ended(process)
+    assert ended_with == status and time.monotonic() - sent < 5, output[-3000:]  # milliseconds on an idle machine
+    assert output.splitlines()[-1] == f'{said}: the same command with --resume continues from what is saved'
+    assert 'Traceback' not in output and not (tmp_path / 'run').exists()
+
+
+FREEZE = """
+import multiprocessing, os, signal
+from mmengine.hooks import Hook
+from mmengine.registry import HOOKS
+@HOOKS.register_module()
+class Freeze(Hook):
+    def after_train_iter(self, runner, **kwargs):
+        if runner.iter == 3:
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGSTOP)
+            os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_a_run_that_has_saved_ends_though_a_data_worker_is_frozen(tmp_path: Path) -> None:
+    (tmp_path / 'freeze.py').write_text(FREEZE)
+    (tmp_path / 'frozen.py').write_text(
+        f"_base_ = '{ROOT}/{DIGITS}'\ncustom_imports = dict(imports=['freeze'])\n"
+        "custom_hooks = [dict(type='mmengine.Freeze')]"
+    )
+    status, output = ended(start('tools/train.py', tmp_path / 'frozen.py', '--work-dir', tmp_path, *OPTIONS))
+    assert status == 85 and saved_step(tmp_path) == 4, output[-3000:]
 
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:

@@ -17,7 +17,7 @@ from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
         ),
         ({0: -signal.SIGTERM, 1: -signal.SIGSEGV}, 'error: process 1 .* killed by SIGSEGV; '),
         ({0: 2, 3: -signal.SIGKILL}, 'error: process 3 '),
-        ({0: 1}, 'error: process 0 of this run has ended with status 1; '),
+        ({0: 3}, 'error: process 0 of this run has ended with status 3; '),
         ({0: 2, 1: 85}, None),
     ],
 )

@@ -11,6 +11,10 @@ and their answers are compared.
 ``python tools/benchmark/evaluation.py probe`` trains linear probes of several rates at once, and one after the other.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import resource
@@ -55,9 +59,6 @@ if __name__ == '__main__':
     arguments = parse_arguments()  # before the imports that take seconds
 
 
-import mixcl  # noqa: F401  (before torch, which it prepares the process for)
-
-# isort: split
 import torch
 import torch.nn.functional as F
 from mmengine.registry import DefaultScope

@@ -1,5 +1,9 @@
 """One run of evidence.py: train with one seed, evaluate every few epochs, write JSON; goes on where it stopped."""
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import os

@@ -4,6 +4,10 @@
 full, then halves the gap. A batch of another size is the first one repeated.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 from collections.abc import Callable
@@ -23,9 +27,6 @@ if __name__ == '__main__':
     arguments = parse_arguments()  # before the imports that take seconds
 
 
-import mixcl  # noqa: F401  (before torch, which it prepares the process for)
-
-# isort: split
 import torch
 
 from mixcl.apis.complexity import SyntheticIteration

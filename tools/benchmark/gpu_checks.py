@@ -4,6 +4,10 @@
 found, and the largest value that it may have. ``--out`` keeps the rows as they come, so that those before a crash stay.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import os
@@ -28,9 +32,6 @@ if __name__ == '__main__':
     os.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'  # without which its matrix products differ from run to run
 
 
-import mixcl  # noqa: F401  (before torch, which it prepares the process for)
-
-# isort: split
 import copy
 import traceback
 from dataclasses import asdict, dataclass

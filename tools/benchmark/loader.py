@@ -6,6 +6,10 @@ workers, images are counted per second of one core (CPU time), else per second o
 how many cores feed a step of so many images per second.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import tempfile

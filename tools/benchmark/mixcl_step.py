@@ -5,6 +5,10 @@ batch of synthetic images is taken again and again. For every line ``N`` on the 
 prints their seconds, by phase.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import os
@@ -17,9 +21,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, TextIO
 
-import mixcl  # noqa: F401  (before torch, which it prepares the process for)
-
-# isort: split
 import torch
 from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.hooks import Hook

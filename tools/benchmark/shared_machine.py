@@ -5,6 +5,10 @@ and prints the medians: OpenMP's threads wait awake for a moment, as in every ru
 on an idle machine is "alone" alone: the load when it began is printed, too.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import os
 import statistics

@@ -6,6 +6,10 @@ their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings
 are counted (those of the config's step for both sides), the peak is that of a matrix product in the same run.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import os
@@ -42,9 +46,6 @@ if __name__ == '__main__':
     arguments = parse_arguments()  # before the imports that take seconds
 
 
-import mixcl  # noqa: F401  (before torch, which it prepares the process for)
-
-# isort: split
 import torch
 from mmengine.config import Config, ConfigDict
 from torch import Tensor

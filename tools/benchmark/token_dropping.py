@@ -6,6 +6,10 @@ measures another config. An iteration is that of tools/complexity.py: forward pa
 encoder.
 """
 
+from mixcl.starting import begin
+
+begin(__name__)
+
 import argparse
 import json
 import statistics

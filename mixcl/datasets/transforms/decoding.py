@@ -3,7 +3,6 @@
 import contextlib
 import io
 import struct
-import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,7 +21,6 @@ WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
 MAX_PIXELS = 2 * 89_478_485
 """Of larger images nothing is unpacked; where Pillow draws the line, and warns at the half of it."""
-warnings.simplefilter('ignore', Image.DecompressionBombWarning)
 
 Image.init()
 KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')

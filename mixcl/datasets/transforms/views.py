@@ -1,6 +1,5 @@
 """Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -19,10 +18,6 @@ from mixcl.registry import TRANSFORMS
 # Of the colours of ImageNet, in RGB order: principal components in columns, and their deviations for values to 255.
 COLOUR_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 COLOUR_DEVIATIONS = (55.4625, 4.7940, 1.1475)
-
-
-# mmcv says it at every call of ColorJitter's saturation, whatever its arguments are.
-warnings.filterwarnings('ignore', message=r"Only use 'alpha' for pillow backend\.$")
 
 
 @TRANSFORMS.register_module()

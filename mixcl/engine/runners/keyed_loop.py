@@ -18,7 +18,7 @@ from mixcl.datasets import KeyedSampler
 from mixcl.datasets.image_digest import image_digest
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
-from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals, shield_workers
+from mixcl.engine.runners.stop_signals import AnyProcess, StopSignals, kill_workers, shield_workers
 from mixcl.errors import RunStopped, UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import LOOPS
@@ -109,6 +109,7 @@ class KeyedSteps(BaseLoop):
         barrier()  # a process that ends earlier would take the others with it
         self.runner.call_hook('after_train')
         self.runner.call_hook('after_run')
+        kill_workers()
         where = 'nothing is saved'
         if saved:
             where = f'everything is saved in {saved[0]}, and the same command with --resume continues'

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from mmengine.config import Config, ConfigDict
 from mmengine.dist import is_main_process
+from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
 
@@ -21,6 +22,7 @@ from mixcl.configuration import (
     schedule_notes,
     set_data_root,
 )
+from mixcl.configuration.paths import walk
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
@@ -33,9 +35,9 @@ from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
 from mixcl.engine.runners.write_errors import outlive_write_errors
-from mixcl.errors import RunStopped, UserError
+from mixcl.errors import UserError, undone_on_failure
 from mixcl.files import check_writable
-from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.quiet_log import FOR_PEOPLE, quieten
 from mixcl.shipped import find_config
 from mixcl.weights import (
     check_fits,
@@ -58,6 +60,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     Raises:
         UserError: if the file is missing or cannot be evaluated, or for a key that nothing reads.
     """
+    quieten(MMLogger.get_instance('mmengine'))  # what is built without a Runner logs there
     path = find_config(path)
     if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function it names
         raise UserError(f'the config {path} is no .py file; write it in Python')
@@ -68,6 +71,7 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     with _refusing(f'the config {path} cannot be read'):
         cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
+    _forget_own_scope(cfg)
     if overrides:
         check_overrides(cfg, overrides)
         cfg.merge_from_dict(overrides)
@@ -77,6 +81,17 @@ def read_config(path: str | Path, overrides: dict | None = None, data_root: str 
     check_config(cfg)
     cfg.setdefault('config_name', config_name(path))
     return cfg
+
+
+def _forget_own_scope(cfg: Config) -> None:
+    """Take out the ``_scope_`` that mmengine puts beside every ``type`` of a base ``mixcl::...``.
+
+    ``default_scope`` says it, and mmengine hands it to functions such as that of ``collate_fn`` as an argument.
+    """
+    if cfg.get('default_scope') == 'mixcl':
+        for _, part in walk(cfg._cfg_dict):
+            if isinstance(part, dict) and part.get('_scope_') == 'mixcl':
+                del part['_scope_']
 
 
 def _import_modules(cfg: Config) -> None:
@@ -90,11 +105,15 @@ def _refusing(what: str) -> Iterator[None]:
     """Make a UserError of whatever a config does, which is a program: it may raise anything, or exit."""
     try:
         yield
-    except (KeyboardInterrupt, RunStopped):
+    except KeyboardInterrupt:
         raise
     except BaseException as error:
         cause = error.__context__ if isinstance(error, ImportError) and error.__context__ else error
         raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
+
+
+def _nothing() -> None:
+    """What the other processes undo."""
 
 
 def without_training(cfg: Config) -> Config:
@@ -124,21 +143,13 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
         traces = Traces(cfg.work_dir)
-        try:
+        with undone_on_failure(traces.remove if is_main_process() else _nothing):
             check_writable(cfg.work_dir, '--work-dir')
             return _build(cfg)
-        except BaseException:
-            if is_main_process():
-                traces.remove()
-            raise
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))
-    try:
+    with undone_on_failure(lock.abandon if lock is not None else _nothing):
         runner = _build(cfg, allow_changes)
-    except BaseException:
-        if lock is not None:
-            lock.abandon()
-        raise
     for note in schedule_notes(cfg):
         runner.logger.warning(note)
     if lock is not None:

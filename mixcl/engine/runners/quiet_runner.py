@@ -10,7 +10,9 @@ from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
+from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.faults import with_run
 from mixcl.quiet_log import quieten
 from mixcl.terminal import none_left_open
 
@@ -36,7 +38,7 @@ class QuietRunner(Runner):
         self.register_hook(ProgressHook())
 
     def train(self) -> nn.Module:
-        with none_left_open():
+        with none_left_open(), with_run(self.log_dir, self._saved):
             return super().train()
 
     def val(self) -> dict:
@@ -44,8 +46,13 @@ class QuietRunner(Runner):
             return super().val()
 
     def test(self) -> dict:
-        with none_left_open():
+        with none_left_open(), with_run(self.log_dir, lambda: ''):
             return super().test()
+
+    def _saved(self) -> str:
+        """What a run that cannot go on has kept."""
+        written = [hook.last_ckpt for hook in self.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
+        return f'the newest checkpoint is {written[-1]}' if written else 'no checkpoint is saved yet'
 
 
 def put_channels_last(model: nn.Module) -> None:

@@ -1,5 +1,6 @@
 """Signals that ask a run to end: noted, and acted on where nothing is lost."""
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -14,10 +15,7 @@ from torch import distributed
 from torch.utils.data import DataLoader
 
 from mixcl.distributed import silent_stdout
-from mixcl.errors import RunStopped
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
-"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
+from mixcl.starting import heard_signals
 
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
@@ -26,7 +24,7 @@ WATCH_INTERVAL = 2.0
 class StopSignals:
     """Notes in ``received`` the name of the first stop signal that arrives within a ``with`` block.
 
-    A second SIGINT ends the program at once, as Ctrl-C usually does.
+    A second SIGINT does what the first would have done before: it ends the program at once.
     """
 
     def __init__(self) -> None:
@@ -36,8 +34,7 @@ class StopSignals:
     def __enter__(self) -> 'StopSignals':
         # Python lets only the main thread decide about signals.
         if threading.current_thread() is threading.main_thread():
-            heard = [number for number in STOP_SIGNALS if not _unheard(number)]
-            self._previous = {number: signal.signal(number, self._note) for number in heard}
+            self._previous = {number: signal.signal(number, self._note) for number in heard_signals()}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,7 +44,7 @@ class StopSignals:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = self.received or signal.Signals(number).name
         if number == signal.SIGINT:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, self._previous[signal.SIGINT])
             if os.environ.get('RANK', '0') == '0':
                 # print is not safe within a handler
                 os.write(2, b'\nfinishing the step and saving; Ctrl-C again ends at once\n')
@@ -83,34 +80,23 @@ class AnyProcess:
         return bool(votes)
 
 
-def stop_outside_of_training() -> None:
-    """From now on let all but SIGINT end this program by RunStopped wherever :class:`StopSignals` is not at work."""
-    owner = os.getpid()
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        if os.getpid() != owner:  # a process that was forked has nothing to continue
-            os.kill(os.getpid(), number)
-            return
-        name = signal.Signals(number).name
-        raise RunStopped(f'stopped by {name} outside of the training steps: the same command with --resume continues')
-
-    for number in STOP_SIGNALS:
-        if number != signal.SIGINT and not _unheard(number):
-            signal.signal(number, stop)
-
-
-def _unheard(number: signal.Signals) -> bool:
-    """Whether the program was started by ``nohup``, to outlive its terminal."""
-    return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
-
-
 def shield_workers(loader: DataLoader) -> None:
     """Let a loader's worker processes live through the stop signals, which may be sent to all processes of a job.
 
     They end when the run tells them to, and soon after it was killed, where torch's own may wait for ever.
     """
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn)
+
+
+def kill_workers() -> None:
+    """Kill the data workers of this process, at its end: a frozen one would let it wait for ever."""
+    on_their_end = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise an error
+    workers = [child for child in multiprocessing.active_children() if child.daemon]
+    for worker in workers:
+        worker.kill()
+    for worker in workers:
+        worker.join()
+    signal.signal(signal.SIGCHLD, on_their_end)
 
 
 def _start_shielded(start: Callable[[int], None] | None, worker: int) -> None:

@@ -43,6 +43,8 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
             torch.onnx.export(model, (images,), folder / 'model.onnx', dynamo=True, external_data=False, **names)
     except ImportError as error:
         raise UserError(f'--to onnx needs what `pip install onnx onnxscript` installs ({error})') from error
+    except OSError:
+        raise
     except Exception as error:  # it raises whatever its passes raise
         raise exported.refusal('onnx', ' '.join(str(error).split())[:200], 'timm or mmpretrain') from error
     finally:

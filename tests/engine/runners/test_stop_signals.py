@@ -12,8 +12,9 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.stop_signals import STOP_SIGNALS, StopSignals
+from mixcl.engine.runners.stop_signals import StopSignals
 from mixcl.errors import RunStopped
+from mixcl.starting import STOP_SIGNALS
 
 MIDDLE = STEPS_PER_EPOCH + 2
 

@@ -1,0 +1,65 @@
+"""How a command starts: what it sets in its process, which a mere import of mixcl does not."""
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from mixcl import machine
+from mixcl.errors import end_uncaught, stop_at_once
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
+"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
+
+OF_OTHERS = (
+    # mmcv and mmdet, at every import, in every worker. Pretraining needs none of it.
+    'Fail to import ``MultiScaleDeformableAttention``',
+    'faster_coco_eval is not installed',
+    'Setting (OMP|MKL)_NUM_THREADS environment variable',
+    # Said where the first step is refused, or gradients are accumulated.
+    r'Detected call of `scheduler\.step\(\)` before',
+    # In notebooks without ipywidgets, of progress bars that nobody sees.
+    'IProgress not found',
+    # mmcv, at every call of ColorJitter's saturation, whatever its arguments are.
+    r"Only use 'alpha' for pillow backend\.$",
+    # Pillow, of images for which mixcl has a limit of its own.
+    r'Image size \(\d+ pixels\) exceeds limit',
+)
+"""Warnings of other libraries about what neither the user nor the config decides."""
+
+
+def begin(name: str) -> None:
+    """Prepare the process of a command whose module has this ``__name__``: nothing, if it is imported.
+
+    Stop signals end it at once from here to the first step of a training; what an import raises ends it in a sentence.
+    """
+    if name != '__main__':
+        return
+    for number in heard_signals():
+        signal.signal(number, partial(stop_at_once, os.getpid()))
+    sys.excepthook = end_uncaught
+    machine.prepare()
+    for message in OF_OTHERS:
+        warnings.filterwarnings('ignore', message=message)
+
+
+def heard_signals() -> list[signal.Signals]:
+    """The stop signals, without SIGHUP in a program that ``nohup`` started, to outlive its terminal."""
+    outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return [number for number in STOP_SIGNALS if not (outlives and number == signal.SIGHUP)]
+
+
+@contextmanager
+def without_warnings_of_others() -> Iterator[None]:
+    """Ignore :data:`OF_OTHERS` in a ``with`` block; filters that others add there stay."""
+    before = list(warnings.filters)
+    for message in OF_OTHERS:
+        warnings.filterwarnings('ignore', message=message)
+    added = [one for one in warnings.filters if one not in before]
+    try:
+        yield
+    finally:
+        warnings.filters[:] = [one for one in warnings.filters if one not in added]  # type: ignore[index]
