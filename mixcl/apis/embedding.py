@@ -23,7 +23,6 @@ from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.terminal import Progress
-from mixcl.weights import checked_part
 from mixcl.weights import load_backbone as load_weights
 
 Picture = str | Path | np.ndarray | Image.Image
@@ -100,7 +99,8 @@ def load_backbone(
     Args:
         path: a checkpoint, or the folder of a run, for its newest one.
         encoder: 'online', or 'target' for the momentum encoder; by default the one that ``mixcl.export`` takes.
-        config: file or name of a config that the weights belong to, for files that carry none.
+        config: file or name of the config that it was trained with, in the place of the one that it carries. Modules
+            that this file names are imported.
         image_size: of the images that ``preprocess`` makes; by default as the config evaluates, or trains.
 
     Raises:
@@ -114,13 +114,11 @@ def load_backbone(
         raise UserError(
             f'{config or source} does not say how images are normalised; name a config that does by config='
         )
-    parts: dict[str, Any] = dict(data_preprocessor=dict(preprocessor), pipeline=image_pipeline(cfg, image_size))
-    if not config:  # what came with the file must be data
-        for (name, part), registry in zip(parts.items(), (MODELS, TRANSFORMS), strict=True):
-            parts[name] = checked_part(part, registry, source, name)
+    preprocessor = subject.checked(dict(preprocessor), MODELS, 'data_preprocessor')
+    pipeline = subject.checked(image_pipeline(cfg, image_size), TRANSFORMS, 'pipeline')
     with told_as_user_error(f'the backbone of {source}'), DefaultScope.overwrite_default_scope('mixcl'):
         backbone = MODELS.build(dict(subject.backbone or {}))
-        preprocess = Preprocess(parts['pipeline'], parts['data_preprocessor'])
+        preprocess = Preprocess(pipeline, preprocessor)
     load_weights(backbone, subject.encoders[chosen])
     loaded = LoadedBackbone(backbone, preprocess, source)
     loaded.eval()

@@ -38,8 +38,8 @@ def evaluate(
     data: str,
     protocols: str | Sequence[str] = ('knn',),
     *,
-    config: str | Sequence[str] = (),
-    backbone_config: str | None = None,
+    config: str | None = None,
+    recipe_config: str | Sequence[str] = (),
     encoder: str | None = None,
     recipe: str | None = None,
     work_dir: str | None = None,
@@ -58,22 +58,25 @@ def evaluate(
         checkpoint: a file, the folder of a run, or 'random' for an untrained backbone.
         data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
         protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
-        config, backbone_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
+        config: that the checkpoint was trained with, in the place of the one that it carries.
+        recipe_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
 
     Raises:
         UserError: for what cannot work, before the first evaluation.
     """
     checkpoint = str(checkpoint)
-    protocols, config, data_root = ([one] if isinstance(one, str) else one for one in (protocols, config, data_root))
+    protocols, recipe_config, data_root = (
+        [one] if isinstance(one, str) else one for one in (protocols, recipe_config, data_root)
+    )
     folder = work_dir_of(checkpoint, work_dir)
     if allow_pickle:
         allow_pickles()
     results = Results(out or folder)
-    subject = read_subject(checkpoint, backbone_config)
+    subject = read_subject(checkpoint, config)
     named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
     roots = {name: root for name, root in named}
     evaluations = planned(
-        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=config, encoder=encoder,
+        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
         recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, processes=process_count(launcher),
     )  # fmt: skip
     for evaluation in evaluations:

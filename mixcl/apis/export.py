@@ -23,7 +23,7 @@ def export(
     to: str,
     out: str | Path,
     encoder: str | None = None,
-    backbone_config: str | Path | None = None,
+    config: str | Path | None = None,
 ) -> Path:
     """Write the backbone in a checkpoint to a folder, as another library loads it, with a model card.
 
@@ -35,7 +35,7 @@ def export(
         to: 'timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet' or 'onnx'.
         out: the folder, which must not be there, or be empty.
         encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
-        backbone_config: a config whose ``model.backbone`` the weights belong to, where the file carries none.
+        config: that the weights were trained with, in the place of the one that the file carries.
 
     Returns:
         The folder.
@@ -50,7 +50,7 @@ def export(
         raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another --out')
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
-    subject = read_subject(str(checkpoint), None if backbone_config is None else str(backbone_config))
+    subject = read_subject(str(checkpoint), None if config is None else str(config))
     (chosen,) = subject.encoders_for(encoder, default_encoder(subject))
     exported = exported_of(subject, chosen)
     try:

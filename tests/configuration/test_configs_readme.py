@@ -25,14 +25,14 @@ LENGTH_AND_BATCH = {'train_cfg.max_epochs', 'train_dataloader.batch_size'}
 
 def parse(command: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    for name in ('tool', 'config'):  # a checkpoint in the config's place is evaluated
+    for name in ('tool', 'first'):  # a config or a checkpoint
         parser.add_argument(name)
     parser.add_argument('gpus', type=int, nargs='?')
     parser.add_argument('--amp', action='store_true')
     parser.add_argument('--cfg-options', nargs='+', action=DictAction)
     parser.add_argument('--data')
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS)
-    parser.add_argument('--backbone-config')
+    parser.add_argument('--config')
     parser.add_argument('--recipe')
     return parser.parse_args(shlex.split(command.removeprefix('python ')))
 
@@ -56,15 +56,15 @@ def test_every_path_exists_and_every_config_is_listed() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize('name', sorted({parse(command).config for command in ABLATIONS}))
+@pytest.mark.parametrize('name', sorted({parse(command).first for command in ABLATIONS}))
 def test_an_ablation_fits_with_its_overrides(name: str) -> None:
-    for command in (command for command in ABLATIONS if parse(command).config == name):
+    for command in (command for command in ABLATIONS if parse(command).first == name):
         cfg = read_config(ROOT / name, parse(command).cfg_options)
         try_views(cfg, build(cfg))
 
 
 def test_gpus_times_batch_size_is_the_batch_of_the_recipe() -> None:
-    parallel = {parse(command).config: parse(command) for command in COMMANDS if command.startswith('tools/dist')}
+    parallel = {parse(command).first: parse(command) for command in COMMANDS if command.startswith('tools/dist')}
     for path, arguments in parallel.items():
         cfg = Config.fromfile(ROOT / path)
         cfg.merge_from_dict(arguments.cfg_options or {})
@@ -85,9 +85,9 @@ def pretrained_in(section: str) -> set[str]:
 def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables() -> None:
     for command in EVALUATIONS:
         arguments = parse(command)
-        assert (arguments.config == 'random') == (arguments.protocols == ['supervised'])
-        if arguments.backbone_config:
-            names = {arguments.backbone_config.removeprefix('configs/').removesuffix('.py')}
+        assert (arguments.first == 'random') == (arguments.protocols == ['supervised'])
+        if arguments.config:
+            names = {arguments.config.removeprefix('configs/').removesuffix('.py')}
         else:
             tables = [section for section in sections() if f'`{command}`' in section]
             names = {name for section in tables for name in pretrained_in(section)}

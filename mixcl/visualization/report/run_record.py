@@ -29,6 +29,7 @@ class RunRecord:
     label: str
     source: str | None = None
     data_root: str | None = None
+    named: str | None = None
 
     def __post_init__(self) -> None:
         if not any(
@@ -60,7 +61,7 @@ class RunRecord:
     @cached_property
     def trained(self) -> Pictured:
         """The model of the newest checkpoint, and its images."""
-        return read_pictured(str(self.folder), data_root=self.data_root, source=self.source)
+        return read_pictured(str(self.folder), self.named, data_root=self.data_root, source=self.source)
 
     def environment(self, start: int) -> Mapping[str, Any]:
         """What a start ran on, by its number."""
