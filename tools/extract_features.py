@@ -10,10 +10,11 @@ interrupted.
 """
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
-from mixcl.command_line import add_config_option
+from mixcl.command_line import add_config_option, cpu_cores
 from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
@@ -35,7 +36,9 @@ def parse_arguments() -> argparse.Namespace:
     images = parser.add_mutually_exclusive_group(required=True)
     images.add_argument('--images', metavar='FOLDER', help='a folder of images, however deep')
     images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
-    images.add_argument('--data-config', metavar='CONFIG', help='a config whose data set is taken, prepared as the config tests')
+    images.add_argument(
+        '--data-config', metavar='CONFIG', help='a config whose data set is taken, prepared as the config tests'
+    )
     parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --data-config')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --data-config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
@@ -46,7 +49,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--amp', action='store_true', help='encode under bfloat16 autocast')
     parser.add_argument('--batch-size', type=positive, default=256)
-    parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
+    parser.add_argument('--num-workers', type=not_negative, default=min(4, cpu_cores()),
+                        help='processes that load images')  # fmt: skip
     parser.add_argument('--images-per-file', type=positive, default=10_000, metavar='N', help='of the features')
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
     args = parser.parse_args()
@@ -128,9 +132,10 @@ def extract(args: argparse.Namespace) -> None:
         precision='bf16' if args.amp else 'fp32',
     )
     open_folder(args.out, identity)
+    warnings.filterwarnings('once', 'This DataLoader will create')  # torch says it twice
     model.to(device)
     with torch.autocast(device, torch.bfloat16, enabled=args.amp):
-        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
+        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.num_workers)
     print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
     print(f'next, in Python: mixcl.evaluation.feature_files.read_features({str(args.out)!r})')
 

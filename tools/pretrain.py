@@ -24,7 +24,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; the rate is scaled to it')
     parser.add_argument('--image-size', type=int, metavar='PIXELS', help="of the views; default the method's, 224")
     parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights that the backbone starts from')
-    parser.add_argument('--workers', type=int, dest='num_workers', help='that load images; default by the cores')
+    parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
     parser.add_argument('--amp', action=argparse.BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
     parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')

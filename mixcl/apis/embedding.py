@@ -14,6 +14,7 @@ from mmengine.registry import DefaultScope
 from PIL import Image, ImageOps
 from torch import Tensor, nn
 
+from mixcl.apis.arguments import named
 from mixcl.apis.export_source import default_encoder
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
@@ -91,6 +92,7 @@ class LoadedBackbone(nn.Module):
         return backbone_features(self.backbone, Inputs(dict(images=images)))['images']
 
 
+@named()
 def load_backbone(
     path: str | Path, encoder: str | None = None, config: str | Path | None = None, image_size: int | None = None
 ) -> LoadedBackbone:
@@ -125,6 +127,7 @@ def load_backbone(
     return loaded
 
 
+@named(load_backbone, without=('path',))
 def embed(
     path: str | Path | LoadedBackbone,
     images: Iterable[Picture],

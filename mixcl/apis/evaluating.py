@@ -11,6 +11,7 @@ import torch
 from mmengine.dist import get_world_size, is_main_process
 
 import mixcl
+from mixcl.apis.arguments import named
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
 from mixcl.errors import RunStopped, UserError, system_fault
@@ -33,6 +34,7 @@ class Evaluated(NamedTuple):
     failures: int
 
 
+@named()
 def evaluate(
     checkpoint: str | Path,
     data: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from mixcl.apis.arguments import named
 from mixcl.apis.export_source import default_encoder, exported_of
 from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_beside, table
@@ -18,6 +19,7 @@ TOLERANCE = 1e-5
 """By how much features may differ in the other library, as a share of the largest one."""
 
 
+@named()
 def export(
     checkpoint: str | Path,
     to: str,

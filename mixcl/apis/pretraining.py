@@ -1,10 +1,9 @@
 """Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,9 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
+from mixcl.apis.arguments import named
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
+from mixcl.command_line import cpu_cores
 from mixcl.configuration import check_config, check_overrides
 from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
@@ -54,6 +55,7 @@ WORDS = {
 """What messages say of options that `mixcl train` has and a pretraining has not, and what is said here."""
 
 
+@named(TrainOptions, without=('backbone', 'work_dir'))
 def pretrain(
     data: str | Path,
     out: str | Path,
@@ -96,8 +98,6 @@ def pretrain(
         least = 0 if name == 'num_workers' else 1
         if value is not None and (not isinstance(value, int) or value < least):
             raise UserError(f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits')
-    if unknown := sorted(options.keys() - {field.name for field in fields(TrainOptions)}):
-        raise UserError(f'pretrain has no option {unknown[0]!r}; docs/python.md and help(mixcl.pretrain) name them')
     amp = torch.cuda.is_available() if amp is None else amp
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
@@ -189,14 +189,13 @@ def fit_to(
     least, most = EPOCHS
     epochs = epochs or min(max(STEPS * batch // share, least), most)
     cfg.train_dataloader.batch_size = batch
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     for loader in (
         cfg.get('train_dataloader'),
         cfg.get('val_dataloader'),
         (cfg.get('val_cfg') or {}).get('bank_dataloader'),
     ):
         if loader:
-            workers = min(loader.num_workers, cores) if num_workers is None else num_workers
+            workers = min(loader.num_workers, cpu_cores()) if num_workers is None else num_workers
             loader.update(num_workers=workers, persistent_workers=workers > 0)
     cfg.auto_scale_lr.enable = True
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself

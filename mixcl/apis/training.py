@@ -7,6 +7,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl.apis.arguments import named
 from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.engine.runners.backbone_option import use_backbone
@@ -50,6 +51,7 @@ class TrainOptions:
     launcher: str = 'none'
 
 
+@named(TrainOptions)
 def train(config: str | Path, **options: Any) -> Runner:
     """Train by a config.
 

@@ -80,8 +80,8 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--recipe-config``, ``roots``
-    by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for it).
+    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` are its
+    recipe configs, ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for it).
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
@@ -98,8 +98,8 @@ def planned(
     unused = given.difference(*wanted)
     if unused:
         raise UserError(
-            f'--recipe-config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call does '
-            'not evaluate; leave it out, or add it to --protocols'
+            f'--recipe-config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call '
+            'does not evaluate; leave it out, or add it to --protocols'
         )
     starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):

@@ -13,6 +13,9 @@ from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, plain
 
 BY = ('epoch', 'step', 'hour')
+FEW = 30
+"""Points of a curve that are marked: of a run of one epoch there is no line."""
+
 STYLES = ('-', '--', '-.', ':')
 PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
     'loss terms (query_key, weighted)': ('loss', lambda name: name.startswith('loss_')),
@@ -69,7 +72,7 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
             if name in points:
                 label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
                 label = label if len(runs) == 1 else plain(Path(run).name) + (f': {label}' if len(names) > 1 else '')
-                marker = 'o' if len(points[name]) < 30 and name.endswith('_top1') else None
+                marker = 'o' if len(points[name]) < FEW else None
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
 
 

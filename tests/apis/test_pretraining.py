@@ -67,7 +67,6 @@ def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(
     [
         *((dict([pair]), 'is no whole number of at least 1') for pair in (('epochs', 0), ('batch_size', '8'))),
         (dict(num_workers='two'), 'is no whole number of at least 0'),
-        (dict(backbone_size=3), "pretrain has no option 'backbone_size'"),
     ],
 )
 def test_wrong_types_and_options_are_refused(photos: Path, tmp_path: Path, wrong: dict, message: str) -> None:

@@ -50,14 +50,14 @@ def images(tmp_path: Path) -> Path:
 
 
 def extract(checkpoint: Path, out: Path, *arguments: object) -> dict[str, np.ndarray]:
-    assert run_as_given('tools/extract_features.py', checkpoint, '--workers', 0, '--out', out, *arguments) == 0
+    assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 0
     return read_features(out)
 
 
 def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *arguments: object) -> str:
     """The one sentence."""
     capfd.readouterr()
-    assert run_as_given('tools/extract_features.py', checkpoint, '--workers', 0, '--out', out, *arguments) == 2
+    assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 2
     stderr = capfd.readouterr().err
     (line,) = error_lines(stderr)
     assert 'Traceback' not in stderr

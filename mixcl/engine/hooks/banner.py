@@ -14,6 +14,10 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
 
+FEW = 100
+"""How many times smaller than the recipe's batch is worth a warning where the learning rate follows it."""
+
+
 @HOOKS.register_module()
 class BannerHook(Hook):
     """Says global batch, learning rate and the rule behind it, parameters, passes per step, and what memory and disk it
@@ -35,10 +39,6 @@ class BannerHook(Hook):
         by_steps = isinstance(loop, IterBasedTrainLoop)
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'
         lines.append(f'{length}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
-        if runner.val_loop is None and hasattr(model, 'passes_per_image'):
-            lines.append(
-                'no kNN accuracy during the run: --no-validate, or a config without labelled images (val_dataloader)'
-            )
         lines += _checkpoint_lines(runner, model)
         if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
@@ -66,7 +66,9 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     base = scaling.get('base_batch_size')
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
-        return f'{line}: the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+        line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+        few = '; WARNING: so small a rate may teach nothing, so take larger batches, or a larger optim_wrapper.optimizer.lr'
+        return line + (few if FEW * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base != batch:
         line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'

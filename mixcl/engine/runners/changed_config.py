@@ -121,7 +121,7 @@ class NewSettingsHook(Hook):
         if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
             kept['state'] = stored['state']
         else:
-            runner.logger.warning('--resume: the state of the optimiser does not fit another one, and begins anew')
+            runner.logger.warning('the state of the optimiser does not fit another one, and begins anew')
         checkpoint['optimizer'] = {**fresh, **kept}
 
 

@@ -193,14 +193,14 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
     if stored is not None:
         changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
         for change in changes:
-            runner.logger.info(f'--resume: {change}', extra=FOR_PEOPLE)
+            runner.logger.info(f'changed: {change}', extra=FOR_PEOPLE)
         if any(change.decides for change in changes):
             runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
     unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
     length = runner.cfg.train_cfg[f'max_{unit}s']
     if meta[unit] >= length:
-        message = f'--resume: {path} is at or behind the end of the run ({length}): it is finished'
-        runner.logger.info(f'{message}; a larger max_{unit}s would continue it', extra=FOR_PEOPLE)
+        message = f'{path} is at or behind the end of the run ({length} {unit}s): it is finished, more would continue it'
+        runner.logger.info(message, extra=FOR_PEOPLE)
 
 
 def _adapt_to_machine(cfg: Config) -> None:
