@@ -95,7 +95,7 @@ def reported_to_user(
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if _first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
-                print(stop, file=sys.stderr)
+                print('; '.join(filter(None, [str(stop), afterwards])), file=sys.stderr)
         if os.environ.get('MIXCL_STATUS_FILE'):
             Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{stop.exit_status}\n')
         sys.exit(stop.exit_status)

@@ -27,6 +27,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
     parser.add_argument('--amp', action=argparse.BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
+    parser.add_argument('--allow-changes', action='store_true', help='continue it though settings differ')
     parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')

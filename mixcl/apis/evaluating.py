@@ -14,7 +14,7 @@ import mixcl
 from mixcl.apis.arguments import named
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError, system_fault
+from mixcl.errors import UserError, system_fault
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table
@@ -148,8 +148,6 @@ def evaluate_all(
         started = time.perf_counter()
         try:
             row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
-        except RunStopped as stop:
-            raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
             if os.environ.get('MIXCL_TRACEBACK'):
                 raise

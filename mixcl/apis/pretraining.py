@@ -1,8 +1,7 @@
 """Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
-from mixcl.errors import RunStopped, UserError
+from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 from mixcl.shipped import find_config, known_configs
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
@@ -44,15 +43,6 @@ than 70 (docs/results.md)."""
 
 CHECKPOINTS = 10
 """How many a run writes."""
-
-WORDS = {
-    ' with --resume': '',
-    '--resume: ': '',
-    '; --allow-changes continues with the new values': ', or overwrite this one',
-    '--work-dir': '--out',
-    'data_root or --data-root': '--data',
-}
-"""What messages say of options that `mixcl train` has and a pretraining has not, and what is said here."""
 
 
 @named(TrainOptions, without=('backbone', 'work_dir'))
@@ -104,18 +94,17 @@ def pretrain(
     cfg = read_config(config_of(str(method)))
     if model is not None:
         _use_recipe_of(str(model), cfg)
-    with _in_own_words():
-        found = change_backbone_and_images(cfg, asked)
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
-        fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
-        check_overrides(cfg, dict(cfg_options or {}))
-        cfg.merge_from_dict(dict(cfg_options or {}))
-        check_config(cfg)
-        cfg.work_dir = str(out)
-        if checkpoints_in(out) and not asked.overwrite:
-            asked = replace(asked, resume='auto', allow_changes=asked.allow_changes or _is_only_longer(cfg, out))
-        run(cfg, asked, found, asked.overwrite)
+    found = change_backbone_and_images(cfg, asked)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        number = len(DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
+    fit_to(cfg, number, epochs, batch_size, num_workers, process_count(asked.launcher))
+    check_overrides(cfg, dict(cfg_options or {}))
+    cfg.merge_from_dict(dict(cfg_options or {}))
+    check_config(cfg)
+    cfg.work_dir = str(out)
+    if checkpoints_in(out) and not asked.overwrite:
+        asked = replace(asked, resume='auto', allow_changes=asked.allow_changes or _is_only_longer(cfg, out))
+    run(cfg, asked, found, asked.overwrite)
     return Path(checkpoint_in(out))
 
 
@@ -127,19 +116,6 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
         return False
     changes = [change for change in changes_between(stored, cfg) if not change.is_allowed]
     return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
-
-
-@contextmanager
-def _in_own_words() -> Iterator[None]:
-    """Let messages name the options that a pretraining has."""
-    try:
-        yield
-    except (UserError, RunStopped) as error:
-        text = str(error)
-        for word, own in WORDS.items():
-            text = text.replace(word, own)
-        error.args = (text,)
-        raise
 
 
 def config_of(method: str) -> Path:

@@ -125,8 +125,6 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
 
 def _choose_start(cfg: Config, asked: TrainOptions) -> None:
     """From which weights, or from which step of an earlier run."""
-    if asked.allow_changes and not asked.resume:
-        raise UserError('--allow-changes is for a run that goes on: give --resume, too')
     if asked.overwrite and asked.resume:
         raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
     if asked.resume:

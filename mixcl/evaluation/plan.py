@@ -80,8 +80,9 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` are its
-    recipe configs, ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for it).
+    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
+    ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for
+    it).
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not

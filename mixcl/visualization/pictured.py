@@ -86,7 +86,8 @@ def read_pictured(
         subject, cfg = None, read_config(name, overrides, root)
     else:
         subject = read_subject(name, config)
-        cfg = copy.deepcopy(subject.config) if config else checked_run(subject.config, subject.checkpoint)
+        known = subject.config or Config()
+        cfg = copy.deepcopy(known) if config else checked_run(known, subject.checkpoint)
         if overrides:
             check_overrides(cfg, overrides)
             cfg.merge_from_dict(overrides)

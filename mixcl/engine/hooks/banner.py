@@ -14,10 +14,6 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
 
-FEW = 100
-"""How many times smaller than the recipe's batch is worth a warning where the learning rate follows it."""
-
-
 @HOOKS.register_module()
 class BannerHook(Hook):
     """Says global batch, learning rate and the rule behind it, parameters, passes per step, and what memory and disk it
@@ -67,8 +63,8 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
         line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
-        few = '; WARNING: so small a rate may teach nothing, so take larger batches, or a larger optim_wrapper.optimizer.lr'
-        return line + (few if FEW * batch < base else '')
+        few = "; WARNING: less than a hundredth of the recipe's rate may teach nothing; larger batches raise it"
+        return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base != batch:
         line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'

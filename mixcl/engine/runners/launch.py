@@ -199,7 +199,7 @@ def _check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) ->
     unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
     length = runner.cfg.train_cfg[f'max_{unit}s']
     if meta[unit] >= length:
-        message = f'{path} is at or behind the end of the run ({length} {unit}s): it is finished, more would continue it'
+        message = f'{path} is at or behind the end of the run ({length} {unit}s), which is finished'
         runner.logger.info(message, extra=FOR_PEOPLE)
 
 

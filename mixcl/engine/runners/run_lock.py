@@ -57,11 +57,9 @@ class RunLock:
             while self._handle is None:
                 self._try()
         except (FileExistsError, NotADirectoryError) as error:
-            raise UserError(f'the work dir {folder} is a file; choose another one with --work-dir') from error
+            raise UserError(f'the work dir {folder} is a file; choose another one') from error
         except OSError as error:
-            raise UserError(
-                f'the work dir {folder} cannot be written to: {error.strerror}; choose another one with --work-dir'
-            ) from error
+            raise UserError(f'the work dir {folder} cannot be written to: {error.strerror}; choose another') from error
         atexit.register(self.release)
 
     def release(self) -> None:
@@ -88,8 +86,7 @@ class RunLock:
             holder = os.read(handle, 1000).decode(errors='replace')
             os.close(handle)
             raise UserError(
-                f'{self.path.parent} is in use by {holder or "another run"}: wait until it has ended, or choose '
-                'another folder with --work-dir'
+                f'{self.path.parent} is in use by {holder or "another run"}: wait until it has ended, or choose another'
             ) from None
         except OSError:
             pass  # a file system without locks

@@ -93,7 +93,7 @@ def stop_outside_of_training() -> None:
             os.kill(os.getpid(), number)
             return
         name = signal.Signals(number).name
-        raise RunStopped(f'stopped by {name} outside of the training steps: the same command with --resume continues')
+        raise RunStopped(f'stopped by {name} outside of the training steps')
 
     for number in STOP_SIGNALS:
         if number != signal.SIGINT and not _unheard(number):

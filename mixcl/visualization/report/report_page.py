@@ -61,7 +61,7 @@ def write_report(
         raise UserError(f'--out {out}: the name must end in .html')
     names = [folder.resolve().name for folder in folders]
     labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
-    named = configs or [None] * len(folders)
+    named: Sequence[str | None] = configs or [None] * len(folders)
     if len(named) != len(folders):
         raise UserError(f'--config names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
     parts = zip(folders, labels, named, strict=True)

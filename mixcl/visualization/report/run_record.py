@@ -53,10 +53,8 @@ class RunRecord:
         path = max(self.folder.glob('*/vis_data/config.py'), default=None)
         if path is None:
             return self.trained.config
-        config = stored_config(dict(state_dict={}, meta=dict(cfg=path.read_text(encoding='utf-8'))), str(path))
-        if config is None:
-            raise UserError(f'{path} is no config')
-        return config
+        text = path.read_text(encoding='utf-8')
+        return stored_config(dict(state_dict={}, meta=dict(cfg=text)), str(path)) or Config()
 
     @cached_property
     def trained(self) -> Pictured:

@@ -69,8 +69,9 @@ def _curves(rows: list[dict], label: str, by: str) -> dict[str, Any]:
         encoding['strokeDash'] = dict(field='curve', type='nominal', legend=legend)
     few = max(Counter((row['run'], row['curve']) for row in rows).values()) < FEW
     tooltip = [dict(field=name) for name in ('run', 'curve', 'epoch', 'value')]
+    line = dict(type='line', clip=True, point=few)
     layers = [
-        dict(mark=dict(type='line', clip=True, point=few), params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
+        dict(mark=line, params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
         dict(mark=dict(type='point', filled=True, size=150, opacity=0, clip=True), encoding=dict(tooltip=tooltip)),
     ]
     return dict(data=dict(values=rows), width='container', height=200, encoding=encoding, layer=layers)
