@@ -84,7 +84,7 @@ def test_a_signal_before_training_begins(tmp_path: Path) -> None:
     process.send_signal(signal.SIGUSR1)
     status, output = ended(process)
     assert status == 85, output[-3000:]
-    assert output.splitlines()[-1].startswith('stopped by SIGUSR1 outside of the training steps: ')
+    assert output.splitlines()[-1].startswith('stopped by SIGUSR1 outside of the training steps')
 
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
