@@ -78,7 +78,7 @@ def reported_to_user(afterwards: str = '') -> Iterator[None]:
         _note_status(stop.exit_status)
         if _first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
-                print(stop, file=sys.stderr)
+                print('; '.join(filter(None, [str(stop), afterwards])), file=sys.stderr)
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
         print('\n' + ': '.join(filter(None, ['interrupted', afterwards])), file=sys.stderr)

@@ -18,12 +18,12 @@ SYSTEM_FAULTS = (
     (
         r'DataLoader worker .* Bus error',
         'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
-        'fewer processes (train_dataloader.num_workers, --workers)',
+        'fewer processes (num_workers)',
     ),
     (
         r'DataLoader worker .* (killed by signal|exited unexpectedly)|process pool was terminated abruptly',
         'a process that loads images was killed, most likely by the system because memory ran out (dmesg tells): use '
-        'fewer of them (train_dataloader.num_workers, --workers), smaller batches, or more memory',
+        'fewer of them (num_workers), smaller batches, or more memory',
     ),
 )
 """What the system does to a run: how libraries put it, and the likely cause and cure."""

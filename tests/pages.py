@@ -124,10 +124,10 @@ def check_tool(path: Path, words: list[str], files: set[str]) -> bool:
         args = loaded(path)['parse_arguments']()
     options = getattr(args, 'cfg_options', None) or {}
     if path.stem == 'evaluate':
-        if not args.config and ':' not in args.data:
+        if not args.recipe_config and ':' not in args.data:
             check_evaluation(args.checkpoint, args.data, args.protocols, args.recipe, options)
         options = {}
-    given = [getattr(args, name, None) or [] for name in ('config', 'configs', 'backbone_config', 'model')]
+    given = [getattr(args, name, None) or [] for name in ('config', 'configs', 'data_config', 'recipe_config', 'model')]
     for config in [name for some in given for name in ([some] if isinstance(some, str) else some)]:
         named = config.endswith('.py') or config in known_configs()  # others are in capitals, or of a run
         named &= WITH_DETECTION or 'transfer/' not in config

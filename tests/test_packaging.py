@@ -103,7 +103,7 @@ def test_photos_become_a_model_of_timm_in_three_commands(programs: Path, photos:
     page = (ROOT / 'docs/python.md').read_text()
     commands = [line.split() for line in re.search(r'```sh\n(mixcl pretrain.*?)```', page, re.S)[1].splitlines()]
     (photos.parent / 'neighbours.py').write_text(re.search(r'```python\n(# neighbours.*?)```', page, re.S)[1])
-    small = ['--epochs', 1, '--image-size', 32, '--workers', 0, '--cfg-options', *TINY]
+    small = ['--epochs', 1, '--image-size', 32, '--num-workers', 0, '--cfg-options', *TINY]
     assert len(commands) == 3
     for words, more in zip(commands, (small, [], []), strict=True):
         done = run(programs, photos.parent, *words, *more)

@@ -97,8 +97,11 @@ def main(args: argparse.Namespace) -> None:
     cfg = read_config(args.config, args.cfg_options, args.data_root)
     check_files(cfg)
     if not args.no_data:
-        check_data_roots(cfg)
-        check_metric_files(cfg, 'val_evaluator')
+        try:
+            check_data_roots(cfg)
+            check_metric_files(cfg, 'val_evaluator')
+        except UserError as error:
+            raise UserError(f'{error}; --no-data checks all but the data') from error
     try_hooks(cfg)
     try_schedules(cfg)
     check_model(cfg, args.processes)

@@ -2,7 +2,7 @@
 
 ``python tools/evaluate.py CHECKPOINT --data cifar10 --protocols knn linear finetune``
 
-CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--backbone-config``) or ``random``. What the protocols
+CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--config``) or ``random``. What the protocols
 are, which recipe each takes and how results are stored: docs/evaluation.md.
 """
 
@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 
-from mixcl.command_line import OverrideAction
+from mixcl.command_line import OverrideAction, add_config_option
 from mixcl.errors import reported_to_user
 from mixcl.evaluation.recipes import PROTOCOLS
 
@@ -26,9 +26,9 @@ def parse_arguments() -> argparse.Namespace:
                         'or your own images: folder:PATH, list:PATH.csv, hf:PATH, tar:PATTERN')  # fmt: skip
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS, required=True, metavar='PROTOCOL',
                         help=f'one or more of {", ".join(PROTOCOLS)}')  # fmt: skip
-    parser.add_argument('--config', nargs='+', default=[], metavar='CONFIG',
+    add_config_option(parser)
+    parser.add_argument('--recipe-config', nargs='+', default=[], metavar='FILE',
                         help='recipes or whole configs for their protocols, instead of those chosen')  # fmt: skip
-    parser.add_argument('--backbone-config', metavar='CONFIG', help='any config whose model.backbone to take')
     parser.add_argument('--encoder', choices=['online', 'target', 'all'], help='by default as the protocol says')
     parser.add_argument('--recipe', metavar='NAME', help='by name, such as patchmix or 1percent')
     parser.add_argument('--work-dir', metavar='DIR', help='logs and checkpoints; default work_dirs/evaluation/...')

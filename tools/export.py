@@ -11,6 +11,7 @@ begin(__name__)
 
 import argparse
 
+from mixcl.command_line import add_config_option
 from mixcl.errors import reported_to_user
 
 FORMATS = ('timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet', 'onnx')
@@ -22,7 +23,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--to', required=True, choices=FORMATS, help='what loads it')
     parser.add_argument('--out', required=True, metavar='PATH', help='folder to write; must be new or empty')
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
-    parser.add_argument('--backbone-config', metavar='CONFIG', help='of a checkpoint that carries none')
+    add_config_option(parser)
     parser.add_argument('--allow-pickle', action='store_true', help='read files that may run code')
     return parser.parse_args()
 
@@ -38,7 +39,7 @@ from mixcl.weights import allow_pickle
 def main(args: argparse.Namespace) -> None:
     if args.allow_pickle:
         allow_pickle()
-    export(args.checkpoint, args.to, args.out, args.encoder, args.backbone_config)
+    export(args.checkpoint, args.to, args.out, args.encoder, args.config)
 
 
 if __name__ == '__main__':

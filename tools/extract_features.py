@@ -2,7 +2,7 @@
 
 ``python tools/extract_features.py CHECKPOINT --images FOLDER --out features``
 ``python tools/extract_features.py CHECKPOINT --data list:PATH.csv --out features``
-``python tools/extract_features.py CHECKPOINT --config CONFIG --split test --out features``
+``python tools/extract_features.py CHECKPOINT --data-config CONFIG --split test --out features``
 
 The folder gets a ``features_00000.npz`` for each 10,000 images, with features, file names and labels, and a
 ``meta.json``; :func:`mixcl.evaluation.feature_files.read_features` reads them. The same command continues where it was
@@ -14,9 +14,11 @@ from mixcl.starting import begin
 begin(__name__)
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
+from mixcl.command_line import add_config_option, cpu_cores
 from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
@@ -38,23 +40,26 @@ def parse_arguments() -> argparse.Namespace:
     images = parser.add_mutually_exclusive_group(required=True)
     images.add_argument('--images', metavar='FOLDER', help='a folder of images, however deep')
     images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
-    images.add_argument('--config', help='a config whose data set is taken, prepared as the config tests')
-    parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --config')
-    parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --config, or of a list')
+    images.add_argument(
+        '--data-config', metavar='CONFIG', help='a config whose data set is taken, prepared as the config tests'
+    )
+    parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --data-config')
+    parser.add_argument('--data-root', metavar='DIR', help='root folder of the images of --data-config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
     parser.add_argument('--image-size', type=positive, metavar='PIXELS', help='for --images and --data: crop to it')
-    parser.add_argument('--backbone-config', metavar='CONFIG', help='of a checkpoint that carries none')
+    add_config_option(parser)
     parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
     parser.add_argument('--amp', action='store_true', help='encode under bfloat16 autocast')
     parser.add_argument('--batch-size', type=positive, default=256)
-    parser.add_argument('--workers', type=not_negative, default=4, help='processes that load images')
+    parser.add_argument('--num-workers', type=not_negative, default=min(4, cpu_cores()),
+                        help='processes that load images')  # fmt: skip
     parser.add_argument('--images-per-file', type=positive, default=10_000, metavar='N', help='of the features')
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
     args = parser.parse_args()
-    if args.config and args.image_size:
-        parser.error('--image-size is for --images and --data; the images of --config are prepared as the config says')
+    if args.data_config and args.image_size:
+        parser.error('--image-size is for --images and --data; those of --data-config are prepared as it says')
     return args
 
 
@@ -76,7 +81,6 @@ from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     allow_pickle,
     backbone_config,
-    checked_part,
     checkpoint_in,
     load_backbone,
     local_file,
@@ -91,7 +95,7 @@ def model_settings(config: Config | None, place: str, feature: str) -> dict[str,
     if backbone is None or not preprocessor:
         raise UserError(
             f'{place} says nothing about a backbone and its data_preprocessor; name the config it belongs to by '
-            '--backbone-config'
+            '--config'
         )
     return dict(
         type='FrozenEncoder', backbone=backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessor)
@@ -105,25 +109,22 @@ def extract(args: argparse.Namespace) -> None:
     if args.allow_pickle:
         allow_pickle()
     args.checkpoint = checkpoint_in(args.checkpoint)
-    subject = read_subject(args.checkpoint, args.backbone_config)
+    subject = read_subject(args.checkpoint, args.config)
     (encoder,) = subject.encoders_for(args.encoder, default_encoder(subject))
     pretrained, config = subject.encoders[encoder], subject.config
-    place = args.backbone_config or pretrained.source
+    place = args.config or pretrained.source
     with told_as_user_error(f'the encoder of {place}'):
-        settings = model_settings(config, place, args.feature)
-        if not args.backbone_config:
-            settings = checked_part(settings, MODELS, place, 'model')
+        settings = subject.checked(model_settings(config, place, args.feature), MODELS, 'model')
         model = MODELS.build(settings)
     report = load_backbone(model.backbone, pretrained)
     print(f'{pretrained.encoder} encoder in {printable(pretrained.source)}: {report}')
-    if args.config:
-        images = config_images(read_config(args.config, data_root=args.data_root), args.split)
+    if args.data_config:
+        images = config_images(read_config(args.data_config, data_root=args.data_root), args.split)
     else:
         with told_as_user_error(f'the pipeline of {place}'):
             spec = args.data or f'folder:{args.images}'
             images = source_images(spec, config, args.image_size, args.data_root)
-        if not args.backbone_config:
-            images['pipeline'] = checked_part(images['pipeline'], TRANSFORMS, place, 'pipeline')
+        images['pipeline'] = subject.checked(images['pipeline'], TRANSFORMS, 'pipeline')
     dataset = KeyedDataset(images)
     check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
@@ -135,9 +136,10 @@ def extract(args: argparse.Namespace) -> None:
         precision='bf16' if args.amp else 'fp32',
     )
     open_folder(args.out, identity)
+    warnings.filterwarnings('once', 'This DataLoader will create')  # torch says it twice
     model.to(device)
     with torch.autocast(device, torch.bfloat16, enabled=args.amp):
-        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.workers)
+        unreadable = extract_to_files(args.out, model, dataset, args.images_per_file, args.batch_size, args.num_workers)
     print(f'{printable(str(args.out))}: features of {len(dataset)} images, {unreadable} of them unreadable')
     print(f'next, in Python: mixcl.evaluation.feature_files.read_features({str(args.out)!r})')
 

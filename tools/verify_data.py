@@ -12,12 +12,11 @@ from mixcl.starting import begin
 begin(__name__)
 
 import argparse
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 
-from mixcl.command_line import OverrideAction
+from mixcl.command_line import OverrideAction, cpu_cores
 from mixcl.errors import UserError, printable, reported_to_user
 from mixcl.files import check_writable
 
@@ -27,7 +26,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
     parser.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config, or of a list')
     parser.add_argument('--out', default='work_dirs/unreadable_images.txt', help='for the list of unreadable images')
-    parser.add_argument('--workers', type=int, default=os.cpu_count(), help='processes; default one per CPU core')
+    parser.add_argument('--num-workers', type=int, default=cpu_cores(), help='processes; default one per CPU core')
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override values')
     return parser.parse_args()
 
@@ -64,8 +63,8 @@ def find_datasets(args: argparse.Namespace) -> list[BaseDataset]:
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.workers < 1:
-        raise UserError(f'--workers must be at least 1, not {args.workers}')
+    if args.num_workers < 1:
+        raise UserError(f'--num-workers must be at least 1, not {args.num_workers}')
     out = Path(args.out)
     if out.is_dir():
         raise UserError(f'--out {args.out} is a folder: give the name of a file')
@@ -74,7 +73,7 @@ def main(args: argparse.Namespace) -> None:
     if not files:
         print('nothing to check: the images of this config are no files of their own')
         return
-    unreadable, converted = verify_images(files, args.workers)
+    unreadable, converted = verify_images(files, args.num_workers)
     for kind, number in sorted(Counter(note.kind for note in converted).items()):
         print(f'{number} {kind}: readable, training converts them to 8-bit colour')
     for kind, number in sorted(Counter(note.kind for note in unreadable).items()):

@@ -11,7 +11,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from mixcl.command_line import OverrideAction
+from mixcl.command_line import OverrideAction, add_config_option
 from mixcl.errors import UserError, reported_to_user
 
 FIGURES = dict(
@@ -37,7 +37,7 @@ def parse_arguments() -> argparse.Namespace:
             figure.add_argument('--by', choices=['epoch', 'step', 'hour'], default='epoch', help='the axis')
             continue
         figure.add_argument('model', metavar='CONFIG_OR_CHECKPOINT', help='config, checkpoint, or folder of a run')
-        figure.add_argument('--config', help='the config of a checkpoint that carries none')
+        add_config_option(figure)
         images = figure.add_mutually_exclusive_group()
         images.add_argument('--images', metavar='FOLDER', help='a folder of images in the place of those of the config')
         images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')

@@ -14,6 +14,7 @@ from mmengine.registry import DefaultScope
 from PIL import Image, ImageOps
 from torch import Tensor, nn
 
+from mixcl.apis.arguments import named
 from mixcl.apis.export_source import default_encoder
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
@@ -23,7 +24,6 @@ from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.terminal import Progress
-from mixcl.weights import checked_part
 from mixcl.weights import load_backbone as load_weights
 
 Picture = str | Path | np.ndarray | Image.Image
@@ -92,6 +92,7 @@ class LoadedBackbone(nn.Module):
         return backbone_features(self.backbone, Inputs(dict(images=images)))['images']
 
 
+@named()
 def load_backbone(
     path: str | Path, encoder: str | None = None, config: str | Path | None = None, image_size: int | None = None
 ) -> LoadedBackbone:
@@ -100,7 +101,8 @@ def load_backbone(
     Args:
         path: a checkpoint, or the folder of a run, for its newest one.
         encoder: 'online', or 'target' for the momentum encoder; by default the one that ``mixcl.export`` takes.
-        config: file or name of a config that the weights belong to, for files that carry none.
+        config: file or name of the config that it was trained with, in the place of the one that it carries. Modules
+            that this file names are imported.
         image_size: of the images that ``preprocess`` makes; by default as the config evaluates, or trains.
 
     Raises:
@@ -114,19 +116,18 @@ def load_backbone(
         raise UserError(
             f'{config or source} does not say how images are normalised; name a config that does by config='
         )
-    parts: dict[str, Any] = dict(data_preprocessor=dict(preprocessor), pipeline=image_pipeline(cfg, image_size))
-    if not config:  # what came with the file must be data
-        for (name, part), registry in zip(parts.items(), (MODELS, TRANSFORMS), strict=True):
-            parts[name] = checked_part(part, registry, source, name)
+    preprocessor = subject.checked(dict(preprocessor), MODELS, 'data_preprocessor')
+    pipeline = subject.checked(image_pipeline(cfg, image_size), TRANSFORMS, 'pipeline')
     with told_as_user_error(f'the backbone of {source}'), DefaultScope.overwrite_default_scope('mixcl'):
         backbone = MODELS.build(dict(subject.backbone or {}))
-        preprocess = Preprocess(parts['pipeline'], parts['data_preprocessor'])
+        preprocess = Preprocess(pipeline, preprocessor)
     load_weights(backbone, subject.encoders[chosen])
     loaded = LoadedBackbone(backbone, preprocess, source)
     loaded.eval()
     return loaded
 
 
+@named(load_backbone, without=('path',))
 def embed(
     path: str | Path | LoadedBackbone,
     images: Iterable[Picture],

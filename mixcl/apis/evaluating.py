@@ -11,9 +11,10 @@ import torch
 from mmengine.dist import get_world_size, is_main_process
 
 import mixcl
+from mixcl.apis.arguments import named
 from mixcl.engine.runners.command_options import RANDOM, be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
-from mixcl.errors import RunStopped, UserError
+from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, table
@@ -34,13 +35,14 @@ class Evaluated(NamedTuple):
     failures: int
 
 
+@named()
 def evaluate(
     checkpoint: str | Path,
     data: str,
     protocols: str | Sequence[str] = ('knn',),
     *,
-    config: str | Sequence[str] = (),
-    backbone_config: str | None = None,
+    config: str | None = None,
+    recipe_config: str | Sequence[str] = (),
     encoder: str | None = None,
     recipe: str | None = None,
     work_dir: str | None = None,
@@ -59,22 +61,25 @@ def evaluate(
         checkpoint: a file, the folder of a run, or 'random' for an untrained backbone.
         data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
         protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
-        config, backbone_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
+        config: that the checkpoint was trained with, in the place of the one that it carries.
+        recipe_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
 
     Raises:
         UserError: for what cannot work, before the first evaluation.
     """
     checkpoint = str(checkpoint)
-    protocols, config, data_root = ([one] if isinstance(one, str) else one for one in (protocols, config, data_root))
+    protocols, recipe_config, data_root = (
+        [one] if isinstance(one, str) else one for one in (protocols, recipe_config, data_root)
+    )
     folder = work_dir_of(checkpoint, work_dir)
     if allow_pickle:
         allow_pickles()
     results = Results(out or folder)
-    subject = read_subject(checkpoint, backbone_config)
+    subject = read_subject(checkpoint, config)
     named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
     roots = {name: root for name, root in named}
     evaluations = planned(
-        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=config, encoder=encoder,
+        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
         recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, processes=process_count(launcher),
     )  # fmt: skip
     for evaluation in evaluations:
@@ -144,8 +149,6 @@ def evaluate_all(
         started = time.perf_counter()
         try:
             row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
-        except RunStopped as stop:
-            raise RunStopped(str(stop).replace(' with --resume', '')) from None  # it has no such option, nor needs it
         except Exception as error:  # whatever one evaluation meets, the others are worth having
             of_all = isinstance(error, UserError) and not error.of_one_process
             if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):

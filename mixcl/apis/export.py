@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from mixcl.apis.arguments import named
 from mixcl.apis.export_source import default_encoder, exported_of
 from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_beside, table
@@ -18,12 +19,13 @@ TOLERANCE = 1e-5
 """By how much features may differ in the other library, as a share of the largest one."""
 
 
+@named()
 def export(
     checkpoint: str | Path,
     to: str,
     out: str | Path,
     encoder: str | None = None,
-    backbone_config: str | Path | None = None,
+    config: str | Path | None = None,
 ) -> Path:
     """Write the backbone in a checkpoint to a folder, as another library loads it, with a model card.
 
@@ -35,7 +37,7 @@ def export(
         to: 'timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet' or 'onnx'.
         out: the folder, which must not be there, or be empty.
         encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
-        backbone_config: a config whose ``model.backbone`` the weights belong to, where the file carries none.
+        config: that the weights were trained with, in the place of the one that the file carries.
 
     Returns:
         The folder.
@@ -50,7 +52,7 @@ def export(
         raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another --out')
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
-    subject = read_subject(str(checkpoint), None if backbone_config is None else str(backbone_config))
+    subject = read_subject(str(checkpoint), None if config is None else str(config))
     (chosen,) = subject.encoders_for(encoder, default_encoder(subject))
     exported = exported_of(subject, chosen)
     try:

@@ -76,8 +76,8 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
 def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
     if len(values) not in (1, channels):
         raise UserError(
-            f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; give one with '
-            'a fitting data_preprocessor by --backbone-config'
+            f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; name '
+            'one with a fitting data_preprocessor by --config'
         )
     # Rounded to the digits in which such numbers are given.
     return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))

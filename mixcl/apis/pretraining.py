@@ -1,10 +1,8 @@
 """Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
 
 import math
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,16 @@ from mmengine.config import Config
 from mmengine.dataset import BaseDataset
 from mmengine.registry import DefaultScope
 
+from mixcl.apis.arguments import named
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
+from mixcl.command_line import cpu_cores
 from mixcl.configuration import check_config, check_overrides
 from mixcl.datasets.image_digest import image_digest
 from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
-from mixcl.errors import RunStopped, UserError
+from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 from mixcl.shipped import find_config, known_configs
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
@@ -46,17 +46,8 @@ than 70 (docs/results.md)."""
 CHECKPOINTS = 10
 """How many a run writes."""
 
-WORDS = {
-    ' with --resume': '',
-    '--resume: ': '',
-    '; --allow-changes continues with the new values': ', or overwrite this one',
-    '; --allow-changes continues with these images': ', or overwrite this one; in Python also allow_changes=True',
-    '--work-dir': '--out',
-    'data_root or --data-root': '--data',
-}
-"""What messages say of options that `mixcl train` has and a pretraining has not, and what is said here."""
 
-
+@named(TrainOptions, without=('backbone', 'work_dir'))
 def pretrain(
     data: str | Path,
     out: str | Path,
@@ -99,27 +90,24 @@ def pretrain(
         least = 0 if name == 'num_workers' else 1
         if value is not None and (not isinstance(value, int) or value < least):
             raise UserError(f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits')
-    if unknown := sorted(options.keys() - {field.name for field in fields(TrainOptions)}):
-        raise UserError(f'pretrain has no option {unknown[0]!r}; docs/python.md and help(mixcl.pretrain) name them')
     amp = torch.cuda.is_available() if amp is None else amp
     spec = str(data) if ':' in str(data) else f'folder:{data}'
     asked = TrainOptions(amp=amp, data=spec, backbone=model, **options)
     cfg = read_config(config_of(str(method)))
     if model is not None:
         _use_recipe_of(str(model), cfg)
-    with _in_own_words():
-        found = change_backbone_and_images(cfg, asked)
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            images = DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
-        fit_to(cfg, len(images), epochs, batch_size, num_workers, process_count(asked.launcher))
-        check_overrides(cfg, dict(cfg_options or {}))
-        cfg.merge_from_dict(dict(cfg_options or {}))
-        check_config(cfg)
-        cfg.work_dir = str(out)
-        if checkpoints_in(out) and not asked.overwrite:
-            allow = asked.allow_changes or _is_only_longer(cfg, out, images)
-            asked = replace(asked, resume='auto', allow_changes=allow)
-        run(cfg, asked, found, asked.overwrite)
+    found = change_backbone_and_images(cfg, asked)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        images = DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
+    fit_to(cfg, len(images), epochs, batch_size, num_workers, process_count(asked.launcher))
+    check_overrides(cfg, dict(cfg_options or {}))
+    cfg.merge_from_dict(dict(cfg_options or {}))
+    check_config(cfg)
+    cfg.work_dir = str(out)
+    if checkpoints_in(out) and not asked.overwrite:
+        allow = asked.allow_changes or _is_only_longer(cfg, out, images)
+        asked = replace(asked, resume='auto', allow_changes=allow)
+    run(cfg, asked, found, asked.overwrite)
     return Path(checkpoint_in(out))
 
 
@@ -134,19 +122,6 @@ def _is_only_longer(cfg: Config, out: str | Path, images: BaseDataset) -> bool:
         return False
     changes = [change for change in changes_between(stored, cfg) if not change.is_allowed]
     return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
-
-
-@contextmanager
-def _in_own_words() -> Iterator[None]:
-    """Let messages name the options that a pretraining has."""
-    try:
-        yield
-    except (UserError, RunStopped) as error:
-        text = str(error)
-        for word, own in WORDS.items():
-            text = text.replace(word, own)
-        error.args = (text,)
-        raise
 
 
 def config_of(method: str) -> Path:
@@ -196,14 +171,13 @@ def fit_to(
     least, most = EPOCHS
     epochs = epochs or min(max(STEPS * batch // share, least), most)
     cfg.train_dataloader.batch_size = batch
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     for loader in (
         cfg.get('train_dataloader'),
         cfg.get('val_dataloader'),
         (cfg.get('val_cfg') or {}).get('bank_dataloader'),
     ):
         if loader:
-            workers = min(loader.num_workers, cores) if num_workers is None else num_workers
+            workers = min(loader.num_workers, cpu_cores()) if num_workers is None else num_workers
             loader.update(num_workers=workers, persistent_workers=workers > 0)
     cfg.auto_scale_lr.enable = True
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself

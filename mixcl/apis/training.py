@@ -7,6 +7,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl.apis.arguments import named
 from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.engine.runners.backbone_option import use_backbone
@@ -48,6 +49,7 @@ class TrainOptions:
     launcher: str = 'none'
 
 
+@named(TrainOptions)
 def train(config: str | Path, **options: Any) -> Runner:
     """Train by a config.
 
@@ -131,8 +133,6 @@ def _preview(runner: Runner) -> None:
 
 def _choose_start(cfg: Config, asked: TrainOptions) -> None:
     """From which weights, or from which step of an earlier run."""
-    if asked.allow_changes and not asked.resume:
-        raise UserError('--allow-changes is for a run that goes on: give --resume, too')
     if asked.overwrite and asked.resume:
         raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
     if asked.resume:

@@ -70,7 +70,10 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
 
 def _unknown_keys(node: Mapping[str, Any], path: Path, acceptor: Acceptor) -> Iterator[str]:
     for key in acceptor.unknown(node):
-        yield f'{readable(path)} has an unknown key {key!r} for {acceptor.label}{suggest(key, acceptor.keys)}'
+        # mmengine keeps the settings of the class that stood there before.
+        drop = f'; of the class that stood there before, {readable((*path, "_delete_"))}=True drops all settings'
+        hint = suggest(key, acceptor.keys) or (drop if 'type' in node else '')
+        yield f'{readable(path)} has an unknown key {key!r} for {acceptor.label}{hint}'
     arch = node.get('arch')
     if acceptor.arch_keys and isinstance(arch, Mapping):
         for key in sorted(set(arch) - acceptor.arch_keys):

@@ -76,7 +76,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         raise UserError(
             f'a {type(features.backbone).__name__} cannot encode images of {size} pixels, which this evaluation has '
             f'({" ".join(str(error).split())}): choose data of its own size, or for a model of timm set '
-            'dynamic_img_size=True in a --backbone-config'
+            'dynamic_img_size=True in the config that --config names'
         ) from error
     head = cfg.model.get('head') or {}
     expected = head.get('in_channels')
@@ -85,7 +85,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
     elif expected is not None and tuple(expected if isinstance(expected, (list, tuple)) else (expected,)) != channels:
         raise UserError(
             f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
-            f'{channels}: choose another --recipe or --config for it'
+            f'{channels}: choose another --recipe or --recipe-config for it'
         )
 
 
@@ -105,7 +105,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
     """Put the classifier that robustness tests into the config of the test, in place.
 
     It is that of the config in the checkpoint, or of the fine-tuning, since weights do not tell the number of attention
-    heads. A checkpoint without a config gets the test's linear head on the backbone of ``--backbone-config``.
+    heads. A checkpoint without a config gets the test's linear head on the backbone of the config that is named.
     """
     source, classes = subject.classifier, subject.classes
     if classes is None:

@@ -28,6 +28,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.configuration.paths import RUNNER_KEYS
+from mixcl.engine.runners.data_option import meant
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
@@ -43,7 +44,8 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     path = folder / f'{name}.py'
     if not path.is_file():
         others = ', '.join(sorted(other.stem for other in folder.glob('*.py')))
-        raise UserError(f'there is no data set {name} under {folder}, only {others}; choose one, or add a file for it')
+        hint = meant(name) or '; choose one, or add a file for it'
+        raise UserError(f'there is no data set {name} under {folder}, only {others}{hint}')
     data = read_config(path)
     if protocol not in data.get('protocols', [protocol]) or name not in OWN_DATA.get(protocol, [name]):
         others = ' or '.join(OWN_DATA.get(protocol, ['another']))

@@ -80,8 +80,9 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--config``, ``roots``
-    by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for it).
+    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
+    ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for
+    it).
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
@@ -98,15 +99,15 @@ def planned(
     unused = given.difference(*wanted)
     if unused:
         raise UserError(
-            f'--config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call does '
-            'not evaluate; leave it out, or add it to --protocols'
+            f'--recipe-config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call '
+            'does not evaluate; leave it out, or add it to --protocols'
         )
     starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
             f'--recipe {recipe}: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
-            f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own config by --config'
+            f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own by --recipe-config'
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
@@ -136,7 +137,7 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
         name = (cfg.get('protocol') or {}).get('name')
         if name not in PROTOCOLS or name in found:
             raise UserError(
-                f'--config {path} has protocol.name={name!r}; give one config for each of {", ".join(PROTOCOLS)}'
+                f'--recipe-config {path} has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
             )
         found[name] = Path(path), cfg
     return found
@@ -201,7 +202,7 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
     if '{{' in json.dumps(cfg.to_dict(), default=repr):
         raise UserError(
             f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
-            'no config may have them; give the backbone by --backbone-config'
+            'no config may have them; name the file of its config by --config'
         )
     # Every data set that can tells whether its folders hold what it expects: a look at lists, but not at images.
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):

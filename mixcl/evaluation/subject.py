@@ -1,9 +1,11 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mmengine.config import Config
+from mmengine.registry import Registry
 
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
@@ -33,6 +35,7 @@ class Subject:
         config: that the backbone comes from; None where unknown.
         classifier: the config of the classifier that it is the checkpoint of, where it carries one or one is given.
         classes: how many that classifier, or the linear head in the file, tells apart; None where there is neither.
+        named: the file of the config, where the user named one; it may import and build whatever it says.
     """
 
     checkpoint: str = RANDOM
@@ -42,6 +45,7 @@ class Subject:
     config: Config | None = None
     classifier: Config | None = None
     classes: int | None = None
+    named: str | None = None
 
     @property
     def config_name(self) -> str | None:
@@ -53,6 +57,10 @@ class Subject:
     def epochs(self) -> int | None:
         """How long it was pretrained."""
         return next((encoder.epochs for encoder in self.encoders.values()), None)
+
+    def checked(self, part: Any, registry: Registry, place: str) -> Any:
+        """A part of the config, which must be one that any file may name where the user has not named the config."""
+        return part if self.named else checked_part(part, registry, self.checkpoint, place)
 
     def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
         """Those asked for ('online', 'target' or 'all'), else that of the protocol where there is one."""
@@ -75,7 +83,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
 
     Args:
         checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, the folder of a run, or 'random'.
-        config: a config whose ``model.backbone`` the weights belong to.
+        config: that the weights were trained with, in the place of the one that the file carries.
 
     Raises:
         UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
@@ -83,33 +91,31 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     """
     given = read_config(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
-        raise UserError(f'--backbone-config {config} has no model.backbone; name a config that has one')
+        raise UserError(f'--config {config} has no model.backbone; name the one that the weights were trained with')
     if checkpoint == RANDOM:
-        return Subject(backbone=backbone_config(given), config=given)
+        return Subject(backbone=backbone_config(given), config=given, named=config)
     checkpoint = checkpoint_in(checkpoint)
     encoders = dict(online=read_pretrained(checkpoint))
     with contextlib.suppress(UserError):  # many have no EMA encoder
         encoders['target'] = read_pretrained(checkpoint, 'target')
-    stored = encoders['online'].config
-    backbone = backbone_config(given)
-    if backbone is None and encoders['online'].backbone is not None:
-        backbone = checked_part(encoders['online'].backbone, MODELS, checkpoint, 'backbone')
+    found = Subject(checkpoint, encoders=encoders, config=given or encoders['online'].config, named=config)
+    backbone = backbone_config(found.config)
     if backbone is None:
         raise UserError(
-            f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
-            'whose model.backbone they belong to'
+            f'{checkpoint} holds weights without the config they were trained with; name it, or one with the same '
+            'model.backbone, by --config FILE (config= in Python)'
         )
-    classifier = given if _is_classifier(given) else None
-    if stored is not None and _is_classifier(stored):
-        parts = {name: part for name, part in stored.to_dict().items() if name in ('model', 'data_preprocessor')}
-        classifier = Config(checked_part(parts, MODELS, checkpoint, 'config'))
+    backbone, classifier = found.checked(backbone, MODELS, 'backbone'), None
+    if found.config is not None and _is_classifier(found.config):
+        parts = {name: part for name, part in found.config.to_dict().items() if name in ('model', 'data_preprocessor')}
+        classifier = Config(found.checked(parts, MODELS, 'config'))
     # Of mmpretrain's linear heads, (classes, channels).
     head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
-    return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)
+    return replace(found, sha256=digest, backbone=backbone, classifier=classifier, classes=classes)
 
 
-def _is_classifier(config: Config | None) -> bool:
-    model = (config or {}).get('model') or {}
+def _is_classifier(config: Config) -> bool:
+    model = config.get('model') or {}
     return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'

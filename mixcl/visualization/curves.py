@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, plain
 
-BY = ('epoch', 'step', 'hour')
+FEW = 30
+"""Points of a curve that are marked: of a run of one epoch there is no line."""
+
 STYLES = ('-', '--', '-.', ':')
 PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
     'loss terms (query_key, weighted)': ('loss', lambda name: name.startswith('loss_')),
@@ -35,10 +37,8 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
         by: the axis: 'epoch', 'step', or 'hour' of training.
 
     Raises:
-        UserError: if a work dir has no log, or the axis is unknown.
+        UserError: if a work dir has no log.
     """
-    if by not in BY:
-        raise UserError(f'--by {by!r} is none of {", ".join(BY)}')
     runs = {str(folder): points_of(read_log(folder), by) for folder in work_dirs}
     names = sorted({name for points in runs.values() for name in points})
     panels = [panel for panel, (_, chosen) in PANELS.items() if any(map(chosen, names))]
@@ -69,7 +69,7 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
             if name in points:
                 label = name.removeprefix('loss_').removesuffix('_top1').replace('chance_ratio', 'first term')
                 label = label if len(runs) == 1 else plain(Path(run).name) + (f': {label}' if len(names) > 1 else '')
-                marker = 'o' if len(points[name]) < 30 and name.endswith('_top1') else None
+                marker = 'o' if len(points[name]) < FEW else None
                 axis.plot(*zip(*points[name], strict=True), style, color=colour, marker=marker, ms=4, label=label)
 
 

@@ -24,8 +24,6 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
     Raises:
         UserError: if the config mixes nothing, or the images cannot be mixed.
     """
-    if num_images < 1:
-        raise UserError(f'--num-images must be at least 1, not {num_images}')
     model = cfg.model
     names = mixed_streams(cfg)
     if not names:

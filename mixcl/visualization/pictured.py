@@ -10,7 +10,7 @@ from mmengine.registry import DefaultScope
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from mixcl.configuration import check_data_roots, check_overrides, set_data_root
+from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
@@ -73,7 +73,7 @@ def read_pictured(
 
     Args:
         name: of the config or the checkpoint.
-        config: that a checkpoint belongs to, in the place of the one that it carries.
+        config: that a checkpoint was trained with, in the place of the one that it carries.
         overrides: of ``--cfg-options``.
         data_root: root folder of every data set of the config, or of a source.
         source: as for :func:`~mixcl.engine.runners.data_option.source_config`.
@@ -86,15 +86,14 @@ def read_pictured(
         subject, cfg = None, read_config(name, overrides, root)
     else:
         subject = read_subject(name, config)
-        if config or subject.config is None:
-            cfg = read_config(str(config), overrides, root)
-        else:
-            cfg = checked_run(subject.config, subject.checkpoint)
-            if overrides:
-                check_overrides(cfg, overrides)
-                cfg.merge_from_dict(overrides)
-            if root is not None:
-                set_data_root(cfg, root)
+        known = subject.config or Config()
+        cfg = copy.deepcopy(known) if config else checked_run(known, subject.checkpoint)
+        if overrides:
+            check_overrides(cfg, overrides)
+            cfg.merge_from_dict(overrides)
+            check_config(cfg)
+        if root is not None:
+            set_data_root(cfg, root)
     return Pictured(cfg, subject, source, data_root)
 
 

@@ -83,7 +83,7 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
     folder = Path(work_dir)
     paths = sorted((*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth')))
     if not paths:
-        message = f'--resume: there is no checkpoint in {folder}, the run starts from the beginning'
+        message = f'there is no checkpoint in {folder}, the run starts from the beginning'
         print_log(message, level=logging.WARNING)
         return None
     times = {}
@@ -97,8 +97,8 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
             return str(path)
         _warn(f'{path} is damaged')
     raise UserError(
-        f'--resume: none of the {len(paths)} checkpoint(s) in {folder} can be read; remove them, or choose another '
-        '--work-dir, to start from the beginning'
+        f'none of the {len(paths)} checkpoint(s) in {folder} can be read; remove them, or choose another folder, to '
+        'start from the beginning'
     )
 
 
@@ -118,4 +118,4 @@ def checkpoint_in(path: str | Path) -> str:
 
 
 def _warn(problem: str) -> None:
-    print_log(f'--resume: {problem}; the run continues from an older checkpoint', level=logging.WARNING)
+    print_log(f'{problem}; the run continues from an older checkpoint', level=logging.WARNING)

@@ -40,7 +40,7 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
 
     It may hold numbers, words, lists and dicts; a ``type`` must be in the registry that will build the part, where
-    classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
+    classes are safe to build from anywhere. Once pickle is allowed, the part is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
@@ -98,6 +98,6 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
 
 def _refusal(source: str, place: str, value: Any, reason: str) -> UserError:
     return UserError(
-        f'the config in {source} has {place}={shortened(value)}, {reason}; give the config of its backbone by '
-        '--backbone-config, or add --allow-pickle if you trust where the file comes from'
+        f'the config in {source} has {place}={shortened(value)}, {reason}; name the file of that config, '
+        'which may, by --config FILE (config= in Python)'
     )

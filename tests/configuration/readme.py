@@ -20,7 +20,7 @@ EVALUATIONS = sorted(set(re.findall(r'`(python tools/evaluate\.py (?:CHECKPOINT|
 
 def parse(command: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    for name in ('tool', 'config'):  # a checkpoint in the config's place is evaluated
+    for name in ('tool', 'first'):  # a config, or a checkpoint
         parser.add_argument(name)
     parser.add_argument('gpus', type=int, nargs='?', default=1)
     for name in ('--amp', '--auto-scale-lr'):
@@ -28,7 +28,7 @@ def parse(command: str) -> argparse.Namespace:
     parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={})
     parser.add_argument('--data')
     parser.add_argument('--protocols', nargs='+', choices=PROTOCOLS)
-    parser.add_argument('--backbone-config')
+    parser.add_argument('--config')
     parser.add_argument('--recipe')
     return parser.parse_args(shlex.split(command.removeprefix('python ')))
 
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
     @property
     def config(self) -> str:
-        return parse(self.command).config.removeprefix('configs/').removesuffix('.py')
+        return parse(self.command).first.removeprefix('configs/').removesuffix('.py')
 
     @property
     def overrides(self) -> dict:

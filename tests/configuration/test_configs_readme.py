@@ -35,9 +35,9 @@ def test_every_path_exists_and_every_config_is_listed() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize('name', sorted({parse(command).config for command in ABLATIONS}))
+@pytest.mark.parametrize('name', sorted({parse(command).first for command in ABLATIONS}))
 def test_an_ablation_fits_with_its_overrides(name: str) -> None:
-    for command in (command for command in ABLATIONS if parse(command).config == name):
+    for command in (command for command in ABLATIONS if parse(command).first == name):
         cfg = read_config(ROOT / name, parse(command).cfg_options)
         try_views(cfg, build(cfg))
 
@@ -58,9 +58,9 @@ def pretrained_in(section: str) -> set[str]:
 def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables() -> None:
     for command in EVALUATIONS:
         arguments = parse(command)
-        assert (arguments.config == 'random') == (arguments.protocols == ['supervised'])
-        if arguments.backbone_config:
-            names = {arguments.backbone_config.removeprefix('configs/').removesuffix('.py')}
+        assert (arguments.first == 'random') == (arguments.protocols == ['supervised'])
+        if arguments.config:
+            names = {arguments.config.removeprefix('configs/').removesuffix('.py')}
         else:
             tables = [section for section in sections() if f'`{command}`' in section]
             names = {name for section in tables for name in pretrained_in(section)}

@@ -67,7 +67,7 @@ def test_files_that_do_not_say_which_backbone_is_meant(tmp_path: Path) -> None:
     torch.save({'weight': torch.zeros(2)}, tmp_path / 'bare.pth')
     for checkpoint, config, message in (
         ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone'),
-        (str(tmp_path / 'bare.pth'), None, 'say by --backbone-config'),
+        (str(tmp_path / 'bare.pth'), None, 'by --config FILE'),
         (str(tmp_path / 'missing.pth'), None, 'there is no checkpoint file'),
     ):
         with pytest.raises(UserError, match=message):
@@ -93,7 +93,7 @@ def test_a_config_of_ones_own_takes_the_place_of_the_chosen_one(tmp_path: Path) 
     (again,) = plan('knn', own_configs=[str(whole)], data='fashionmnist')  # it brings its data
     assert again.digest == knn.digest
     for paths, name in (([str(own), str(own)], "'knn'"), ([PRETRAINING], 'None')):
-        with pytest.raises(UserError, match=rf'has protocol\.name={name}; give one config for each'):
+        with pytest.raises(UserError, match=rf'has protocol\.name={name}; give one for each'):
             plan('knn', own_configs=paths)
 
 
@@ -199,7 +199,7 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
 def test_backbones_that_a_checkpoint_names_must_exist_and_build(tmp_path: Path) -> None:
     path = tmp_path / 'foreign.pth'
     for backbone, message in (
-        ("type='MoCoV3ViT'", r"the config in .*foreign.pth has backbone.type='MoCoV3ViT', .* --backbone-config"),
+        ("type='MoCoV3ViT'", r"the config in .*foreign.pth has backbone.type='MoCoV3ViT', .* by --config"),
         ("type='mmpretrain.VisionTransformer', arch='none'", r'mmpretrain.VisionTransformer cannot be built'),
     ):
         meta = dict(cfg=f'model = dict(backbone=dict({backbone}))\n')

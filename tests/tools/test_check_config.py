@@ -30,7 +30,7 @@ def test_configs_of_other_kinds(capfd: pytest.CaptureFixture, tmp_path: Path) ->
 
 def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
     for arguments, option, message in (
-        (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist'),
+        (['configs/patchmix/vit-s16_in1k.py'], None, 'does not exist.*; --no-data checks'),
         ([DIGITS], 'optim_wrapper.optimizer.lr=-1', 'optim_wrapper.optimizer cannot be built: ValueError: Invalid lea'),
         ([MOCO, '--no-data', '--processes', 10**5], None, 'fewer than the .* keys of one step'),
         ([DIGITS], 'train_dataloader.batch_size=2', 'cannot be mixed from the 2 images'),

@@ -120,7 +120,7 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
         f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone=dict(arch=dict(num_layers=1)))\n"
     )
     for subject in (tmp_path / 'bare.pth', 'random'):
-        assert evaluate(subject, '--backbone-config', config, *common) == 0
+        assert evaluate(subject, '--config', config, *common) == 0
     online, target, of_bare, random = (row['metrics'] for row in stored(tmp_path))
     assert online == of_bare
     assert online != target and random not in (online, target)
@@ -171,7 +171,7 @@ def test_the_protocol_of_the_page_runs(tmp_path: Path) -> None:
     page = (ROOT / 'docs/evaluation.md').read_text()
     for name, text in re.findall(r'```python\n# (\w+\.py)\n(.*?)```', page, re.DOTALL):
         (tmp_path / name).write_text(text.replace("'configs/", f"'{ROOT}/configs/"))
-    arguments = ('random', '--data', 'digits', '--protocols', 'knn', '--config', tmp_path / 'centroid_recipe.py')
+    arguments = ('random', '--data', 'digits', '--protocols', 'knn', '--recipe-config', tmp_path / 'centroid_recipe.py')
     assert evaluate(*arguments, '--work-dir', tmp_path / 'out', '--cfg-options', *KNN) == 0
     (row,) = stored(tmp_path / 'out')
     assert row['metrics'].keys() == {'centroid_top1'} and 10 < row['metrics']['centroid_top1'] < 100

@@ -50,14 +50,14 @@ def images(tmp_path: Path) -> Path:
 
 
 def extract(checkpoint: Path, out: Path, *arguments: object) -> dict[str, np.ndarray]:
-    assert run_as_given('tools/extract_features.py', checkpoint, '--workers', 0, '--out', out, *arguments) == 0
+    assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 0
     return read_features(out)
 
 
 def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *arguments: object) -> str:
     """The one sentence."""
     capfd.readouterr()
-    assert run_as_given('tools/extract_features.py', checkpoint, '--workers', 0, '--out', out, *arguments) == 2
+    assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 2
     stderr = capfd.readouterr().err
     (line,) = error_lines(stderr)
     assert 'Traceback' not in stderr
@@ -91,7 +91,7 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
 def test_another_feature_of_a_data_set_with_labels(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture
 ) -> None:
-    arguments = (checkpoint, tmp_path / 'out', '--config', DIGITS, '--encoder', 'online')
+    arguments = (checkpoint, tmp_path / 'out', '--data-config', DIGITS, '--encoder', 'online')
     found = extract(*arguments, '--feature', 'ClassTokenAndAverage')
     assert found['features'].shape == (360, 192) and set(found['labels']) == set(range(10))
     assert 'holds features of another model' in refused(capfd, *arguments)
@@ -104,7 +104,7 @@ def test_a_backbone_without_its_config(
     arguments = ('--images', images, '--image-size', 16)
     message = refused(capfd, tmp_path / 'bare.pth', tmp_path / 'out', *arguments)
     assert 'holds weights without the config they were trained with' in message
-    bare = extract(tmp_path / 'bare.pth', tmp_path / 'out', *arguments, '--backbone-config', DIGITS)
+    bare = extract(tmp_path / 'bare.pth', tmp_path / 'out', *arguments, '--config', DIGITS)
     whole = extract(checkpoint, tmp_path / 'whole', *arguments)
     np.testing.assert_array_equal(bare['features'], whole['features'])
     halved = extract(checkpoint, tmp_path / 'halved', *arguments, '--amp')['features']

@@ -95,7 +95,7 @@ def on_voc07(folder: Path, work_dir: Path, *protocols: str) -> dict[str, dict]:
     config.write_text("default_scope = 'mixcl'\nmodel = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
     options = (f'{protocol}.{option}' for protocol in protocols for option in VOC07)
     words = [
-        *('tools/evaluate.py', 'random', '--backbone-config', config, '--data', 'voc07', '--data-root', folder),
+        *('tools/evaluate.py', 'random', '--config', config, '--data', 'voc07', '--data-root', folder),
         *('--protocols', *protocols, '--work-dir', work_dir, '--cfg-options', 'randomness.seed=1', *options),
         *(['lowshot.test_evaluator.0.shots=[1]'] if 'lowshot' in protocols else []),
     ]

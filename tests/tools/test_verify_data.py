@@ -42,7 +42,7 @@ def write_folder(folder: Path, good: int, names: list[str]) -> Path:
 def test_a_folder_with_every_fault(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     folder = write_folder(tmp_path / 'images', 40, [*FAULTS, *ODD])
     (folder / os.fsdecode(b'\xff\n\t.jpg')).write_bytes(b'no image')
-    assert run_here(TOOL, folder, '--out', tmp_path / 'bad.txt', '--workers', 2) == 1
+    assert run_here(TOOL, folder, '--out', tmp_path / 'bad.txt', '--num-workers', 2) == 1
     rows = [line.split('\t') for line in (tmp_path / 'bad.txt').read_text().splitlines()]
     faults = {os.path.basename(path): kind for path, kind, _ in rows}
     assert faults == {name: kind for name, (_, kind) in FAULTS.items()} | {r'\udcff\n\t.jpg': 'no image'}
@@ -53,7 +53,7 @@ def test_a_folder_with_every_fault(tmp_path: Path, capfd: pytest.CaptureFixture)
 
 def test_a_source_whose_images_lie_within_another_file(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     write_tar(tmp_path / 'a.tar', {'good.jpg': encoded(0), 'truncated.jpg': FAULTS['truncated.jpg'][0]})
-    assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--workers', 1) == 1
+    assert run_here(TOOL, f'tar:{tmp_path}/a.tar', '--out', tmp_path / 'bad.txt', '--num-workers', 1) == 1
     assert '1 of 2 images can be read' in capfd.readouterr().out
     assert 'a.tar/truncated.jpg' in (tmp_path / 'bad.txt').read_text()
 
@@ -64,7 +64,7 @@ def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureF
         np.save(tmp_path / 'images' / name, np.zeros((8, 8, channels), np.uint16))
     (tmp_path / 'images/text.npy').write_bytes(b'no array')
     config = 'configs/patchmix/vit-s16_folder_4channels.py'
-    arguments = (config, '--data-root', tmp_path / 'images', '--out', tmp_path / 'bad.txt', '--workers', 1)
+    arguments = (config, '--data-root', tmp_path / 'images', '--out', tmp_path / 'bad.txt', '--num-workers', 1)
     assert run_here(TOOL, *arguments) == 1
     assert '1 of 3 images can be read' in capfd.readouterr().out
     rows = dict(line.split('\t')[:2] for line in (tmp_path / 'bad.txt').read_text().splitlines())
@@ -74,7 +74,7 @@ def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureF
 
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
-    assert '--workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--workers', 0)
+    assert '--num-workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--num-workers', 0)
     assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
 
 

@@ -78,7 +78,7 @@ class State:
 
     def command(self, run: Run, seconds: float, device: str, workers: int) -> list[str]:
         words = [sys.executable, WORKER, run.name, '--work-dir', self.work_dir(run), '--seconds', f'{seconds:.0f}']
-        words += ['--out', self.results / f'{run.name}.json', '--device', device, '--workers', workers]
+        words += ['--out', self.results / f'{run.name}.json', '--device', device, '--num-workers', workers]
         return list(map(str, words))
 
 

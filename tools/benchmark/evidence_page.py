@@ -98,7 +98,7 @@ def page(tables: Sequence[Table], found: Found, left: Sequence[tuple[str, str, f
     orders = {word: counted.count(word) for word in ('agrees', '**differs**', 'too close to tell', 'one seed')}
     waiting = [f'| {row} | {words} | {hours:.1f} |' for row, words, hours in left if hours]
     lines = [
-        '# Evidence',
+        '# Evidence: the tables',
         '',
         'Written by `python tools/benchmark/evidence.py` (docs/evidence.md); `--only NAME` does one row. Accuracies in '
         'percent, mean ± standard deviation over seeds, at the end of a run, of frozen features; gains are paired by '

@@ -23,7 +23,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--out', type=Path, required=True, help='JSON file to write when it is finished')
     parser.add_argument('--seconds', type=float, required=True, help='save and end with status 85 after so many')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--workers', type=int, default=0, help='processes that load images')
+    parser.add_argument('--num-workers', type=int, default=0, help='processes that load images')
     return parser.parse_args()
 
 
@@ -113,8 +113,8 @@ def main(args: argparse.Namespace) -> None:
     check_config(cfg)
     cfg.work_dir = str(args.work_dir)
     for loader in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
-        loader.num_workers = args.workers
-        loader.persistent_workers = args.workers > 0
+        loader.num_workers = args.num_workers
+        loader.persistent_workers = args.num_workers > 0
     args.work_dir.mkdir(parents=True, exist_ok=True)
     cfg.resume = True
     limit_time(cfg, f'{max(int(args.seconds - (time.monotonic() - begun)), 1)}s')

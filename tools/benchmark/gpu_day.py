@@ -125,7 +125,9 @@ def plan(device: str, smoke: bool) -> list[Item]:
         step('step ViT-S/16, fp32', 'patchmix/vit-s16_in1k', f'--batch-size 128 {tf32} --compile', 180),
         Item('full batch ViT-S/16', fast, full.format('vit-s16_in1k'), 60),
         Item('full batch ViT-B/16', fast, full.format('vit-b16_in1k'), 60),
-        Item('loader with workers', fast, 'loader.py --workers 1 2 4 8 --sizes 500x375 --images 256 --out {out}', 120),
+        Item(
+            'loader with workers', fast, 'loader.py --num-workers 1 2 4 8 --sizes 500x375 --images 256 --out {out}', 120
+        ),
         step('step DINO ViT-S/16, bf16', 'dino/vit-s16_in1k', f'--batch-size 64 {bf16}'),
         step('step BYOL ResNet-50, bf16', 'byol/r50_in1k', f'--batch-size 256 {bf16}'),
         *tables,

@@ -23,7 +23,7 @@ SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
+    parser.add_argument('--num-workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
     parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
     parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
     parser.add_argument('--turns', type=int, default=4, help='of each way')
@@ -160,7 +160,7 @@ def main(args: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as folder:
             draw_photos(Path(folder), SIZES[size], number, args.quality)
             kinds = ways(Path(folder), args.device)
-            for workers in args.workers:
+            for workers in args.num_workers:
                 print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
                 rates = measure(kinds, workers, max(1, number // 4), args.turns)
                 report(rates, None if workers else args.step_rate)

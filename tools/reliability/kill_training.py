@@ -19,7 +19,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--config', default=str(CONFIG), help='pretraining config')
     parser.add_argument('--kills', type=int, default=20)
     parser.add_argument('--epochs', type=int, default=20)
-    parser.add_argument('--workers', type=int, default=2, help='data workers of the disturbed run; the other has none')
+    parser.add_argument('--num-workers', type=int, default=2, help='of the disturbed run; the other has none')
     parser.add_argument('--seed', type=int, default=0, help='of the moments of the kills')
     parser.add_argument('--work-dir', default='work_dirs/kill_training')
     return parser.parse_args()
@@ -98,10 +98,10 @@ def main(args: argparse.Namespace) -> None:
     length = expected['meta']['iter']
     most = max(SAVING_INTERVAL + 1, length // (args.kills + 1))
     for kill in range(args.kills):
-        if not was_killed(args, disturbed, args.workers, random.randint(1, most)):
+        if not was_killed(args, disturbed, args.num_workers, random.randint(1, most)):
             raise RuntimeError(f'the training ended after {kill} kills; use more --epochs')
         print(f'kill {kill + 1}', flush=True)
-    was_killed(args, disturbed, args.workers)
+    was_killed(args, disturbed, args.num_workers)
     found = end_of(disturbed)
     weights = expected['state_dict']
     different = [name for name, tensor in weights.items() if not torch.equal(tensor, found['state_dict'][name])]

@@ -35,10 +35,6 @@ class BannerHook(Hook):
         by_steps = isinstance(loop, IterBasedTrainLoop)
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'
         lines.append(f'{length}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
-        if runner.val_loop is None and hasattr(model, 'passes_per_image'):
-            lines.append(
-                'no kNN accuracy during the run: --no-validate, or a config without labelled images (val_dataloader)'
-            )
         lines += _checkpoint_lines(runner, model)
         if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
@@ -66,7 +62,9 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     base = scaling.get('base_batch_size')
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
-        return f'{line}: the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+        line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
+        few = "; WARNING: less than a hundredth of the recipe's rate may teach nothing; larger batches raise it"
+        return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base != batch:
         line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'

@@ -113,7 +113,7 @@ class CheckpointHook(EngineCheckpointHook):
                 'those before it are still there'
             )
             if last:
-                raise UserError(f'{message}: make room and continue with --resume') from error
+                raise UserError(f'{message}: make room and resume the run') from error
             runner.logger.error(f'{message}, and the run goes on')
 
 
@@ -127,8 +127,7 @@ def _refuse_non_finite(runner: Runner, step: int) -> None:
         examples = ', '.join(names[:3]) or 'in another process'
         raise UserError(
             f'after step {step} weights are infinite or NaN ({examples}; {int(found)} tensors), so no checkpoint is '
-            'written and those before it are still there; lower the learning rate or clip gradients, and continue with '
-            '--resume'
+            'written and those before it are still there; lower the learning rate or clip gradients, and resume it'
         )
 
 

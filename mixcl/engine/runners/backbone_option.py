@@ -19,9 +19,6 @@ from mixcl.heads.mlp import pooled
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS
 
-OPTIONAL = ('img_size', 'dynamic_img_size', 'drop_path_rate')
-"""Arguments that many models of timm take, and others do not."""
-
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
 """Settings of the backbone before that hold for the new one."""
 

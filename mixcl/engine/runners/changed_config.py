@@ -87,7 +87,7 @@ def check_changes(old: Config, new: Config, old_processes: int, path: str, allow
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
             f'{path} is of a run with other settings: {"; ".join(map(str, refused[:3]))}{more}. Start it with those, '
-            'or choose another --work-dir for a new run; --allow-changes continues with the new values'
+            'or choose another folder for a new run; --allow-changes continues with the new values'
         )
     return changes
 
@@ -121,7 +121,7 @@ class NewSettingsHook(Hook):
         if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
             kept['state'] = stored['state']
         else:
-            runner.logger.warning('--resume: the state of the optimiser does not fit another one, and begins anew')
+            runner.logger.warning('the state of the optimiser does not fit another one, and begins anew')
         checkpoint['optimizer'] = {**fresh, **kept}
 
 

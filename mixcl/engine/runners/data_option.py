@@ -26,14 +26,24 @@ def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
     Raises:
         UserError: if it is none of these.
     """
-    kind, colon, place = spec.partition(':')
+    kind, _, place = spec.partition(':')
     if kind not in KINDS or not place:
-        hint = f'; did you mean folder:{spec}?' if not colon and os.path.isdir(spec) else ''
-        raise UserError(f'--data {spec} is none of {FORMS}{hint}')
+        raise UserError(f'--data {spec} is none of {FORMS}{meant(spec)}')
+    if kind == 'folder' and os.path.isfile(place):
+        raise UserError(f'--data {spec}{meant(place)}')
     settings = dict(data_root=data_root or '') if kind == 'list' else {}
     if data_root and not settings:
         raise UserError(f'--data-root {data_root}: with --data it is for lists, whose paths are relative to it')
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
+
+
+def meant(path: str) -> str:
+    """Which images someone may have meant who gave a folder or a file, as the end of a message."""
+    if os.path.isdir(path):
+        return f'; did you mean folder:{path}?'
+    kind = dict(csv='list', txt='list', tar='tar').get(path.rpartition('.')[2])
+    place = path if kind else os.path.dirname(path) or '.'
+    return f'; {path} is a file, did you mean {kind or "folder"}:{place}?' if os.path.isfile(path) else ''
 
 
 def survey(images: Mapping[str, Any]) -> Survey:

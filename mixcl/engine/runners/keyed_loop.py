@@ -110,9 +110,7 @@ class KeyedSteps(BaseLoop):
         self.runner.call_hook('after_train')
         self.runner.call_hook('after_run')
         kill_workers()
-        where = 'nothing is saved'
-        if saved:
-            where = f'everything is saved in {saved[0]}, and the same command with --resume continues'
+        where = f'everything is saved in {saved[0]}' if saved else 'nothing is saved'
         raise RunStopped(f'stopped by {reason} after step {self._iter} of {self._max_iters}: {where}')
 
     @cached_property

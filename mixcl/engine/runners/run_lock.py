@@ -58,11 +58,9 @@ class RunLock:
             while self._handle is None:
                 self._try()
         except (FileExistsError, NotADirectoryError) as error:
-            raise UserError(f'the work dir {folder} is a file; choose another one with --work-dir') from error
+            raise UserError(f'the work dir {folder} is a file; choose another one') from error
         except OSError as error:
-            raise UserError(
-                f'the work dir {folder} cannot be written to: {error.strerror}; choose another one with --work-dir'
-            ) from error
+            raise UserError(f'the work dir {folder} cannot be written to: {error.strerror}; choose another') from error
         atexit.register(self.release)
 
     def release(self) -> None:
@@ -85,8 +83,7 @@ class RunLock:
             found = self.path.lstat()
             if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
                 raise UserError(
-                    f'{self.path} is a link, a folder or a pipe, which no run makes: remove it, or choose another '
-                    'folder with --work-dir'
+                    f'{self.path} is a link, a folder or a pipe, which no run makes: remove it, or choose another folder'
                 )
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
@@ -96,8 +93,7 @@ class RunLock:
             holder = os.read(handle, 1000).decode(errors='replace')
             os.close(handle)
             raise UserError(
-                f'{self.path.parent} is in use by {holder or "another run"}: wait until it has ended, or choose '
-                'another folder with --work-dir'
+                f'{self.path.parent} is in use by {holder or "another run"}: wait until it has ended, or choose another'
             ) from None
         except OSError:
             pass  # a file system without locks

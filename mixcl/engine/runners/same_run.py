@@ -20,14 +20,14 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     other_images = _other_images(runner, meta, path)
     if other_images and not allow:
         raise UserError(
-            f'{other_images}. Give it the same images, or choose another --work-dir for a new run; --allow-changes '
+            f'{other_images}. Give it the same images, or choose another folder for a new run; --allow-changes '
             'continues with these images'
         )
     changes = []
     if stored is not None:
         changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
     for told in [*([other_images] if other_images else []), *changes]:
-        runner.logger.info(f'--resume: {told}', extra=FOR_PEOPLE)
+        runner.logger.info(f'changed: {told}', extra=FOR_PEOPLE)
     if other_images or any(change.decides for change in changes):
         runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
 
@@ -52,8 +52,8 @@ def _check_position(runner: Runner, meta: dict, path: str) -> None:
             f'an earlier one, or raise train_cfg.max_{unit}s'
         )
     if step == end:
-        message = f'--resume: {path} is at the end of the run ({length}): it is finished'
-        runner.logger.info(f'{message}; a larger max_{unit}s would continue it', extra=FOR_PEOPLE)
+        message = f'{path} is at the end of the run ({length} {unit}s), which is finished'
+        runner.logger.info(message, extra=FOR_PEOPLE)
 
 
 def _other_images(runner: Runner, meta: dict, path: str) -> str:

@@ -37,7 +37,11 @@ FIGURES: dict[str, Callable[[Pictured], Figure]] = {
 
 
 def write_report(
-    work_dirs: Sequence[str | Path], out: str | Path, source: str | None = None, data_root: str | None = None
+    work_dirs: Sequence[str | Path],
+    out: str | Path,
+    source: str | None = None,
+    data_root: str | None = None,
+    configs: Sequence[str] | None = None,
 ) -> Path:
     """Write one HTML file about a run, or about several side by side; it needs no other file and no network.
 
@@ -46,6 +50,7 @@ def write_report(
         out: the file.
         source: images in the place of those of the configs, such as 'folder:photos'.
         data_root: root folder of every data set of the configs, or of the source.
+        configs: files, one for each run: the config that it was trained with, in the place of that in its checkpoint.
 
     Raises:
         UserError: if a folder is none of a run, or the file cannot be written. Where a part of the page cannot be made,
@@ -56,7 +61,13 @@ def write_report(
         raise UserError(f'--out {out}: the name must end in .html')
     names = [folder.resolve().name for folder in folders]
     labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
-    runs = [RunRecord(folder, label, source, data_root) for folder, label in zip(folders, labels, strict=True)]
+    named: Sequence[str | None] = configs or [None] * len(folders)
+    if len(named) != len(folders):
+        raise UserError(f'--config names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
+    parts = zip(folders, labels, named, strict=True)
+    runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
+    for run in runs:
+        _ = run.named and run.trained  # before all other work
     check_writable(out.parent, '--out')
     script = javascript()
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {

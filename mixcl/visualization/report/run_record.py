@@ -29,6 +29,7 @@ class RunRecord:
     label: str
     source: str | None = None
     data_root: str | None = None
+    named: str | None = None
 
     def __post_init__(self) -> None:
         if not any(
@@ -52,15 +53,13 @@ class RunRecord:
         path = max(self.folder.glob('*/vis_data/config.py'), default=None)
         if path is None:
             return self.trained.config
-        config = stored_config(dict(state_dict={}, meta=dict(cfg=path.read_text(encoding='utf-8'))), str(path))
-        if config is None:
-            raise UserError(f'{path} is no config')
-        return config
+        text = path.read_text(encoding='utf-8')
+        return stored_config(dict(state_dict={}, meta=dict(cfg=text)), str(path)) or Config()
 
     @cached_property
     def trained(self) -> Pictured:
         """The model of the newest checkpoint, and its images."""
-        return read_pictured(str(self.folder), data_root=self.data_root, source=self.source)
+        return read_pictured(str(self.folder), self.named, data_root=self.data_root, source=self.source)
 
     def environment(self, start: int) -> Mapping[str, Any]:
         """What a start ran on, by its number."""

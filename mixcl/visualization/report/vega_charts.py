@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from PIL import Image
 
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import MARKERS, PALETTE, visible
-from mixcl.visualization.curves import PANELS
+from mixcl.visualization.curves import FEW, PANELS
 from mixcl.visualization.gallery import displayed
 from mixcl.visualization.map_figure import MOST_NAMES, FeatureMap
 from mixcl.visualization.pictured import Pictured
@@ -66,9 +67,11 @@ def _curves(rows: list[dict], label: str, by: str) -> dict[str, Any]:
     )
     if by == 'run' and len(curves) > 1:
         encoding['strokeDash'] = dict(field='curve', type='nominal', legend=legend)
+    few = max(Counter((row['run'], row['curve']) for row in rows).values()) < FEW
     tooltip = [dict(field=name) for name in ('run', 'curve', 'epoch', 'value')]
+    line = dict(type='line', clip=True, point=few)
     layers = [
-        dict(mark=dict(type='line', clip=True), params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
+        dict(mark=line, params=[_shown(by), MOVED], encoding=dict(opacity=_faint(1))),
         dict(mark=dict(type='point', filled=True, size=150, opacity=0, clip=True), encoding=dict(tooltip=tooltip)),
     ]
     return dict(data=dict(values=rows), width='container', height=200, encoding=encoding, layer=layers)

@@ -52,7 +52,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
-    assert 'kNN' not in text and 'no kNN accuracy during the run' in banner(caplog, val_loop=None)
+    assert 'kNN' not in text + banner(caplog, val_loop=None)
     several = banner(caplog, accumulative_counts=4)
     assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in several
 
@@ -68,10 +68,17 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
         ),
         # The Runner has scaled by then: the 0.0005 of the config became 0.002.
         (dict(base_batch_size=256, enable=True), ': the 0.0005 of batch 256, scaled linearly to 1024'),
+        (dict(base_batch_size=102400, enable=True), ': the 0.2 of batch 102400, scaled linearly to 1024'),
     ],
 )
 def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale_lr: dict | None, line: str) -> None:
     assert f'  learning rate 0.002{line}\n' in banner(caplog, auto_scale_lr=auto_scale_lr)
+
+
+def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    line = next(line for line in banner(caplog, auto_scale_lr=dict(base_batch_size=102401, enable=True)).splitlines()
+                if 'learning rate' in line)  # fmt: skip
+    assert 'scaled linearly to 1024; WARNING: less than a hundredth of the recipe' in line
 
 
 @pytest.mark.parametrize(

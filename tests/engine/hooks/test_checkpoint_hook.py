@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_the_old_files_and_the_run_goes_on(tmp_path: Path, mo
 
 def test_a_full_disk_at_the_end_ends_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_disk(monkeypatch, 'epoch_2.pth')
-    with pytest.raises(UserError, match=r'step 10 could not be .*No space left.*make room and continue with --resume'):
+    with pytest.raises(UserError, match=r'step 10 could not be .*No space left.*make room and resume the run'):
         trained(run_config(tmp_path))
     assert names(tmp_path) == {'epoch_1.pth'}
 

@@ -1,6 +1,7 @@
 """--data: people's own images in any config that trains, in evaluations and in extraction."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from own_sources import CLASSES, photos, write_all, write_folder
 from tools.in_process import run_here
 
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.data_option import use_data
+from mixcl.engine.runners.data_option import source_config, use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.evaluation.compose import read_data_set
 from mixcl.evaluation.image_sources import labels_of, names_of, source_images
 from mixcl.evaluation.plan import planned
 from mixcl.evaluation.subject import Subject
@@ -135,6 +137,24 @@ def test_features_have_names_and_labels(kind: str, sources: dict) -> None:
     first = dict(folder='ant/01.jpg', list='photos/ant/01.jpg', tar='shard-000.tar/ant/01.jpg')
     assert names_of(dataset)[0] == first.get(kind, 'train/00000000')
     assert len(set(names_of(dataset))) == 18
+
+
+def test_a_file_or_folder_without_its_kind_is_offered_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path('photos').mkdir()
+    for name in ('photos/6.jpg', 'list.csv'):
+        Path(name).touch()
+    for spec, offered in (
+        ('photos', '; did you mean folder:photos?'),
+        ('photos/6.jpg', '; photos/6.jpg is a file, did you mean folder:photos?'),
+        ('folder:photos/6.jpg', '; photos/6.jpg is a file, did you mean folder:photos?'),
+        ('list.csv', '; list.csv is a file, did you mean list:list.csv?'),
+    ):
+        with pytest.raises(UserError, match=re.escape(offered)):
+            source_config(spec)
+        if ':' not in spec:  # a name of an evaluation's data set
+            with pytest.raises(UserError, match=f'only cifar10, .*{re.escape(offered)}'):
+                read_data_set(CONFIGS, spec, 'knn')
 
 
 def test_a_run_on_a_folder_says_what_it_found(tmp_path: Path, sources: dict, capfd: pytest.CaptureFixture) -> None:

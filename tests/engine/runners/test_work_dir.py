@@ -34,7 +34,7 @@ def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: P
     )
     process = subprocess.Popen([sys.executable, '-c', hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == 'held\n'
-    with pytest.raises(UserError, match=rf'in use by a run of process {process.pid} on .*--work-dir'):
+    with pytest.raises(UserError, match=rf'in use by a run of process {process.pid} on .*, or choose another'):
         RunLock(tmp_path).acquire()
     process.kill()
     process.wait()
@@ -133,7 +133,7 @@ def test_what_others_make_meanwhile_stays(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / 'file').touch()
-    with pytest.raises(UserError, match=r'the work dir .*file is a file; choose another one with --work-dir'):
+    with pytest.raises(UserError, match=r'the work dir .*file is a file; choose another one'):
         RunLock(tmp_path / 'file').acquire()
     lock = RunLock(tmp_path / 'run')
     lock.acquire()
@@ -144,5 +144,5 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, 'unlink', refuse)
     lock.release()  # a run that has ended
     monkeypatch.setattr(os, 'open', refuse)
-    with pytest.raises(UserError, match='other cannot be written to: Permission denied; choose another one with'):
+    with pytest.raises(UserError, match='other cannot be written to: Permission denied; choose another'):
         RunLock(tmp_path / 'other').acquire()

@@ -146,7 +146,7 @@ class NonFiniteHook(Hook):
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
             raise UserError(
                 f'{what}{count}; the step was not taken and no checkpoint was written. Lower the learning rate, train '
-                f"in full precision, or skip such steps by NonFiniteHook's policy='skip'; --resume repeats them{where}"
+                f"in full precision, or skip such steps by NonFiniteHook's policy='skip'; resuming repeats them{where}"
             )
         self._runner.logger.warning(f'{what}; it is skipped on all processes (failure {self.failures}){where}')
 
