@@ -11,6 +11,7 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights import (
     backbone_config,
+    check_size,
     checked_part,
     checkpoint_in,
     local_file,
@@ -99,12 +100,15 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
             f'{checkpoint} holds weights without the config they were trained with; say by --backbone-config CONFIG '
             'whose model.backbone they belong to'
         )
+    weights = weights_of(read_checkpoint(checkpoint), checkpoint)
     classifier = given if _is_classifier(given) else None
     if stored is not None and _is_classifier(stored):
         parts = {name: part for name, part in stored.to_dict().items() if name in ('model', 'data_preprocessor')}
         classifier = Config(checked_part(parts, MODELS, checkpoint, 'config'))
-    # Of mmpretrain's linear heads, (classes, channels).
-    head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
+        check_size(classifier.model, weights, checkpoint)
+    elif given is None:
+        check_size(backbone, weights, checkpoint)
+    head = weights.get('head.fc.weight', ())  # of mmpretrain's linear heads, (classes, channels)
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
     return Subject(checkpoint, digest, encoders, backbone, given or stored, classifier, classes)

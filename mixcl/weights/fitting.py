@@ -13,11 +13,11 @@ from mixcl.weights.layouts import layout_of, translated, without_wrapper
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
 """What authors call the parts behind a backbone."""
 
-BEFORE_BLOCKS = frozenset(
-    {'absolute_pos_embed', 'dist_token', 'norm_pre', 'pos_embed', 'pre_norm', 'reg_token', 'register_tokens'}
+ESSENTIAL = frozenset(
+    {'absolute_pos_embed', 'attn_pool', 'dist_token', 'norm_pre', 'pos_embed', 'pre_norm', 'reg_token', 'register_tokens'}
     | {'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos', 'storage_tokens'}
 )
-"""Parts of vision transformers without which their blocks get, or give, something else."""
+"""Parts of vision transformers outside of their blocks that are no heads: the rest gives other features without."""
 
 NOT_LEARNED = frozenset({'attn_mask', 'mask_token', 'relative_coords_table', 'relative_position_index'})
 """Tensors inside of other parts that models compute by themselves, or that are for pretraining only."""
@@ -41,14 +41,14 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
 def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: Sequence[str]) -> list[str]:
     """Those of the unused names of a file without which its other weights give other features.
 
-    They stand inside of parts that are used, such as blocks, or before the blocks. Whole parts behind the blocks, such
-    as heads and decoders, may be missing.
+    They stand inside of parts that are used, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads
+    and decoders, may be missing.
     """
     used = {_part(name) for names in (own, state) for name in without_wrapper(names)[0] if name not in unused}
     return [
         name
         for name in unused
-        if _part(name) in BEFORE_BLOCKS | used - HEADS and name.rpartition('.')[2] not in NOT_LEARNED
+        if _part(name) in ESSENTIAL | used - HEADS and name.rpartition('.')[2] not in NOT_LEARNED
     ]
 
 

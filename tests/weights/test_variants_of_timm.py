@@ -78,7 +78,8 @@ def plain_backbones(family: str, other: Any) -> Iterator[dict]:
             settings = dict(type='ContrastiveViT', arch=arch, norm_cfg=norm, pre_norm=pre_norm, fixed_position=fixed)
             yield settings | images
         same = dict(embed_dim=width, depth=depth, num_heads=heads, mlp_ratio=hidden / width, pre_norm=pre_norm)
-        yield dict(type='TimmBackbone', name='vit_base_patch16_224', arguments=images | same)
+        name = f'vit_base_patch16_{"clip_" * (norm["eps"] == 1e-5)}224'
+        yield dict(type='TimmBackbone', name=name, arguments=images | same)
     elif family == 'resnet':
         yield dict(type='mmpretrain.ResNet', depth=50 if hasattr(other.layer1[0], 'conv3') else 18)
     elif family == 'convnext':
