@@ -55,11 +55,15 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def folder_written_whole(path: str | Path) -> Iterator[Path]:
-    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left."""
+    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left.
+
+    What a kill left of an earlier one is removed.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + UNFINISHED)
-    unfinished.mkdir()
+    if unfinished.is_dir() and not unfinished.is_symlink():
+        shutil.rmtree(unfinished)
+    unfinished.mkdir(parents=True)
     try:
         yield unfinished
         for file in unfinished.iterdir():

@@ -57,9 +57,11 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
     sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
     resize, crop = sides[0], sides[-1]
-    embedding = getattr(getattr(backbone, 'model', backbone), 'patch_embed', None)
+    model = getattr(backbone, 'model', backbone)
+    embedding = getattr(model, 'patch_embed', None)
     fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
-    size = fixed[0] if fixed else (cfg.get('model') and image_size(cfg)) or crop
+    fixed = fixed[0] if fixed else getattr(model, 'image_size', None)  # torchvision's
+    size = fixed or (cfg.get('model') and image_size(cfg)) or crop
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
     normalised = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
     mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))

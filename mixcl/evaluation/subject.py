@@ -13,6 +13,7 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.weights import (
     backbone_config,
+    check_size,
     checked_part,
     checkpoint_in,
     local_file,
@@ -109,8 +110,10 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     if found.config is not None and _is_classifier(found.config):
         parts = {name: part for name, part in found.config.to_dict().items() if name in ('model', 'data_preprocessor')}
         classifier = Config(found.checked(parts, MODELS, 'config'))
-    # Of mmpretrain's linear heads, (classes, channels).
-    head = weights_of(read_checkpoint(checkpoint), checkpoint).get('head.fc.weight', ())
+    weights = weights_of(read_checkpoint(checkpoint), checkpoint)
+    if given is None:
+        check_size(classifier.model if classifier else backbone, weights, checkpoint)
+    head = weights.get('head.fc.weight', ())  # of mmpretrain's linear heads, (classes, channels)
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
     return replace(found, sha256=digest, backbone=backbone, classifier=classifier, classes=classes)

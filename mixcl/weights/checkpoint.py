@@ -168,14 +168,26 @@ def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:
     return [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
 
 
+REAL = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+"""Types of weights that are cast to each other."""
+
+
 def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Iterator[str]:
-    """In which ways the tensors of a file (``state``) do not fit a model's (``own``): shapes and names, in words."""
+    """In which ways the tensors of a file (``state``) do not fit a model's (``own``): shapes, types and names."""
     differing = [name for name in own if name in state and own[name].shape != state[name].shape]
     if differing:
         name = differing[0]
         yield (
             f'{len(differing)} of {len(own)} tensors have another shape, for example {name} is '
             f'{tuple(state[name].shape)} in the file and {tuple(own[name].shape)} in the model'
+        )
+    types = {name: {own[name].dtype, state[name].dtype} for name in own if name in state}
+    others = [name for name, both in types.items() if len(both) > 1 and not both <= REAL]
+    if others:
+        name = others[0]
+        yield (
+            f'{len(others)} of {len(own)} tensors are of another type, for example {name} is {state[name].dtype} in the '
+            f'file and {own[name].dtype} in the model'
         )
     missing = [name for name in own if name not in state]
     if missing:

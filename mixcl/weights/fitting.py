@@ -1,18 +1,39 @@
 """Makes the weights of a file fit a model: its names, its image size, its number of channels."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
-from mmpretrain.models.utils import build_2d_sincos_position_embedding
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
 from mixcl.weights.layouts import layout_of, translated, without_wrapper
 
 
+HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
+"""What authors call the parts behind a backbone."""
+
+ESSENTIAL = frozenset(
+    {
+        'absolute_pos_embed',
+        'attn_pool',
+        'dist_token',
+        'norm_pre',
+        'pos_embed',
+        'pre_norm',
+        'reg_token',
+        'register_tokens',
+    }
+    | {'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos', 'storage_tokens'}
+)
+"""Parts of vision transformers outside of their blocks that are no heads: the rest gives other features without."""
+
+NOT_LEARNED = frozenset({'attn_mask', 'mask_token', 'relative_coords_table', 'relative_position_index'})
+"""Tensors inside of other parts that models compute by themselves, or that are for pretraining only."""
+
+
 def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """The weights of a file (``state``) by the names of a model (``own``), and what no name is known for."""
+    """The weights of a file (``state``) by the names of a model (``own``), and the names that the model has not."""
     inner, prefix = without_wrapper(own)
     plain, wrapper = without_wrapper(state)
     around = [name for name in state if wrapper and not name.startswith(wrapper)]
@@ -22,7 +43,26 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
         found, no_name = translated(plain, layout, wanted)
         candidates.append((found, no_name + around))
     candidates += [({prefix + name: tensor for name, tensor in found.items()}, rest) for found, rest in candidates]
-    return max(candidates, key=lambda candidate: len(own.keys() & candidate[0].keys()))
+    found, rest = max(candidates, key=lambda candidate: len(own.keys() & candidate[0].keys()))
+    return found, [*rest, *(name.removeprefix(prefix) for name in found if name not in own)]
+
+
+def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: Sequence[str]) -> list[str]:
+    """Those of the unused names of a file without which its other weights give other features.
+
+    They stand inside of parts that are used, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads
+    and decoders, may be missing.
+    """
+    used = {_part(name) for names in (own, state) for name in without_wrapper(names)[0] if name not in unused}
+    return [
+        name
+        for name in unused
+        if _part(name) in ESSENTIAL | used - HEADS and name.rpartition('.')[2] not in NOT_LEARNED
+    ]
+
+
+def _part(name: str) -> str:
+    return name.partition('.')[0]
 
 
 def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
@@ -31,15 +71,7 @@ def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
     _, prefix = without_wrapper(own)
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
     position = f'{prefix}pos_embed'
-    if position not in own:
-        return notes
-    if position in state:
-        return notes + _adapt_positions(module, own, state, prefix)
-    if getattr(module, 'fixed_position', False):
-        grid, width = module.patch_resolution, module.embed_dims
-        state[position] = build_2d_sincos_position_embedding(grid, width, cls_token=True)
-        notes.append(f'{position} is not in the file: the fixed sin-cos positions of the model')
-    return notes
+    return notes + (_adapt_positions(module, own, state, prefix) if position in own and position in state else [])
 
 
 def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from mixcl.weights.fitting import HEADS
 from mixcl.weights.layouts import layout_of, without_wrapper
 
 ENCODERS = ('online', 'target')
@@ -69,10 +70,6 @@ def format_of(weights: Mapping[str, Tensor]) -> Format:
         is_resnet = 'layer1.0.conv1.weight' in plain
         found = Format('torchvision or timm' if is_resnet else ALONE.get(layout_of(plain) or '', 'unknown'), '')
     return found
-
-
-HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'mlp', 'neck', 'pooler', 'predictor'})
-"""What authors call the parts behind a backbone."""
 
 
 def parts_of(names: Iterable[str], kind: Format | None = None) -> list[str]:

@@ -13,14 +13,10 @@ from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, unusual_heads
-from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
-from mixcl.weights.fitting import adapt, renamed_for
-from mixcl.weights.formats import ENCODERS, HEADS, Format, format_of, parts_of
-from mixcl.weights.layouts import without_wrapper
+from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
+from mixcl.weights.fitting import adapt, inseparable, renamed_for
+from mixcl.weights.formats import ENCODERS, Format, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
-
-ESSENTIAL = frozenset({'dist_token', 'norm_pre', 'pre_norm', 'reg_token'})
-"""Parts of vision transformers before their blocks, which are no heads."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     Names of other libraries are translated; position embeddings of another image size are resized (bicubic); the
     kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does.
     What the file has beyond the model's names is left out if it is a part of its own, such as a head; more blocks
-    than the model has are an error.
+    than the model has, or more inside of a block, are an error.
 
     Args:
         module: the backbone, or a module whose ``backbone`` it is (:class:`~mixcl.evaluation.models.FrozenFeatures`).
@@ -133,22 +129,12 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
     own = module.state_dict()
-    state, no_name = renamed_for(own, pretrained.state)
+    state, unused = renamed_for(own, pretrained.state)
     said = pretrained.num_heads or said_by_config(pretrained.backbone)
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
-    _, prefix = without_wrapper(own)
-    unused = [*no_name, *(name.removeprefix(prefix) for name in state if name not in own)]
-    essential = sorted(ESSENTIAL.intersection(name.partition('.')[0] for name in unused))
-    lacking = [f'the model has no {name}, without which the rest gives other features' for name in essential]
-    reason = '; '.join([*_misfits(own, state, new), *lacking, *other_heads(module, said)])
-    if not reason:
-        try:
-            module.load_state_dict(state, strict=False)
-        except (AssertionError, RuntimeError) as error:
-            # Only position embeddings can fail here, in words of several lines.
-            reason = f'its position embeddings cannot be resized: {" ".join(str(error).split())}'
-    if reason:
+    lost = inseparable(own, pretrained.state, unused)
+    if reason := '; '.join([*_misfits(own, state, lost, new), *other_heads(module, said)]):
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
             f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '
@@ -160,6 +146,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             f'the {pretrained.encoder} encoder in {pretrained.source} holds infinity or NaN in {len(broken)} tensors, '
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
+    module.load_state_dict(state, strict=False)
     for warning in unusual_heads(module, pretrained.format) if said is None else ():
         _warn_once(f'{pretrained.source}: {warning}')
     parts = [
@@ -181,23 +168,26 @@ def _listed(names: Sequence[str]) -> str:
     return (', '.join(names[:3]) or 'none') + (f' and {len(names) - 3} more' if len(names) > 3 else '')
 
 
-def _misfits(own: Mapping[str, Tensor], state: Mapping[str, Tensor], new: Sequence[str]) -> Iterator[str]:
+def _misfits(
+    own: Mapping[str, Tensor], state: Mapping[str, Tensor], lost: Sequence[str], new: Sequence[str]
+) -> Iterator[str]:
     if own.keys().isdisjoint(state):
         yield f'{next(iter(state))} in the file, {next(iter(own))} in the model'
         return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
-    _, prefix = without_wrapper(own)
-    parts = {name.removeprefix(prefix).partition('.')[0] for name in own} - HEADS
-    surplus = [name for name in state if name not in own and name.removeprefix(prefix).partition('.')[0] in parts]
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
-    stored = {name: state[name] for name in (*own, *surplus) if name in state and name not in optional}
-    yield from differences(compared, stored)
+    yield from differences(compared, {name: state[name] for name in compared if name in state})
+    if lost:
+        yield (
+            f'the model has no place for {len(lost)} tensors of the file, for example {lost[0]}, without which the '
+            'others give other features'
+        )
 
 
 def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
     """Whether they are position embeddings of different image sizes."""
-    is_position = name.rpartition('.')[2] == 'pos_embed' and own.dim() == stored.dim() == 3
+    is_position = name.rpartition('.')[2] == 'pos_embed' and own.dim() == stored.dim() == 3 and stored.dtype in REAL
     return is_position and own.shape[1] != stored.shape[1] and own.shape[2] == stored.shape[2]
 
 

@@ -1,14 +1,21 @@
 """What a config that came with a file may bring into what is built: plain values for classes that reach nowhere."""
 
+import copy
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from reprlib import repr as shortened
 from typing import Any
 
 import mmpretrain.registry  # noqa: F401  (adds its registries to mmengine's)
-from mmengine.registry import Registry
+import torch
+from mmengine.registry import DefaultScope, Registry
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
+from mixcl.randomness import undisturbed_generators
+from mixcl.registry import MODELS
 from mixcl.weights.checkpoint import is_trusted
 
 LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
@@ -32,6 +39,9 @@ LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 
 REACHING = frozenset({'backend_args', 'file_client_args'})
 """Arguments that choose how files are opened; one of mmengine's ways imports a module from a folder of choice."""
 
+LARGEST = 100_000
+"""Bound of numbers, which are counts of layers, channels, pixels or classes."""
+
 WORD = re.compile(r'[\w+-]*')
 """A string that is no address, no file, no dotted name, and nothing that a config file fills in or runs."""
 
@@ -39,8 +49,8 @@ WORD = re.compile(r'[\w+-]*')
 def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
 
-    It may hold numbers, words, lists and dicts; a ``type`` must be in the registry that will build the part, where
-    classes are safe to build from anywhere. Once pickle is allowed, the part is returned as it is.
+    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will
+    build the part, where classes are safe to build from anywhere. Once pickle is allowed, it is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
@@ -56,11 +66,44 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
             return {key: _checked_value(key, value, registry, source, place) for key, value in kept.items()}
         case list() | tuple():
             return type(part)(checked_part(one, registry, source, f'{place}[{i}]') for i, one in enumerate(part))
+        case int() | float() if not abs(part) <= LARGEST:
+            raise _refusal(source, place, part, f'which is above {LARGEST:,}')
         case int() | float() | None:
             return part
         case str() if WORD.fullmatch(part):
             return part
     raise _refusal(source, place, part, 'which is no plain value')
+
+
+def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: str) -> None:
+    """Refuse the config of a model that is much larger than the weights that it came with, before it takes memory.
+
+    Raises:
+        UserError: if it has more than twice as many tensors, or numbers in them, and some.
+    """
+    most, numbers = 2 * len(weights) + 1000, 2 * sum(value.numel() for value in weights.values()) + 10**8
+    built: list[int] = []
+
+    def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
+        built.append(0 if parameter is None else parameter.numel())
+        if len(built) > most or sum(built) > numbers:
+            raise MemoryError
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        for device in ('meta', 'cpu'):  # some cannot be built without memory
+            scope = DefaultScope.overwrite_default_scope('mixcl')
+            with suppress(Exception), undisturbed_generators(), torch.device(device), scope:
+                built.clear()
+                MODELS.build(copy.deepcopy(dict(model)))
+                return
+            if len(built) > most or sum(built) > numbers:
+                raise UserError(
+                    f'the config in {source} asks for a model of at least {len(built):,} tensors and {sum(built):,} '
+                    f'numbers, far more than the file holds; name the config that it was trained with (config)'
+                )
+    finally:
+        hook.remove()
 
 
 def _checked_value(key: Any, value: Any, registry: Registry, source: str, place: str) -> Any:

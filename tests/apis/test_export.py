@@ -37,6 +37,8 @@ BACKBONES: dict[str, dict] = dict(
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
     adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
+    swin=dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1))),
+    larger=dict(type='TorchvisionBackbone', name='vit_b_32', arguments=dict(image_size=64)),  # than evaluated images
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
     other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),
@@ -89,6 +91,7 @@ PAIRS = [
     *((name, to) for name in ('grey', 'cifar') for to in ('torchvision', 'mmpretrain')),
     ('grey', 'timm'),
     *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
+    *(('convnext', 'huggingface'), ('swin', 'huggingface'), ('larger', 'torchvision')),
     *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
 ]
 
@@ -102,7 +105,8 @@ def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest
     assert f'written: {folder}, the online encoder of' in said and 'not checked' not in said
     assert said.count('# checked with') == (2 if to == 'timm' else 1)
     assert sorted(tmp_path.iterdir()) == [folder, tmp_path / 'some.pth']
-    images = torch.randn(5, BACKBONES[name].get('in_channels', 3), *[BACKBONES[name].get('img_size', 32)] * 2)
+    size = dict(swin=224, larger=64).get(name) or BACKBONES[name].get('img_size', 32)
+    images = torch.randn(5, BACKBONES[name].get('in_channels', 3), size, size)
     with torch.no_grad():
         expected = pooled(backbone(images)[-1])
         if to == 'onnx':  # any number of images

@@ -19,7 +19,7 @@ REFUSED = [
     ('average', 'timm', 'not the class token'),
     ('other_norm', 'timm', 'eps=0.001'),
     ('convnext', 'mmpretrain', 'none of its backbones'),
-    ('convnext', 'huggingface', 'no vision transformer or ResNet'),
+    ('mobilenet', 'huggingface', 'no vision transformer or ResNet'),
     ('vit', 'keras', "there is no format 'keras'"),
 ]
 
@@ -32,6 +32,13 @@ def test_what_a_format_cannot_say(name: str, to: str, reason: str, tmp_path: Pat
     assert [*tmp_path.iterdir()] == [checkpoint]
 
 
+def test_what_was_asked_for_is_not_advised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = save(tmp_path / 'some.pth', 'mobilenet', backbone=drawn(BACKBONES['mobilenet']).state_dict())
+    monkeypatch.setattr(export_module, 'TOLERANCE', -1.0)
+    with pytest.raises(UserError, match='cannot be exported to torchvision: .*; choose --to onnx instead$'):
+        export(checkpoint, 'torchvision', tmp_path / 'out')
+
+
 def test_overwrites_nothing(tmp_path: Path) -> None:
     checkpoint = saved_small(tmp_path)
     (tmp_path / 'out').mkdir()
@@ -39,7 +46,10 @@ def test_overwrites_nothing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='is there already'):
         export(checkpoint, 'timm', tmp_path / 'out')
     (tmp_path / 'out/mine').unlink()
+    (tmp_path / 'out.part').mkdir()  # of an export that was killed
+    (tmp_path / 'out.part/half').touch()
     assert export(checkpoint, 'timm', tmp_path / 'out') == tmp_path / 'out'
+    assert not (tmp_path / 'out/half').exists() and not (tmp_path / 'out.part').exists()
 
 
 def wrong(name: str, value: object) -> Callable:

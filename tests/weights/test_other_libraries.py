@@ -192,14 +192,42 @@ def test_positions_of_other_sizes_and_without_a_class_token(tmp_path: Path) -> N
         assert_same_features(own, other, images(32))
 
 
-def test_fixed_positions_need_not_be_in_the_file(tmp_path: Path) -> None:
-    own = others.contrastive_vit(32, fixed_position=True)
-    own.init_weights()
-    expected, content = own.pos_embed.clone(), own.state_dict()
-    content.pop('pos_embed')
-    nn.init.zeros_(own.pos_embed)
-    report = load_backbone(own, read_pretrained(saved(tmp_path, others.prefixed(content, 'base_encoder.'))))
-    assert 'pos_embed is not in the file' in report and torch.equal(own.pos_embed, expected)
+@pytest.mark.parametrize('more', ['qk_norm', 'scale_attn_norm', 'scale_mlp_norm', 'init_values'])
+def test_what_stands_inside_of_blocks_and_has_no_place_is_refused(tmp_path: Path, more: str) -> None:
+    path = saved(tmp_path, others.timm_vit(32, **{more: True}).state_dict())
+    arguments = dict(img_size=32, embed_dim=32, depth=2, num_heads=2)
+    by_name = MODELS.build(dict(type='TimmBackbone', name='vit_base_patch16_224', arguments=arguments))
+    for own in (others.contrastive_vit(32), by_name):
+        with pytest.raises(UserError, match=r'has no place for \d+ tensors of the file, for example \w+\.0\.'):
+            load_backbone(own, read_pretrained(path))
+
+
+def test_rotary_positions_show_by_the_absence_of_others(tmp_path: Path) -> None:
+    settings = dict(img_size=32, embed_dim=32, depth=2, num_heads=2, init_values=None)
+    other = timm.create_model('vit_small_patch16_rope_224', **settings)
+    with pytest.raises(UserError, match='are not in the file, for example pos_embed'):
+        load_backbone(
+            others.contrastive_vit(32, fixed_position=True), read_pretrained(saved(tmp_path, other.state_dict()))
+        )
+
+
+def test_what_models_compute_and_whole_decoders_are_left_out(tmp_path: Path) -> None:
+    other, own = others.timm_vit(32), others.contrastive_vit(32)
+    more = {'blocks.0.attn_mask': torch.ones(2), 'mask_token': torch.ones(2), 'decoder_blocks.0.mlp.fc1': torch.ones(2)}
+    report = load_backbone(own, read_pretrained(saved(tmp_path, other.state_dict() | more)))
+    assert 'left out: head (2, a head), blocks (1), mask_token (1), decoder_blocks (1)' in report
+    assert_same_features(own, other, images(32))
+
+
+@pytest.mark.parametrize('dtype', [torch.int64, torch.complex64, torch.float8_e4m3fn])
+def test_other_types_are_refused_and_not_cast(tmp_path: Path, dtype: torch.dtype) -> None:
+    state = others.timm_vit(32).state_dict()
+    for name in ('pos_embed', 'blocks.0.mlp.fc1.bias'):
+        path = saved(tmp_path, state | {name: state[name].to(dtype)})
+        with pytest.raises(UserError, match=f'1 of 30 tensors are of another type, .* {dtype} in the file'):
+            load_backbone(others.contrastive_vit(32), read_pretrained(path))
+    half = {name: value.to(torch.bfloat16) for name, value in state.items()}
+    load_backbone(others.contrastive_vit(32), read_pretrained(saved(tmp_path, half)))
 
 
 def test_another_number_of_heads_is_refused_where_a_config_says_it(tmp_path: Path) -> None:
@@ -278,7 +306,7 @@ def test_foreign_and_half_files_are_one_sentence(tmp_path: Path) -> None:
     own = others.contrastive_vit(32)
     for content, message in (
         (half, r'format: timm\).* 16 of 30 names match; .* tensors are not in the file'),
-        (others.timm_vit(32, reg_tokens=4).state_dict(), 'the model has no reg_token, without which'),
+        (others.timm_vit(32, reg_tokens=4).state_dict(), 'no place for 1 tensors of the file, for example reg_token'),
         (nn.LSTM(2, 3).state_dict(), r'format: unknown\).* 0 of 30 names match'),
     ):
         with pytest.raises(UserError, match=message) as raised:

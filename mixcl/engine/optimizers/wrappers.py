@@ -11,6 +11,7 @@ from mmengine.optim import DefaultOptimWrapperConstructor
 from mmengine.optim import OptimWrapper as MMEngineOptimWrapper
 from torch import Tensor, nn
 
+from mixcl.backbones.wrapped_backbone import WrappedBackbone
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
 
 OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
@@ -22,7 +23,8 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
     """mmengine's constructor, with parameters of equal settings in one group instead of one group each.
 
     Parameters without gradient (a target encoder's) are left out. ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the
-    papers' two groups: no weight decay for 1-D parameters, while position embedding and class token decay.
+    papers' two groups: no weight decay for 1-D parameters, while position embedding and class token decay. What a model
+    of another library names by ``no_weight_decay()``, as timm's do, does not decay then either.
     """
 
     def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:
@@ -39,6 +41,10 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
             return
         super().add_params(params, module, prefix, **kwargs)
         if prefix == '':
+            spared = set(_named_by_models(module)) if self.paramwise_cfg.get('flat_decay_mult') == 0 else set()
+            for group in params:
+                if spared.intersection(group['params']):
+                    group['weight_decay'] = 0.0
             params[:] = self._merged(params)
 
     def _merged(self, groups: list[dict]) -> list[dict]:
@@ -49,6 +55,14 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
             settings = {name: value for name, value in settings.items() if value is not None}
             merged.setdefault(tuple(sorted(settings.items())), {**settings, 'params': []})['params'] += group['params']
         return list(merged.values())
+
+
+def _named_by_models(module: nn.Module) -> Iterator[nn.Parameter]:
+    """Parameters that wrapped models say should not decay: positions, class tokens, tables of relative positions."""
+    models: list[Any] = [part.model for part in module.modules() if isinstance(part, WrappedBackbone)]
+    for model in models:
+        names = getattr(model, 'no_weight_decay', set)()
+        yield from (parameter for name, parameter in model.named_parameters() if name in names)
 
 
 @OPTIM_WRAPPERS.register_module()

@@ -50,7 +50,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
         _follow_patches((model.get('mixer'), cfg.train_dataloader, cfg.get('custom_hooks')), patch)
     channels = model.backbone.get('in_channels', 3)
     head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
-    _spare_from_decay(cfg, built)
+    _spare_from_decay(cfg)
 
 
 def backbone_config(name: str) -> dict[str, Any]:
@@ -140,14 +140,8 @@ def _follow_patches(parts: object, patch: int) -> None:
             node['blocks'] = 'backbone.model.blocks'
 
 
-def _spare_from_decay(cfg: Config, backbone: Any) -> None:
-    """Let norms, biases, and what the backbone says (positions, class tokens) not decay under optimisers like Adam."""
+def _spare_from_decay(cfg: Config) -> None:
+    """Let norms and biases not decay under optimisers like Adam, nor what the backbone names (FewGroupsConstructor)."""
     wrapper = cfg.get('optim_wrapper') or {}
-    spared: set[str] = getattr(backbone.model, 'no_weight_decay', set)()
-    if 'Adam' not in str((wrapper.get('optimizer') or {}).get('type')) or 'constructor' not in wrapper:
-        return
-    rules = dict(wrapper.get('paramwise_cfg') or {})
-    own = {name for name, _ in backbone.model.named_parameters()}
-    names = {f'.{name.rpartition(".")[2]}': dict(decay_mult=0.0) for name in sorted(own & set(spared))}
-    rules['custom_keys'] = {**(rules.get('custom_keys') or {}), **names}
-    wrapper.paramwise_cfg = dict(flat_decay_mult=0.0) | rules
+    if 'Adam' in str((wrapper.get('optimizer') or {}).get('type')) and 'constructor' in wrapper:
+        wrapper.paramwise_cfg = dict(flat_decay_mult=0.0) | dict(wrapper.get('paramwise_cfg') or {})

@@ -83,7 +83,7 @@ class RunLock:
             found = self.path.lstat()
             if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
                 raise UserError(
-                    f'{self.path} is a link, a folder or a pipe, which no run makes: remove it, or choose another folder'
+                    f'{self.path} is a link, a folder or a pipe, which no run makes: remove it, or choose another'
                 )
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:

@@ -1,6 +1,7 @@
 """What is exported, and how the files are loaded elsewhere."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +72,9 @@ class Exported:
         """The error that says why a format cannot take it, and which others can."""
         name = type(self.backbone).__name__
         others = dict(TimmBackbone='timm or onnx', TorchvisionBackbone='torchvision or onnx').get(name, others)
-        return UserError(
-            f'the {name} in {self.source} cannot be exported to {target}: {reason}; choose --to {others} instead'
-        )
+        choices = ' or '.join(other for other in re.split(', | or ', others) if other != target)
+        advice = f'choose --to {choices} instead' if choices else 'mixcl.load_backbone loads it'
+        return UserError(f'the {name} in {self.source} cannot be exported to {target}: {reason}; {advice}')
 
 
 @dataclass(frozen=True)

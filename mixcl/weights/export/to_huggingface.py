@@ -1,12 +1,14 @@
-"""ViTModel and ResNetModel of Hugging Face's transformers."""
+"""ViTModel and ResNetModel of Hugging Face's transformers, and its wrapper of timm's models."""
 
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from mixcl.backbones import TimmBackbone
 from mixcl.weights.export.architecture import ViTShape, plain_resnet, vit_shape
 from mixcl.weights.export.base import Exported, Loading, Preprocessing, write_json, write_safetensors
+from mixcl.weights.export.to_timm import write_timm
 
 LOAD = """
 from transformers import AutoModel
@@ -16,7 +18,9 @@ features = model(images).pooler_output.flatten(1)
 
 
 def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``."""
+    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; of timm's models, timm's folder."""
+    if isinstance(exported.backbone, TimmBackbone):
+        return write_timm(exported, folder)[1:]
     given = exported.preprocessing
     if vit := vit_shape(exported, 'huggingface'):
         # Without weights its pooler is random; with these it gives the class token.
@@ -25,7 +29,9 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     elif resnet := plain_resnet(exported, 'huggingface'):
         config, state = _resnet_config(resnet), exported.renamed('huggingface')
     else:
-        raise exported.refusal('huggingface', 'it is no vision transformer or ResNet of mmpretrain')
+        raise exported.refusal(
+            'huggingface', 'it is no vision transformer or ResNet of mmpretrain, and no model of timm'
+        )
     write_json(folder / 'config.json', dict(config, num_channels=given.channels, dtype='float32'))
     write_json(folder / 'preprocessor_config.json', _processor(given))
     write_safetensors(folder, state)

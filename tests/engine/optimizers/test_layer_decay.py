@@ -2,12 +2,13 @@
 
 import hosts
 import pytest
+import timm
 from backbones.small_models import MODELS_AND_WIDTHS
 from mmengine.registry import DefaultScope
 from timm.models import VisionTransformer
-from timm.optim import param_groups_layer_decay
+from timm.optim import param_groups_layer_decay, param_groups_weight_decay
 
-from mixcl.engine import LayerDecayConstructor, TimmLayerDecayConstructor
+from mixcl.engine import FewGroupsConstructor, LayerDecayConstructor, TimmLayerDecayConstructor
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -67,6 +68,26 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
         expected[name] = (of[parameter]['lr_scale'], of[parameter]['weight_decay'])
     found = settings(TimmLayerDecayConstructor, VIT)
     assert {name: (group['lr_scale'], group['weight_decay']) for name, group in found.items()} == expected
+
+
+@pytest.mark.parametrize('constructor', [FewGroupsConstructor, LayerDecayConstructor])
+@pytest.mark.parametrize(
+    ('name', 'arguments'),
+    [
+        ('vit_tiny_patch16_224', dict(img_size=32, depth=2)),
+        (
+            'swin_tiny_patch4_window7_224',
+            dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2)),
+        ),  # 2-D tables of positions
+    ],
+)
+def test_weight_decay_spares_what_timm_spares(constructor: type, name: str, arguments: dict) -> None:
+    found = settings(constructor, dict(type='TimmBackbone', name=name, arguments=arguments))
+    theirs = timm.create_model(name, num_classes=0, **arguments)
+    groups = param_groups_weight_decay(theirs, 0.05, no_weight_decay_list=theirs.no_weight_decay())
+    of = {parameter: group['weight_decay'] for group in groups for parameter in group['params']}
+    expected = {f'backbone.model.{name}': of[parameter] for name, parameter in theirs.named_parameters()}
+    assert {name: found[name]['weight_decay'] for name in expected} == expected
 
 
 def test_a_backbone_without_depths() -> None:
