@@ -144,7 +144,7 @@ def test_how_a_list_may_look(name: str, text: str, tmp_path: Path) -> None:
     paths = ['photos/b.jpg', 'photos/a.jpg', 'photos/c d.jpg', 'photos/e.png']
     write_folder(tmp_path, dict.fromkeys(paths, b'') | {name: text.encode()})
     images = ListedImages(str(tmp_path / name), lazy_init=True).images()
-    assert [(image.name, image.label) for image in images] == list(zip(paths, ['dog', 'cat', 'dog', None], strict=True))
+    assert (images.names, images.labels) == (paths, ['dog', 'cat', 'dog', None])
     dataset = ListedImages(str(tmp_path / name), split='pretrain')
     assert [dataset.get_data_info(i)['img_path'] for i in range(4)] == [str(tmp_path / path) for path in paths]
 
