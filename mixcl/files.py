@@ -114,7 +114,7 @@ def check_writable(folder: str | Path, option: str) -> None:
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file's content, as 64 hexadecimal digits."""
     digest = hashlib.sha256()
-    with open(path, 'rb') as file:
+    with open_regular(path) as file:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()
@@ -144,11 +144,12 @@ def matches_checksum(path: Path) -> bool | None:
 
 def is_whole(path: Path) -> bool:
     """Whether a checkpoint file is undamaged: by its checksum, or by those inside the zip archive, if it is one."""
-    matches = matches_checksum(path)
-    if matches is not None:
-        return matches
     try:
-        return not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
+        open_regular(path).close()
+        matches = matches_checksum(path)
+        return (
+            matches if matches is not None else not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
+        )
     except (zipfile.BadZipFile, OSError, ValueError):
         return False
 

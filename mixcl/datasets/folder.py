@@ -62,10 +62,16 @@ class FolderImages(ImageFolder):
     def images(self) -> Images:
         """One per file."""
         names = images_below(self.folder, self.extensions)
-        given = given_parts(name.partition(os.sep)[0] for name in names)
-        depth = 1 if any(given.values()) else 0
-        labels = [sys.intern(name.split(os.sep)[depth]) if name.count(os.sep) > depth else None for name in names]
-        return Images(names, labels, [given[name.partition(os.sep)[0]] for name in names])
+        given = given_parts({name.partition(os.sep)[0] for name in names if os.sep in name})
+        beside, depth = (None, 1) if any(given.values()) else ('', 0)
+        labels = [_folder(name, depth) for name in names]
+        return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names])
+
+
+def _folder(name: str, depth: int) -> str | None:
+    """The folder of a path that stands below so many others."""
+    folders = name.split(os.sep, depth + 1)
+    return sys.intern(folders[depth]) if len(folders) > depth + 1 else None
 
 
 def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
@@ -90,7 +96,7 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
             elif entry.is_file() or not os.path.exists(entry.path):  # links to nowhere are seen when they are read
                 images.append(path)
             else:
-                raise UserError(f'{entry.path} is a pipe or a device, not a file: take it out of the folder')
+                raise UserError(f'{entry.path} is a pipe or a device, no file: take it out of the folder')
     except OSError as error:
         raise UserError(
             f'{error.filename} cannot be searched for images ({error.strerror}): allow it, or give another folder'

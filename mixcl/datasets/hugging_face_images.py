@@ -43,14 +43,11 @@ class HuggingFaceImages(OwnImages):
         """One per row, split by split."""
         found = self._read()
         given = given_parts(found)
-        images = Images([], [], [])
-        for split, table in found.items():
-            images.names.extend(f'{split}/{row:08d}' for row in range(len(table)))
-            images.labels.extend(self._labels(table))
-            images.parts.extend([given[split]] * len(table))
-        if not images.names:
+        names = [f'{split}/{row:08d}' for split, table in found.items() for row in range(len(table))]
+        if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
-        return images
+        labels = [label for table in found.values() for label in self._labels(table)]
+        return Images(names, labels, [given[name.rpartition('/')[0]] for name in names])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """A name for messages, and a function ``read_bytes`` that reads the image."""

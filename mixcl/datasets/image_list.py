@@ -108,9 +108,8 @@ class ListedImages(OwnImages):
 
     def _columns(self, names: list[str]) -> list[int]:
         """Where the first line has path and label; behind its end where there is no label."""
-        places = [
-            next((names.index(name) for name in known if name in names), len(names)) for known in COLUMNS.values()
-        ]
+        known = (next((name for name in options if name in names), '') for options in COLUMNS.values())
+        places = [names.index(name) if name else len(names) for name in known]
         if places[0] == len(names):
             raise UserError(
                 f'the first line of {self.source} names no column of paths: call one of them path (and another label)'

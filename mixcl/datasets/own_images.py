@@ -197,7 +197,7 @@ def _pretrained_on(parts: np.ndarray) -> np.ndarray:
 
 def _codes(images: Images, classes: Sequence[str]) -> np.ndarray:
     """(n,) int64, the class of each image; -1 where it has none."""
-    places = {name: number for number, name in enumerate(classes)}
+    places: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
     return np.fromiter((places.get(label, -1) for label in images.labels), np.int64, len(images.labels))
 
 

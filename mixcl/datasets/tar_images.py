@@ -19,8 +19,8 @@ from mixcl.registry import DATASETS
 
 RANGE = re.compile(r'\{(\d+)\.\.(\d+)\}')
 LABELS = ('.cls', '.json')
-MAX_LABEL = 2**20
-"""Bytes of a label; a .json file may hold more than that."""
+MAX_LABEL = 2**24
+"""Bytes of a file with a label."""
 
 
 class Shard(NamedTuple):
@@ -56,17 +56,20 @@ class TarImages(OwnImages):
         paths = [path for pattern in _expanded(self.source) for path in _files(pattern)]
         states = map(os.stat, paths)
         self.shards = [(path, state.st_size, state.st_mtime_ns) for path, state in zip(paths, states, strict=True)]
-        given = given_parts(split_word(path) for path, *_ in self.shards)
-        images = Images([], [], [], [])
-        for number, shard in enumerate(self.shards):
-            found = index_shard(*shard)
-            images.names.extend(found.names)
-            images.labels.extend(found.labels)
-            images.parts.extend([given[split_word(shard[0])]] * len(found.names))
-            images.places.extend((number, *place) for place in zip(found.offsets, found.sizes, strict=True))
-        if not images.names:
-            raise UserError(f'no images in the {len(self.shards)} tar file(s) of {self.source}; give other files')
-        return images
+        given = given_parts(map(split_word, paths))
+        found = [index_shard(*shard) for shard in self.shards]
+        names = [name for shard in found for name in shard.names]
+        if not names:
+            raise UserError(f'no images in the {len(paths)} tar file(s) of {self.source}; give other files')
+        labels = [label for shard in found for label in shard.labels]
+        counts = zip(paths, found, strict=True)
+        parts = [part for path, shard in counts for part in [given[split_word(path)]] * len(shard.names)]
+        places = [
+            (number, *place)
+            for number, shard in enumerate(found)
+            for place in zip(shard.offsets, shard.sizes, strict=True)
+        ]
+        return Images(names, labels, parts, places)
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """A name for messages, and a function ``read_bytes`` that reads the image."""
@@ -88,8 +91,11 @@ def index_shard(path: str, size: int, modified: int) -> Shard:
     place = 0
     try:
         with tarfile.open(path, 'r:') as shard:
-            for member in _members(shard):
+            for member in iter(shard.next, None):
                 place = member.offset
+                shard.members.clear()  # type: ignore[attr-defined]  # a kilobyte of each
+                if shard.offset <= place:
+                    raise ValueError('a size below 0')
                 name = member.name.removeprefix('./')
                 key, ending = _key_and_ending(name)
                 wanted = key and (is_image(ending) or ending in LABELS)
@@ -117,15 +123,6 @@ def index_shard(path: str, size: int, modified: int) -> Shard:
     return found
 
 
-def _members(shard: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The members up to the first block that is no header: tarfile takes it for the end, :func:`_check_end` looks."""
-    while (member := shard.next()) is not None:
-        if shard.offset <= member.offset:
-            raise ValueError('a size below 0')
-        shard.members.clear()  # tarfile keeps a kilobyte of each
-        yield member
-
-
 def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tuple[int, int]:
     """Where a member's bytes lie, offset and number; for a hard link those of an earlier file."""
     target = member.linkname.removeprefix('./')
@@ -137,11 +134,7 @@ def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tupl
 
 
 def _check_end(path: str, offset: int) -> None:
-    """Refuse a tar file that goes on behind its last member, or does not end with a block of zeros.
-
-    Raises:
-        ValueError: where it is cut off, a header is damaged, or another tar file follows.
-    """
+    """Raise ValueError unless zeros, at least a block, follow the last member: tarfile ends at any other block, too."""
     with open(path, 'rb') as file:
         file.seek(offset)
         if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
@@ -154,11 +147,7 @@ def _check_end(path: str, offset: int) -> None:
 
 
 def read_member(path: str, modified: int, offset: int, size: int) -> bytes:
-    """Bytes of a tar file; other processes may share the open file.
-
-    Raises:
-        OSError: for more than :data:`MAX_BYTES`.
-    """
+    """Bytes of a tar file, at most MAX_BYTES, else OSError; other processes may share the open file."""
     if size > MAX_BYTES:
         raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {MAX_BYTES:,} are the most')
     return os.pread(_opened(path, modified).fileno(), size, offset)
@@ -181,8 +170,7 @@ def _label(content: bytes, ending: str) -> str:
     if ending == '.cls':
         return text
     fields = loads(text)
-    names = [name for name in ('label', 'cls', 'class') if name in fields] if isinstance(fields, dict) else []
-    return str(fields[names[0]]) if names else ''
+    return str(next((fields[name] for name in ('label', 'cls', 'class') if name in fields), ''))
 
 
 def _expanded(pattern: str) -> Iterator[str]:

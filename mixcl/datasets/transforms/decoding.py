@@ -6,10 +6,10 @@ import io
 import struct
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import cv2
-import mmcv
 import numpy as np
 from mmengine import fileio
 from PIL import ExifTags, Image, ImageOps
@@ -67,12 +67,8 @@ def read_file(path: str, backend_args: dict | None = None, read: Callable[[], by
         UnreadableImage: if it is missing, may not be read, is empty or no file, or has more than :data:`MAX_BYTES`.
     """
     try:
-        if read is not None:
-            content = read()
-        elif backend_args is None and '://' not in path:
-            content = read_regular(path, MAX_BYTES)
-        else:
-            content = fileio.get(path, backend_args=backend_args)
+        local = partial(read_regular, path, MAX_BYTES) if not backend_args and '://' not in path else None
+        content = (read or local or partial(fileio.get, path, backend_args=backend_args))()
     except OSError as error:
         kind = 'too large' if error.errno == errno.EFBIG else 'missing'
         raise UnreadableImage(path, error.strerror or type(error).__name__, kind) from error
@@ -115,7 +111,7 @@ def decode(
         if header is not None and reduction is not None and content[:3] == JPEG_START:
             image, full = _decode_reduced(content, header, reduction)
         if header is not None and header.plain and image is None:
-            image = mmcv.imfrombytes(content, flag='color', backend='cv2')
+            image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         image = _decode_with_pillow(content, path, header)
     return image, None if header is None else _conversion(header, path), full or image.shape[:2]
