@@ -147,9 +147,9 @@ def is_whole(path: Path) -> bool:
     try:
         open_regular(path).close()
         matches = matches_checksum(path)
-        return (
-            matches if matches is not None else not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
-        )
+        if matches is not None:
+            return matches
+        return not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
     except (zipfile.BadZipFile, OSError, ValueError):
         return False
 

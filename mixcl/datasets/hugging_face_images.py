@@ -30,10 +30,6 @@ class HuggingFaceImages(OwnImages):
         UserError: if the package is missing, or the data or a column.
     """
 
-    def __init__(self, source: str, **kwargs: Any) -> None:
-        self.tables: dict[str, Any] = {}
-        super().__init__(source, **kwargs)
-
     @property
     def folder(self) -> str:
         """The source itself."""
@@ -66,6 +62,7 @@ class HuggingFaceImages(OwnImages):
             files = [self.source] if os.path.isfile(self.source) else files
             found = _of_parquet(files) if files else datasets.load_from_disk(self.source)
             found = dict(found) if isinstance(found, dict) else {'train': found}
+            self.tables = {}
             for split, table in found.items():
                 name = self._column(table, 'image')
                 cells = table.cast_column(name, datasets.Image(decode=False)).select_columns([name])

@@ -37,26 +37,10 @@ class ListedImages(OwnImages):
         UserError: if the list cannot be read, names no images, or names one with two labels; for missing files.
     """
 
-    def check_layout(self) -> None:
-        """Refuse a list that cannot be read, or that names what is no file."""
-        names = self.images().names
-        missing = [name for name in names if not os.path.isfile(self.reading(name)['img_path'])]
-        if missing:
-            raise UserError(
-                f'{len(missing)} of the {len(names)} files that {self.source} lists do not exist, or are no files, the '
-                f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
-                '--data-root which folder its paths are relative to'
-            )
-
-    def load_data_list(self) -> list[dict]:
-        """The images of the split, once all files are seen to exist."""
-        self.check_layout()
-        return super().load_data_list()
-
     def images(self) -> Images:
-        """One per file, by the first of its spellings."""
+        """One per file, by the first of its spellings; all are seen to exist."""
         files: dict[str, str] = {}
-        labels: dict[str, str | None] = {}
+        labels: dict[str, str] = {}
         for path, label in self._rows():
             file = os.path.normpath(self.reading(path)['img_path'])
             name = files.setdefault(file, path)
@@ -67,6 +51,12 @@ class ListedImages(OwnImages):
                 )
         if not labels:
             raise UserError(f'the list {self.source} names no images; see docs/your_images.md for what it may hold')
+        if missing := [name for name in labels if not os.path.isfile(self.reading(name)['img_path'])]:
+            raise UserError(
+                f'{len(missing)} of the {len(files)} files that {self.source} lists do not exist, or are no files, the '
+                f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
+                '--data-root which folder its paths are relative to'
+            )
         return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels))
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class LabelledSubset(BaseDataset):
             return {Path(line.split()[0]).name for line in lines if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
-                f'the list of labelled images {path} cannot be read ({error}): put it there, or name '
+                f'the list of labelled images {path} cannot be read ({error.args[-1]}): put it there, or name '
                 'another by list_file; without a list, share=0.1 chooses a tenth of every class'
             ) from error
 

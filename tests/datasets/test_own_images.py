@@ -4,6 +4,7 @@ import gzip
 import os
 import sys
 import tarfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,19 @@ def test_a_class_of_two_has_one_image_in_each_part_and_a_class_of_one_is_learnt_
     )
     train, test = (FolderImages(str(tmp_path), split=split).get_gt_labels().tolist() for split in ('train', 'test'))
     assert train == list(range(9)) and test == list(range(8))
+
+
+def test_time_per_file_of_a_flat_folder_does_not_grow(tmp_path: Path) -> None:
+    def seconds(number: int) -> float:
+        write_folder(tmp_path / str(number), {f'{name:06d}.jpg': b'' for name in range(number)})
+        dataset, runs = FolderImages(str(tmp_path / str(number)), lazy_init=True), []
+        for _ in range(3):
+            start = time.process_time()
+            assert dataset.survey().images == number
+            runs.append(time.process_time() - start)
+        return min(runs)
+
+    assert seconds(10_000) < 30 * seconds(1_000)  # 100 times as long if each file looked at all
 
 
 def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
