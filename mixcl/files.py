@@ -1,9 +1,11 @@
 """Files that appear whole or not at all; checkpoints among them with a checksum beside each."""
 
+import errno
 import hashlib
 import os
 import re
 import shutil
+import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +22,29 @@ UNFINISHED = '.part'
 
 WHOLE_FILES = 'whole_files'
 """Name under which mmengine finds :class:`WholeFileBackend`, for ``backend_args=dict(backend=...)``."""
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file for reading; neither waits for the other end of a pipe nor reads a device, which may never end.
+
+    Raises:
+        OSError: if it cannot be opened, or is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(handle, 'rb')
+    os.close(handle)
+    raise OSError(errno.EINVAL, f'a {"folder" if stat.S_ISDIR(kind) else "pipe or a device"}, no file', str(path))
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """The content of a file of at most so many bytes; errors as of :func:`open_regular`."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {most:,} are the most', str(path))
+        return file.read()
 
 
 @contextmanager
@@ -93,7 +118,7 @@ def check_writable(folder: str | Path, option: str) -> None:
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file's content, as 64 hexadecimal digits."""
     digest = hashlib.sha256()
-    with open(path, 'rb') as file:
+    with open_regular(path) as file:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()
@@ -123,10 +148,11 @@ def matches_checksum(path: Path) -> bool | None:
 
 def is_whole(path: Path) -> bool:
     """Whether a checkpoint file is undamaged: by its checksum, or by those inside the zip archive, if it is one."""
-    matches = matches_checksum(path)
-    if matches is not None:
-        return matches
     try:
+        open_regular(path).close()
+        matches = matches_checksum(path)
+        if matches is not None:
+            return matches
         return not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is None
     except (zipfile.BadZipFile, OSError, ValueError):
         return False

@@ -11,11 +11,12 @@ import torch
 from mmengine.config import Config
 from mmengine.dataset import Compose
 from mmengine.registry import DefaultScope
-from PIL import Image, ImageOps
+from PIL import Image
 from torch import Tensor, nn
 
 from mixcl.apis.arguments import named
 from mixcl.apis.export_source import default_encoder
+from mixcl.datasets.transforms.decoding import rgb_of
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
 from mixcl.errors import UserError, told_as_user_error
@@ -60,9 +61,7 @@ class Preprocess:
 def _rgb(image: Any) -> np.ndarray:
     """(H, W, 3) uint8."""
     if isinstance(image, Image.Image):
-        if image.mode.startswith('I;16'):  # Pillow would cut values at 255
-            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-        return np.asarray(ImageOps.exif_transpose(image).convert('RGB'))
+        return rgb_of(image)
     if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size:
         if image.ndim == 2:
             return np.repeat(image[..., None], 3, axis=2)

@@ -1,12 +1,11 @@
 """A folder of images."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mmpretrain.datasets import CustomDataset
-
-from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
+from mixcl.datasets.own_images import Images, OwnImages, given_parts
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -16,7 +15,7 @@ EXTENSIONS = (
 
 
 @DATASETS.register_module()
-class ImageFolder(CustomDataset):
+class ImageFolder(OwnImages):
     """All images under a folder, however deep, of any mix of formats; hidden files and folders are skipped.
 
     Symbolic links are followed. Samples have ``img_path``, in the order of the sorted paths.
@@ -24,22 +23,29 @@ class ImageFolder(CustomDataset):
     Args:
         data_root: the folder.
         extensions: endings of the names of images; ``('.npy', '.tif')`` for ``LoadChannels``.
-        **kwargs: of mmpretrain's CustomDataset, for example ``pipeline``, ``indices``, and ``ann_file`` (a text file
-            with one path per line, relative to the folder; by default the folder is searched).
+        **kwargs: of OwnImages.
 
     Raises:
-        UserError: if the folder is missing or holds no images.
+        UserError: if the folder is missing, holds no images or cannot be read, or an image in it is no file.
     """
 
     def __init__(self, data_root: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
-        super().__init__(os.path.expanduser(data_root), extensions=tuple(extensions), with_label=False, **kwargs)
+        self.extensions = tuple(extensions)
+        super().__init__(data_root, **kwargs)
 
-    def _find_samples(self) -> list[str]:
-        return images_below(os.path.normpath(self.img_prefix), self.extensions)
+    @property
+    def folder(self) -> str:
+        """The source itself."""
+        return os.path.normpath(self.source)
+
+    def images(self) -> Images:
+        """One per file, without labels."""
+        names = images_below(self.folder, self.extensions)
+        return Images(names, [None] * len(names), [''] * len(names))
 
 
 @DATASETS.register_module()
-class FolderImages(OwnImages):
+class FolderImages(ImageFolder):
     """The images that :class:`ImageFolder` finds, labelled by the folders that they lie in.
 
     A label is the first folder of an image's path. With folders ``train`` and ``val`` (or ``valid``, ``validation``,
@@ -47,31 +53,25 @@ class FolderImages(OwnImages):
 
     Args:
         source: the folder.
-        extensions: endings of the names of images.
-        **kwargs: of OwnImages.
+        **kwargs: of ImageFolder.
     """
 
-    def __init__(self, source: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
-        self.extensions = tuple(extensions)
+    def __init__(self, source: str, **kwargs: Any) -> None:
         super().__init__(source, **kwargs)
 
-    @property
-    def folder(self) -> str:
-        """The source itself."""
-        return self.source
+    def images(self) -> Images:
+        """One per file."""
+        names = images_below(self.folder, self.extensions)
+        given = given_parts({name.partition(os.sep)[0] for name in names if os.sep in name})
+        beside, depth = (None, 1) if any(given.values()) else ('', 0)
+        labels = [_folder(name, depth) for name in names]
+        return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names])
 
-    def images(self) -> list[OwnImage]:
-        """One per file, in the order of the sorted paths."""
-        root = os.path.normpath(self.source)
-        paths = images_below(root, self.extensions)
-        parts = given_parts(path.split(os.sep)[0] for path in paths)
-        images = []
-        for path in paths:
-            folders = path.split(os.sep)[:-1]
-            labels = folders[1:] if any(parts.values()) else folders
-            info = dict(img_path=os.path.join(root, path))
-            images.append(OwnImage(path, labels[0] if labels else None, parts[path.split(os.sep)[0]], info))
-        return images
+
+def _folder(name: str, depth: int) -> str | None:
+    """The folder of a path that stands below so many others."""
+    folders = name.split(os.sep, depth + 1)
+    return sys.intern(folders[depth]) if len(folders) > depth + 1 else None
 
 
 def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
@@ -83,27 +83,49 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
     """The sorted paths, relative to a folder, of the images below it.
 
     Raises:
-        UserError: if the folder is missing or holds none.
+        UserError: if the folder is missing or holds none; if it, or a folder below, cannot be read, or what is named as
+            an image is a pipe or a device.
     """
     if not os.path.isdir(folder):
         raise UserError(f'the image folder {folder} does not exist: give another, by --data, --data-root or data_root')
-    files = sorted(files_below(folder))
-    images = [file for file in files if is_image(file, extensions)]
+    images, others = [], 0
+    try:
+        for path, entry in files_below(folder):
+            if not is_image(entry.name, extensions):
+                others += 1
+            elif entry.is_file() or not os.path.exists(entry.path):  # links to nowhere are seen when they are read
+                images.append(path)
+            else:
+                raise UserError(f'{entry.path} is a pipe or a device, no file: take it out of the folder')
+    except OSError as error:
+        raise UserError(
+            f'{error.filename} cannot be searched for images ({error.strerror}): allow it, or give another folder'
+        ) from error
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
-            f'{len(files)} other file(s); give another folder, by --data, --data-root or data_root'
+            f'{others} other file(s); give another folder, by --data, --data-root or data_root'
         )
-    return images
+    return sorted(images)
 
 
-def files_below(folder: str) -> Iterator[str]:
-    """The paths, relative to the folder, of all files below it that are not hidden; every real folder once."""
+def files_below(folder: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All entries below a folder that are neither hidden nor folders, by their paths; every real folder once."""
     seen = set()
-    for parent, folders, files in os.walk(folder, followlinks=True):
-        # A link to a folder above would be followed for ever.
-        real = os.path.realpath(parent)
-        folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith('.'))
-        if real not in seen:
-            yield from (os.path.relpath(os.path.join(parent, name), folder) for name in files if name[0] != '.')
+    waiting = ['']
+    while waiting:
+        parent = waiting.pop()
+        real = os.path.realpath(os.path.join(folder, parent))
+        if real in seen:  # a link to a folder above would be followed for ever
+            continue
         seen.add(real)
+        folders = []
+        with os.scandir(os.path.join(folder, parent)) as entries:
+            for entry in entries:
+                if entry.name[0] == '.':
+                    continue
+                if entry.is_dir():  # the type comes with the name: only links are looked up
+                    folders.append(f'{parent}{entry.name}{os.sep}')
+                else:
+                    yield f'{parent}{entry.name}', entry
+        waiting += sorted(folders, reverse=True)

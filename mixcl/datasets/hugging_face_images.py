@@ -2,12 +2,13 @@
 
 import glob
 import os
-import re
 from functools import partial
 from typing import Any
 
-from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
+from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
+from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
+from mixcl.files import read_regular
 from mixcl.registry import DATASETS
 
 COLUMNS = dict(image=('image', 'img'), label=('label', 'labels', 'fine_label', 'class', 'target', 'category'))
@@ -29,36 +30,25 @@ class HuggingFaceImages(OwnImages):
         UserError: if the package is missing, or the data or a column.
     """
 
-    def __init__(self, source: str, **kwargs: Any) -> None:
-        self.tables: dict[str, Any] = {}
-        super().__init__(source, **kwargs)
-
     @property
     def folder(self) -> str:
         """The source itself."""
         return self.source
 
-    def images(self) -> list[OwnImage]:
+    def images(self) -> Images:
         """One per row, split by split."""
         found = self._read()
-        parts = given_parts(found)
-        images = []
-        for split, table in found.items():
-            labels = self._labels(table)
-            for row in range(len(table)):
-                name = f'{split}/{row:08d}'
-                label = labels[row] if labels else None
-                images.append(
-                    OwnImage(name, label, parts[split], dict(img_path=f'{self.source}/{name}', split=split, row=row))
-                )
-        if not images:
+        given = given_parts(found)
+        names = [f'{split}/{row:08d}' for split, table in found.items() for row in range(len(table))]
+        if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
-        return images
+        labels = [label for table in found.values() for label in self._labels(table)]
+        return Images(names, labels, [given[name.rpartition('/')[0]] for name in names])
 
-    def get_data_info(self, idx: int) -> dict:
-        """The annotation, with a function ``read_bytes`` that reads the image."""
-        info = super().get_data_info(idx)
-        return {**info, 'read_bytes': partial(_read_cell, self.tables[info.pop('split')], info.pop('row'))}
+    def reading(self, name: str, *place: int) -> dict[str, Any]:
+        """A name for messages, and a function ``read_bytes`` that reads the image."""
+        split, _, row = name.rpartition('/')
+        return dict(img_path=f'{self.source}/{name}', read_bytes=partial(_read_cell, self.tables[split], int(row)))
 
     def _read(self) -> dict[str, Any]:
         """The tables by split; of their images without decoding in ``tables``."""
@@ -72,6 +62,7 @@ class HuggingFaceImages(OwnImages):
             files = [self.source] if os.path.isfile(self.source) else files
             found = _of_parquet(files) if files else datasets.load_from_disk(self.source)
             found = dict(found) if isinstance(found, dict) else {'train': found}
+            self.tables = {}
             for split, table in found.items():
                 name = self._column(table, 'image')
                 cells = table.cast_column(name, datasets.Image(decode=False)).select_columns([name])
@@ -98,10 +89,10 @@ class HuggingFaceImages(OwnImages):
             "rename_column of Hugging Face's datasets"
         )
 
-    def _labels(self, table: Any) -> list[str | None] | None:
+    def _labels(self, table: Any) -> list[str | None]:
         column = self._column(table, 'label')
         if column is None:
-            return None
+            return [None] * len(table)
         names = getattr(table.features[column], 'names', None)
         self.class_names = tuple(names or ())
         values = table.with_format(None)[column][:]
@@ -113,7 +104,7 @@ class HuggingFaceImages(OwnImages):
 def _of_parquet(files: list[str]) -> dict[str, Any]:
     from datasets import load_dataset
 
-    words = [re.split('[^a-z]', os.path.basename(file))[0] for file in files]
+    words = list(map(split_word, files))
     given = any(given_parts(words).values())
     groups: dict[str, list[str]] = {}
     for file, word in zip(files, words, strict=True):
@@ -125,5 +116,4 @@ def _read_cell(table: Any, row: int) -> bytes:
     (cell,) = table[row].values()
     if not cell or cell['bytes'] is not None or not cell['path']:
         return (cell or {}).get('bytes') or b''
-    with open(cell['path'], 'rb') as file:
-        return file.read()
+    return read_regular(cell['path'], MAX_BYTES)

@@ -1,11 +1,16 @@
 """Images that a list names."""
 
 import csv
+import io
 import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 from mixcl.datasets.folder import is_image
-from mixcl.datasets.own_images import OwnImage, OwnImages
+from mixcl.datasets.own_images import Images, OwnImages
 from mixcl.errors import UserError, printable
+from mixcl.files import open_regular
 from mixcl.registry import DATASETS
 
 COLUMNS = dict(
@@ -32,63 +37,76 @@ class ListedImages(OwnImages):
         UserError: if the list cannot be read, names no images, or names one with two labels; for missing files.
     """
 
-    def check_layout(self) -> None:
-        """Refuse a list that cannot be read, or that names files which do not exist."""
-        images = self.images()
-        missing = [image.name for image in images if not os.path.isfile(image.info['img_path'])]
-        if missing:
-            raise UserError(
-                f'{len(missing)} of the {len(images)} files that {self.source} lists do not exist, the first: '
-                f'{printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
-                '--data-root which folder its paths are relative to'
-            )
-
-    def load_data_list(self) -> list[dict]:
-        """The images of the split, once all files are seen to exist."""
-        self.check_layout()
-        return super().load_data_list()
-
-    def images(self) -> list[OwnImage]:
-        """One per path."""
-        rows: dict[str, str] = {}
+    def images(self) -> Images:
+        """One per file, by the first of its spellings; all are seen to exist."""
+        files: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for path, label in self._rows():
-            if rows.setdefault(path, label) != label:
+            file = os.path.normpath(self.reading(path)['img_path'])
+            name = files.setdefault(file, path)
+            if labels.setdefault(name, label) != label:
                 raise UserError(
-                    f'{self.source} names {printable(path)} twice, with the labels {rows[path]!r} and {label!r}; '
+                    f'{self.source} names {printable(path)} twice, with the labels {labels[name]!r} and {label!r}; '
                     'correct the list'
                 )
-        if not rows:
+        if not labels:
             raise UserError(f'the list {self.source} names no images; see docs/your_images.md for what it may hold')
-        places = {path: os.path.join(self.data_root, os.path.expanduser(path)) for path in rows}
-        return [OwnImage(path, label or None, '', dict(img_path=places[path])) for path, label in rows.items()]
+        if missing := [name for name in labels if not os.path.isfile(self.reading(name)['img_path'])]:
+            raise UserError(
+                f'{len(missing)} of the {len(files)} files that {self.source} lists do not exist, or are no files, the '
+                f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
+                '--data-root which folder its paths are relative to'
+            )
+        return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels))
 
-    def _rows(self) -> list[list[str]]:
+    def reading(self, name: str, *place: int) -> dict[str, Any]:
+        """The path, below the folder unless it is absolute."""
+        return super().reading(os.path.expanduser(name))
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
         """Path and label of every line, '' for what it does not have."""
         try:
-            with open(self.source, encoding='utf-8-sig', newline='') as file:
-                text = file.read()
-            lines = [line for line in text.splitlines() if line.strip()]
-            if not self.source.lower().endswith('.csv'):
-                return [_path_and_label(line.strip()) for line in lines]
-            mark = max(',;\t', key=lines[0].count) if lines else ','
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
+            # Lines end as csv and Python's files say: names may hold what str.splitlines takes for an end.
+            with open_regular(self.source) as file, io.TextIOWrapper(file, 'utf-8-sig', newline='') as lines:
+                filled = (line for line in lines if line.strip())
+                csv_file = self.source.lower().endswith('.csv')
+                yield from self._cells(filled) if csv_file else (_path_and_label(line.strip()) for line in filled)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise UserError(
                 f'the list {self.source} cannot be read ({" ".join(str(error).split())}): give a text file in UTF-8'
             ) from error
-        places: list[int | None] = [0, 1]
-        if rows and not any(is_image(cell) for cell in rows[0]):
-            names = [cell.lower() for cell in rows.pop(0)]
-            places = [next((names.index(name) for name in known if name in names), None) for known in COLUMNS.values()]
-        if places[0] is None:
+
+    def _cells(self, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+        first = next(lines, '')
+        mark = max(',;\t', key=first.count)
+        width, places = 0, [0, 1]
+        for row in csv.reader(chain([first], lines), delimiter=mark, strict=True):
+            cells = [cell.strip() for cell in row]
+            if not width:
+                width = len(cells)
+                if width and not any(map(is_image, cells)):
+                    places = self._columns([cell.lower() for cell in cells])
+                    continue
+            if len(cells) != width:
+                raise UserError(
+                    f'{self.source}: {printable(mark.join(row)[:100])} is {len(cells)} cells, but the first line has '
+                    f'{width}: put {mark!r} between the cells of every line, and quote cells that hold one'
+                )
+            if any(cells):
+                path, label = (cells[place] if place < width else '' for place in places)
+                yield path, label
+
+    def _columns(self, names: list[str]) -> list[int]:
+        """Where the first line has path and label; behind its end where there is no label."""
+        known = (next((name for name in options if name in names), '') for options in COLUMNS.values())
+        places = [names.index(name) if name else len(names) for name in known]
+        if places[0] == len(names):
             raise UserError(
                 f'the first line of {self.source} names no column of paths: call one of them path (and another label)'
             )
-        return [
-            ['' if place is None or place >= len(row) else row[place] for place in places] for row in rows if any(row)
-        ]
+        return places
 
 
-def _path_and_label(line: str) -> list[str]:
+def _path_and_label(line: str) -> tuple[str, str]:
     path, *label = [line] if is_image(line) else line.rsplit(maxsplit=1)
-    return [path.rstrip(), ''.join(label)]
+    return path.rstrip(), ''.join(label)

@@ -8,7 +8,9 @@ from typing import Any
 from mmpretrain.datasets import ImageNet
 
 from mixcl.datasets.split_dataset import SplitDataset
+from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError, printable
+from mixcl.files import read_regular
 from mixcl.registry import DATASETS
 
 
@@ -101,7 +103,7 @@ class ImageNet100(SplitDataset):
         """The folders of the classes, or an error if the list or a folder is missing; no images are looked for."""
         path = Path(self.class_list)
         path = path if path.is_file() else self.required(self.class_list)
-        wnids = sorted(set(path.read_text().split()))
+        wnids = sorted(set(read_regular(path, MAX_BYTES).decode().split()))
         if len(wnids) != 100:
             raise UserError(f'ImageNet100: {path} names {len(wnids)} different classes, not 100; correct the list')
         return [self.required(self.split, wnid) for wnid in wnids]
@@ -137,7 +139,7 @@ class TinyImageNet(SplitDataset):
             return labelled_images([self.required('train', wnid, 'images') for wnid in wnids])
         images = Path(self.data_root, 'val/images')
         # Each line has the name of a file, its class, and a box.
-        lines = self.required('val/val_annotations.txt').read_text().splitlines()
+        lines = read_regular(self.required('val/val_annotations.txt'), MAX_BYTES).decode().splitlines()
         return [
             dict(img_path=str(images / name), gt_label=wnids.index(wnid))
             for name, wnid, *_ in (line.split('\t') for line in lines)

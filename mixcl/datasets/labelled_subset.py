@@ -7,7 +7,9 @@ import numpy as np
 import torch
 from mmpretrain.datasets import BaseDataset
 
+from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
+from mixcl.files import read_regular
 from mixcl.randomness import generator
 from mixcl.registry import DATASETS
 
@@ -82,10 +84,11 @@ class LabelledSubset(BaseDataset):
         path = Path(self.list_file).expanduser()
         path = path if path.is_file() else Path(self.data_root) / path
         try:
-            return {Path(line.split()[0]).name for line in path.read_text().splitlines() if line.strip()}
+            lines = read_regular(path, MAX_BYTES).decode().split('\n')
+            return {Path(line.split()[0]).name for line in lines if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
-                f'the list of labelled images {path} cannot be read ({type(error).__name__}): put it there, or name '
+                f'the list of labelled images {path} cannot be read ({error.args[-1]}): put it there, or name '
                 'another by list_file; without a list, share=0.1 chooses a tenth of every class'
             ) from error
 

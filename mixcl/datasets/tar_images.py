@@ -1,29 +1,35 @@
 """Images in tar files."""
 
+import errno
 import glob
 import os
 import re
 import tarfile
+from array import array
 from collections.abc import Iterator
 from functools import cache, lru_cache, partial
 from json import loads
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from mixcl.datasets.folder import is_image
-from mixcl.datasets.own_images import OwnImage, OwnImages, given_parts
+from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
+from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 RANGE = re.compile(r'\{(\d+)\.\.(\d+)\}')
+LABELS = ('.cls', '.json')
+MAX_LABEL = 2**24
+"""Bytes of a file with a label."""
 
 
-class Member(NamedTuple):
-    """An image in a tar file: its name, where its bytes lie, and its label."""
+class Shard(NamedTuple):
+    """The images in a tar file: names, labels, and where the bytes of each lie."""
 
-    name: str
-    offset: int
-    size: int
-    label: str | None
+    names: list[str]
+    labels: list[str | None]
+    offsets: array
+    sizes: array
 
 
 @DATASETS.register_module()
@@ -45,52 +51,105 @@ class TarImages(OwnImages):
     Source: the layout, https://github.com/webdataset/webdataset.
     """
 
-    def images(self) -> list[OwnImage]:
+    def images(self) -> Images:
         """One per image file, in the order of the shards."""
-        shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
-        words = [re.split('[^a-z]', os.path.basename(shard).lower())[0] for shard in shards]
-        parts = given_parts(words)
-        images = []
-        for shard, word in zip(shards, words, strict=True):
-            status = os.stat(shard)
-            for name, offset, size, label in index_shard(shard, status.st_size, status.st_mtime_ns):
-                read = partial(read_member, shard, status.st_mtime_ns, offset, size)
-                images.append(OwnImage(name, label, parts[word], dict(img_path=f'{shard}/{name}', read_bytes=read)))
-        if not images:
-            raise UserError(f'no images in the {len(shards)} tar file(s) of {self.source}; give other files')
-        return images
+        paths = [path for pattern in _expanded(self.source) for path in _files(pattern)]
+        states = map(os.stat, paths)
+        self.shards = [(path, state.st_size, state.st_mtime_ns) for path, state in zip(paths, states, strict=True)]
+        given = given_parts(map(split_word, paths))
+        found = [index_shard(*shard) for shard in self.shards]
+        names = [name for shard in found for name in shard.names]
+        if not names:
+            raise UserError(f'no images in the {len(paths)} tar file(s) of {self.source}; give other files')
+        labels = [label for shard in found for label in shard.labels]
+        counts = zip(paths, found, strict=True)
+        parts = [part for path, shard in counts for part in [given[split_word(path)]] * len(shard.names)]
+        places = [
+            (number, *place)
+            for number, shard in enumerate(found)
+            for place in zip(shard.offsets, shard.sizes, strict=True)
+        ]
+        return Images(names, labels, parts, places)
+
+    def reading(self, name: str, *place: int) -> dict[str, Any]:
+        """A name for messages, and a function ``read_bytes`` that reads the image."""
+        number, offset, size = place
+        path, _, modified = self.shards[number]
+        return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, modified, offset, size))
 
 
 @cache
-def index_shard(path: str, size: int, modified: int) -> tuple[Member, ...]:
+def index_shard(path: str, size: int, modified: int) -> Shard:
     """The images of a tar file, which is remembered until its size or time of change is another one.
 
     Raises:
-        UserError: if it is not a whole tar file.
+        UserError: if it is not one whole tar file, an image in it is no file, or a key has two labels.
     """
-    found: list[tuple[str, int, int]] = []
+    found = Shard([], [], array('q'), array('q'))
     labels: dict[str, str] = {}
+    files: dict[str, tuple[int, int]] = {}
+    place = 0
     try:
-        if size % tarfile.BLOCKSIZE:
-            raise tarfile.ReadError('it ends within a block')  # which tarfile may take for the end
         with tarfile.open(path, 'r:') as shard:
-            for member in shard:
-                key, ending = _key_and_ending(member.name.removeprefix('./'))
-                if member.isfile() and key and is_image(ending):
-                    found.append((member.name.removeprefix('./'), member.offset_data, member.size))
-                elif member.isfile() and ending in ('.cls', '.json'):
-                    label = _label(read_member(path, modified, member.offset_data, member.size), ending)
-                    labels |= {key: label} if label else {}
+            for member in iter(shard.next, None):
+                place = member.offset
+                shard.members.clear()  # type: ignore[attr-defined]  # a kilobyte of each
+                if shard.offset <= place:
+                    raise ValueError('a size below 0')
+                name = member.name.removeprefix('./')
+                key, ending = _key_and_ending(name)
+                wanted = key and (is_image(ending) or ending in LABELS)
+                if member.isdir() or not (wanted or member.isreg()):
+                    continue
+                files[name] = offset, length = _content(member, files)
+                if key and is_image(ending):
+                    found.names.append(name)
+                    found.offsets.append(offset)
+                    found.sizes.append(length)
+                elif wanted and length > MAX_LABEL:
+                    raise ValueError(f'{name}, a label, has {length:,} bytes, {MAX_LABEL:,} are the most')
+                elif wanted:
+                    label = _label(read_member(path, modified, offset, length), ending)
+                    if label and labels.setdefault(key, label) != label:
+                        raise ValueError(f'{key} has two labels, {labels[key]!r} and {label!r}')
+            place = shard.offset
+            _check_end(path, place)
     except (tarfile.TarError, OSError, ValueError) as error:
         raise UserError(
-            f'{path} cannot be read as a tar file without compression ({" ".join(str(error).split())}): unpack it '
-            'where it is compressed, or write it again'
+            f'{path} cannot be read as a tar file without compression (at byte {place}: '
+            f'{" ".join(str(error).split())}): unpack it where it is compressed, or write it again'
         ) from error
-    return tuple(Member(*image, labels.get(_key_and_ending(image[0])[0])) for image in found)
+    found.labels.extend(labels.get(_key_and_ending(name)[0]) for name in found.names)
+    return found
+
+
+def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    """Where a member's bytes lie, offset and number; for a hard link those of an earlier file."""
+    target = member.linkname.removeprefix('./')
+    if member.islnk() and target in files:
+        return files[target]
+    if not member.isreg() or member.issparse():
+        raise ValueError(f'{member.name} is a link, a pipe, a device or has holes: write it with --dereference of tar')
+    return member.offset_data, member.size
+
+
+def _check_end(path: str, offset: int) -> None:
+    """Raise ValueError unless zeros, at least a block, follow the last member: tarfile ends at any other block, too."""
+    with open(path, 'rb') as file:
+        file.seek(offset)
+        if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
+            raise ValueError('the mark of its end is missing: it was cut off')
+        file.seek(offset)
+        while block := file.read(2**20):
+            if rest := block.lstrip(b'\0'):
+                place = file.tell() - len(rest)
+                raise ValueError(f'what follows, from byte {place}, is no header, or is another tar file')
 
 
 def read_member(path: str, modified: int, offset: int, size: int) -> bytes:
-    """Bytes of a tar file; other processes may share the open file."""
+    """Bytes of a tar file, at most MAX_BYTES, else OSError; other processes may share the open file."""
+    if size > MAX_BYTES:
+        raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {MAX_BYTES:,} are the most')
     return os.pread(_opened(path, modified).fileno(), size, offset)
 
 

@@ -53,19 +53,21 @@ def source_images(
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
     """How images in files are prepared for the backbone of a config.
 
-    As the config tests (else validates); for an ``image_size``, or the one that it trains on where it tests nothing, by
-    resizing the short edge to 256/224 of it and cropping the centre, as the papers do.
+    As the config tests (else validates), and cropped at the centre where that crops nothing: photos are not square, as
+    digits are. For an ``image_size``, or the one that the config trains on where it tests nothing, by resizing the
+    short edge to 256/224 of it and cropping the centre, as the papers do.
 
     Raises:
         UserError: if the config has no images, and no size is given.
     """
     loader = config.get('test_dataloader') or config.get('val_dataloader')
     load = reader_of(config)
+    size = image_size or max(crop_sizes(config.get('train_dataloader')), default=None)
     if image_size is None and loader:
-        steps = innermost(loader['dataset'])['pipeline']
-        return [load, *(step for step in steps if kind_of(step) not in READERS)]
-    trained = crop_sizes(config.get('train_dataloader'))
-    size = image_size or max(trained, default=None)
+        steps = [step for step in innermost(loader['dataset'])['pipeline'] if kind_of(step) not in READERS]
+        if size and not any('Crop' in kind_of(step) for step in steps):
+            steps.insert(-1, dict(type='mmpretrain.CenterCrop', crop_size=size))
+        return [load, *steps]
     if size is None:
         raise UserError('the config of the backbone neither tests images nor trains on crops; give --image-size PIXELS')
     return evaluation_pipeline(load, size)

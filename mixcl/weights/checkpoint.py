@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.files import matches_checksum
+from mixcl.files import matches_checksum, open_regular
 
 _pickle_allowed = False
 
@@ -115,6 +115,7 @@ read_checkpoint = load_from_file
 def written_at(path: Path) -> tuple[int, float]:
     """After which step a run wrote a checkpoint, and when; the tensors stay on the disk."""
     try:
+        open_regular(path).close()
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
         return int(meta['iter']), float(meta.get('written', 0))
     except Exception as error:  # as above

@@ -41,7 +41,7 @@ def test_a_list_beside_the_images_or_somewhere_else(folders: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
-        (None, r'10percent\.txt cannot be read \(FileNotFoundError\): put it there'),
+        (None, r'10percent\.txt cannot be read \(No such file or directory\): put it there'),
         (b'\n \n', 'LabelledSubset has no images'),
         (b'n01_0.JPEG\nn01_9.JPEG\nn04_0.JPEG', r'2 of 3 names .* are not in the data set, for example n01_9\.JPEG'),
         (b'n01_1.JPEG\nn00_0.JPEG', r'1 of 2 names .* fit several images \(its first image is .n00_0\.JPEG'),

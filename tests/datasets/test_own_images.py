@@ -3,6 +3,8 @@
 import gzip
 import os
 import sys
+import tarfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +106,19 @@ def test_a_class_of_two_has_one_image_in_each_part_and_a_class_of_one_is_learnt_
     assert train == list(range(9)) and test == list(range(8))
 
 
+def test_time_per_file_of_a_flat_folder_does_not_grow(tmp_path: Path) -> None:
+    def seconds(number: int) -> float:
+        write_folder(tmp_path / str(number), {f'{name:06d}.jpg': b'' for name in range(number)})
+        dataset, runs = FolderImages(str(tmp_path / str(number)), lazy_init=True), []
+        for _ in range(3):
+            start = time.process_time()
+            assert dataset.survey().images == number
+            runs.append(time.process_time() - start)
+        return min(runs)
+
+    assert seconds(10_000) < 30 * seconds(1_000)  # 100 times as long if each file looked at all
+
+
 def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
     names = ['train/a/1.jpg', 'train/b/deep/2.png', 'train/3.jpg', 'val/a/4.jpg', 'val/b/5.jpg', 'test/a/6.jpg']
     write_folder(tmp_path, dict.fromkeys(names, b''))
@@ -144,7 +159,7 @@ def test_how_a_list_may_look(name: str, text: str, tmp_path: Path) -> None:
     paths = ['photos/b.jpg', 'photos/a.jpg', 'photos/c d.jpg', 'photos/e.png']
     write_folder(tmp_path, dict.fromkeys(paths, b'') | {name: text.encode()})
     images = ListedImages(str(tmp_path / name), lazy_init=True).images()
-    assert [(image.name, image.label) for image in images] == list(zip(paths, ['dog', 'cat', 'dog', None], strict=True))
+    assert (images.names, images.labels) == (paths, ['dog', 'cat', 'dog', None])
     dataset = ListedImages(str(tmp_path / name), split='pretrain')
     assert [dataset.get_data_info(i)['img_path'] for i in range(4)] == [str(tmp_path / path) for path in paths]
 
@@ -160,11 +175,14 @@ def test_numbers_as_labels_and_paths_below_another_folder_in_a_list(tmp_path: Pa
     ('text', 'message'),
     [
         (b'', r'l\.csv names no images'),
-        (b'a.jpg,1\nx.jpg,2\ny.jpg,2', r'2 of the 3 files that .* do not exist, the first: x\.jpg, looked for in'),
+        (b'a.jpg,1\nx.jpg,2\ny.jpg,2', r'2 of the 3 files that .* do not exist, .* the first: x\.jpg, looked for in'),
         (b'a.jpg,1\na.jpg,2', r"names a\.jpg twice, with the labels '1' and '2'"),
         ('a\u00e9.jpg,1'.encode('latin-1'), r'cannot be read .*UTF-8'),
         (b'photo,label\n1,2', r'names no column of paths'),
         (b'a.jpg,"1\n' + b'x' * 200_000, r'cannot be read'),
+        (b'a.jpg,1\nb.jpg;2', r"b\.jpg;2 is 1 cells, but the first line has 2: put ',' between"),
+        (b'path,label\na.jpg,1\n./x/../a.jpg,2', r"names \./x/\.\./a\.jpg twice, with the labels '1' and '2'"),
+        (b'a.jpg,"1\nb.jpg,2', r'cannot be read'),
     ],
 )  # fmt: skip
 def test_lists_that_are_wrong(text: bytes, message: str, tmp_path: Path) -> None:
@@ -173,6 +191,47 @@ def test_lists_that_are_wrong(text: bytes, message: str, tmp_path: Path) -> None
         ListedImages(f'{tmp_path}/l.csv')
     with pytest.raises(UserError, match=r'none\.csv cannot be read'):
         ListedImages(f'{tmp_path}/none.csv')
+
+
+@pytest.mark.parametrize('ending', ['csv', 'txt'])
+def test_only_ends_of_lines_end_a_name_in_a_list(ending: str, tmp_path: Path) -> None:
+    names = ['a\u2028b.jpg', 'c\x0b\x1cd.jpg', 'e\x85f.jpg']
+    write_folder(tmp_path, dict.fromkeys(names, b'') | {f'l.{ending}': '\r\n'.join(names).encode()})
+    dataset = ListedImages(f'{tmp_path}/l.{ending}')
+    assert [dataset.get_data_info(i)['img_path'] for i in range(len(dataset))] == [f'{tmp_path}/{n}' for n in names]
+
+
+def test_classes_to_test_on_that_nothing_teaches(tmp_path: Path) -> None:
+    write_folder(tmp_path, dict.fromkeys(['Train/a/1.jpg', 'Train/b/2.jpg', 'Val/a/3.jpg', 'Val/c/4.jpg'], b''))
+    with pytest.raises(UserError, match=r'1 of 2 classes to test on have no image to learn from, such as c; name them'):
+        FolderImages(str(tmp_path), lazy_init=True).survey()
+    (tmp_path / 'Val/c').rename(tmp_path / 'Val/b')
+    survey = FolderImages(str(tmp_path)).survey()
+    assert (survey.images, survey.classes, survey.train, survey.test, survey.given) == (2, ('a', 'b'), 2, 2, True)
+
+
+def test_images_of_one_name_in_two_tar_files_keep_their_labels(tmp_path: Path) -> None:
+    for shard, label in (('a', b'1'), ('b', b'2')):
+        write_tar(
+            tmp_path / f'{shard}.tar', {f'{k}.{e}': c for k in 'xyz' for e, c in (('jpg', label), ('cls', label))}
+        )
+    for split in ('train', 'test', 'pretrain'):
+        dataset = TarImages(f'{tmp_path}/*.tar', split=split)
+        infos = [dataset.get_data_info(index) for index in range(len(dataset))]
+        assert all(info['read_bytes']().decode() == '12'[info['gt_label']] for info in infos if 'gt_label' in info)
+
+
+def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) -> None:
+    write_folder(tmp_path, {'a.jpg': b'photo', 'a.cls': b'7'})
+    os.link(tmp_path / 'a.jpg', tmp_path / 'b.jpg')
+    os.link(tmp_path / 'a.cls', tmp_path / 'b.cls')
+    with tarfile.open(tmp_path / 'x.tar', 'w') as shard:
+        for name in ('a.jpg', 'a.cls', 'b.jpg', 'b.cls'):
+            shard.add(tmp_path / name, f'./{name}')
+    images = TarImages(f'{tmp_path}/x.tar', lazy_init=True).images()
+    assert (images.names, images.labels) == (['a.jpg', 'b.jpg'], ['7', '7'])
+    dataset = TarImages(f'{tmp_path}/x.tar')
+    assert [dataset.get_data_info(index)['read_bytes']() for index in range(2)] == [b'photo'] * 2
 
 
 def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_path: Path) -> None:
@@ -187,10 +246,31 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
     assert labelled(test) == [(b'x', '7'), (b'y', '7')]
 
 
+def flipped(whole: bytes, name: bytes) -> bytes:
+    """A tar file with one bit of the first member's header changed whose name ends so."""
+    place = whole.index(name)
+    return whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+
+
+def linked(name: str, kind: bytes) -> bytes:
+    """A tar file whose only member is no file."""
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, 'elsewhere'
+    return member.tobuf() + bytes(1024)
+
+
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
         (lambda whole, _: whole[:3000], 'cannot be read as a tar file'),
+        (lambda whole, _: whole.rstrip(b'\0') + bytes(-len(whole.rstrip(b'\0')) % 512), 'at byte [0-9]+: .* cut off'),
+        (lambda whole, _: flipped(whole, b'.json'), 'at byte [0-9]+: what follows, from byte [0-9]+, is no header'),
+        (lambda whole, _: whole + whole, 'at byte [0-9]+: what follows, from byte [0-9]+, .* is another tar file'),
+        (lambda _, tar: tar({'a.jpg': b'', 'a.cls': b'1', 'a.json': b'{"cls": 2}'}), "a has two labels, '1' and '2'"),
+        (lambda _, tar: tar({'a.jpg': b'', 'a.cls': bytes(2**24 + 1)}), 'a.cls, a label, has 16,777,217 bytes'),
+        (lambda *_: linked('a.jpg', tarfile.SYMTYPE), 'a.jpg is a link, a pipe, a device or has holes'),
+        (lambda *_: linked('a.jpg', tarfile.LNKTYPE), 'a.jpg is a link, a pipe, a device or has holes'),
+        (lambda *_: linked('a.cls', tarfile.FIFOTYPE), 'a.cls is a link, a pipe, a device or has holes'),
         (lambda whole, _: gzip.compress(whole), 'cannot be read as a tar file without compression'),
         (lambda _, tar: tar({'a.cls': b'1'}), 'no images in the 1 tar file'),
         (lambda _, tar: tar({'a.jpg': b'', 'a.json': b'[1'}), 'cannot be read as a tar file'),
@@ -205,6 +285,22 @@ def test_tar_files_that_are_wrong(content: Callable, message: str, tmp_path: Pat
     for missing in (pattern.replace('001', '004'), f'{tmp_path}/none*.tar'):
         with pytest.raises(UserError, match='there is no tar file'):
             TarImages(missing)
+
+
+def test_a_damaged_tar_file_loses_no_image_without_a_word(tmp_path: Path) -> None:
+    """One bit of any byte of a header changed, or the file cut at any block."""
+    whole = write_tar(tmp_path / 'whole.tar', {'a.jpg': b'1', 'b.jpg': b'2', 'b.cls': b'3'}).read_bytes()
+    damaged = [whole[:byte] + bytes([whole[byte] ^ 1]) + whole[byte + 1 :] for byte in range(1024, 1536)]
+    damaged += [whole[:end] for end in range(512, len(whole), 512)]
+    refused = 0
+    for number, content in enumerate(damaged):
+        (tmp_path / f'{number}.tar').write_bytes(content)
+        try:
+            assert TarImages(f'{tmp_path}/{number}.tar', lazy_init=True).images().names == ['a.jpg', 'b.jpg']
+        except UserError as error:
+            refused += 1
+            assert f'{number}.tar cannot be read' in str(error) and 'at byte' in str(error)
+    assert refused == 511 + 6  # all but a byte behind the checksum; three members of two blocks, and one of zeros
 
 
 @pytest.mark.parametrize('kind', ['tar', 'parquet'])
@@ -244,6 +340,18 @@ def test_tables_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, 'datasets', None)
     with pytest.raises(UserError, match=r"needs the package datasets: pip install 'mixcl\[datasets\]'"):
         HuggingFaceImages(str(tmp_path / 'none'))
+
+
+def test_pipes_and_devices_are_no_images_and_no_lists(tmp_path: Path) -> None:
+    write_folder(tmp_path, {'photos/a.jpg': b'', 'l.csv': b'photos/b.jpg'})
+    os.mkfifo(tmp_path / 'photos/b.jpg')
+    with pytest.raises(UserError, match=r'photos/b\.jpg is a pipe or a device, no file: take it out of the folder'):
+        FolderImages(f'{tmp_path}/photos')
+    with pytest.raises(UserError, match=r'1 of the 1 files that .* are no files, the first: photos/b\.jpg'):
+        ListedImages(f'{tmp_path}/l.csv')
+    for source in (f'{tmp_path}/photos/b.jpg', '/dev/zero'):
+        with pytest.raises(UserError, match=r'cannot be read \(.* a pipe or a device, no file'):
+            ListedImages(source)
 
 
 @pytest.mark.parametrize('spec', ['photos', 'zip:photos', 'folder:'])

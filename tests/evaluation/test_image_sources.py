@@ -39,6 +39,8 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     assert source_images('folder:images', in1k)['pipeline'] == in1k.test_dataloader.dataset.dataset.pipeline
     cifar = source_images('folder:images', Config.fromfile('configs/_base_/datasets/cifar10.py'))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
+    digits = source_images('folder:images', Config.fromfile('configs/_base_/datasets/digits.py'))['pipeline']
+    assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos are not square as digits are
     folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')
     _, resize, crop, _ = source_images('folder:images', folder)['pipeline']
     assert (resize['scale'], crop['crop_size']) == (256, 224)

@@ -1,26 +1,36 @@
 """From an image file to 8-bit BGR pixels, with a note of what had to be converted."""
 
 import contextlib
+import errno
 import io
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import cv2
-import mmcv
 import numpy as np
 from mmengine import fileio
 from PIL import ExifTags, Image, ImageOps
 
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
+from mixcl.errors import UserError
+from mixcl.files import read_regular
 
 JPEG_START = b'\xff\xd8\xff'
 START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
+MAX_BYTES = 2**30
+"""Of larger files nothing is read."""
+
 MAX_PIXELS = 2 * 89_478_485
 """Of larger images nothing is unpacked; where Pillow draws the line, and warns at the half of it."""
+SMALL = 2**24
+PIXELS_PER_BYTE = 8 * 1032
+"""Of images of more than ``SMALL`` pixels: what deflate, with 1,032 bytes to one, makes of a blank page of one bit per
+pixel. Photos of one colour have 170 as JPEG and 340 as PNG."""
 
 Image.init()
 KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')
@@ -38,24 +48,28 @@ class ImageHeader(NamedTuple):
         width, height: in pixels, as stored: the EXIF tag may say that the image is to be turned.
         channels: 1 grey, 2 grey and transparency, 3 colour, also by a palette, 4 CMYK or colour and transparency.
         bits: per channel.
+        plain: whether OpenCV gives the same pixels as Pillow, upright.
     """
 
     width: int
     height: int
     channels: int
     bits: int
+    plain: bool
 
 
 def read_file(path: str, backend_args: dict | None = None, read: Callable[[], bytes] | None = None) -> bytes:
     """The content of an image file, or what ``read`` gives where the image is no file of its own.
 
     Raises:
-        UnreadableImage: if it is missing, may not be read, or is empty.
+        UnreadableImage: if it is missing, may not be read, is empty or no file, or has more than :data:`MAX_BYTES`.
     """
     try:
-        content = fileio.get(path, backend_args=backend_args) if read is None else read()
+        local = partial(read_regular, path, MAX_BYTES) if not backend_args and '://' not in path else None
+        content = (read or local or partial(fileio.get, path, backend_args=backend_args))()
     except OSError as error:
-        raise UnreadableImage(path, error.strerror or type(error).__name__, 'missing') from error
+        kind = 'too large' if error.errno == errno.EFBIG else 'missing'
+        raise UnreadableImage(path, error.strerror or type(error).__name__, kind) from error
     if not content:
         raise UnreadableImage(path, 'the file is empty', 'empty')
     return content
@@ -66,7 +80,8 @@ def decode(
 ) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]]:
     """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag.
 
-    OpenCV decodes; what it cannot, Pillow tries. Animations give their first frame, transparency is dropped.
+    OpenCV decodes what it gives as Pillow does, and Pillow the rest. Animations give their first frame, transparency is
+    dropped.
 
     Args:
         content: of the file.
@@ -79,21 +94,22 @@ def decode(
         pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency); and the full (height, width).
 
     Raises:
-        UnreadableImage: if it cannot be decoded, says that it has more than :data:`MAX_PIXELS`, or has more than it
-            says.
+        UnreadableImage: if it cannot be decoded, says that it has more than :data:`MAX_PIXELS` or than its bytes can
+            hold (:data:`PIXELS_PER_BYTE`), has more than it says, or has values whose range is not known.
     """
     try:
         header = _header(content)
-        if header is not None and header.width * header.height > MAX_PIXELS:
-            raise Image.DecompressionBombError(f'{header.width} x {header.height}')
+        most = min(MAX_PIXELS, max(SMALL, PIXELS_PER_BYTE * len(content)))
+        if header is not None and header.width * header.height > most:
+            raise Image.DecompressionBombError(f'{header.width} x {header.height} in {len(content):,} bytes')
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
     image = full = None  # where no header tells the size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
         if header is not None and reduction is not None and content[:3] == JPEG_START:
             image, full = _decode_reduced(content, header, reduction)
-        if header is not None and image is None:
-            image = mmcv.imfrombytes(content, flag='color', backend='cv2')
+        if header is not None and header.plain and image is None:
+            image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         image = _decode_with_pillow(content, path, header)
     return image, None if header is None else _conversion(header, path), full or image.shape[:2]
@@ -129,16 +145,29 @@ def _header(content: bytes) -> ImageHeader | None:
     # Of a PNG Pillow would also unpack the texts, and refuse those that are long.
     if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
-        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits)
+        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits, plain=_chunks_fit(content))
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
-            return ImageHeader(image.width, image.height, channels, 16 if deep else 8)
+            upright = image.getexif().get(ExifTags.Base.Orientation, 1) == 1
+            # OpenCV turns no WebP and AVIF, and takes the values of PPM as they are, whatever the largest is.
+            plain = upright and not deep and image.format != 'PPM'
+            return ImageHeader(image.width, image.height, channels, 16 if deep else 8, plain)
     except Image.DecompressionBombError:
         raise
     except Exception:  # Pillow's readers raise almost anything on damaged files
         return None
+
+
+def _chunks_fit(content: bytes) -> bool:
+    """Whether the chunks of a PNG end within the file: OpenCV makes room for as much as they say."""
+    place = 8
+    while place + 12 <= len(content):
+        if content[place + 4 : place + 8] == b'IEND':
+            return True
+        place += 12 + int.from_bytes(content[place : place + 4], 'big')
+    return False
 
 
 def _conversion(header: ImageHeader, path: str) -> ImageNote | None:
@@ -153,13 +182,28 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             if header is not None and image.width * image.height > header.width * header.height:
                 raise ValueError(f'{image.width} x {image.height} pixels after a header of {header[0]} x {header[1]}')
-            upright = ImageOps.exif_transpose(image).convert('RGB')
+            return np.ascontiguousarray(rgb_of(image)[..., ::-1])
+    except UserError as error:
+        raise UnreadableImage(path, str(error), 'other values') from error
     except Image.UnidentifiedImageError as error:
         raise UnreadableImage(path, 'not an image', 'no image') from error
     except Exception as error:  # On damaged files Pillow's decoders raise almost anything.
         kind = 'truncated' if 'truncated' in str(error) else 'damaged'
         raise UnreadableImage(path, f'{type(error).__name__}: {error}', kind) from error
-    return np.ascontiguousarray(np.asarray(upright)[..., ::-1])
+
+
+def rgb_of(image: Image.Image) -> np.ndarray:
+    """(h, w, 3) uint8 of an image of Pillow, turned upright by its EXIF tag; of 16 bits the upper 8.
+
+    Raises:
+        UserError: for floats and for integers of 32 bits, whose range nothing says.
+    """
+    if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales those of PPM to 16 bits
+        raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode.startswith('I'):
+        upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
+    return np.asarray(upright.convert('RGB'))
 
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
@@ -171,7 +215,7 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            return ImageHeader(width, height, channels, bits)
+            return ImageHeader(width, height, channels, bits, plain=True)
         if marker == 0xFF:  # any number of them may stand before a marker
             place += 1
         else:  # 0x00 is no marker: decoders pass over it

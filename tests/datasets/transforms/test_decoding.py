@@ -1,7 +1,9 @@
 """Files of every kind become 8-bit BGR images, say what was converted, or why they cannot be read."""
 
+import contextlib
 import io
 import os
+import resource
 import struct
 import zlib
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from PIL import EpsImagePlugin, Image
+from PIL import EpsImagePlugin, Image, ImageOps
 
 from mixcl.datasets import LoadImage
 from mixcl.datasets.transforms.decoding import decode
@@ -76,9 +78,43 @@ def test_16_bit_colour_one_pixel_and_an_animation() -> None:
     assert decode(animation, 'two.gif')[0][0, 0].tolist() == [BLUE, GREEN, RED]
 
 
-@pytest.mark.parametrize('kind', ['JPEG', 'TIFF'])
-def test_the_orientation_tag_turns_the_image(kind: str) -> None:
-    image = Image.new('L', (16, 8))
+@pytest.mark.parametrize('kind', ['JPEG', 'TIFF', 'PNG', 'WEBP', 'AVIF'])
+@pytest.mark.parametrize('orientation', range(1, 9))
+def test_the_orientation_tag_turns_the_image_as_pillow_does(kind: str, orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    content = encoded(NOISE, kind, exif=exif)
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content))).convert('RGB')
+    np.testing.assert_array_equal(decode(content, 'turned')[0], np.asarray(upright)[..., ::-1])
+
+
+@pytest.mark.parametrize(
+    ('content', 'values'),
+    [
+        (b'P5 3 1 15\n\x00\x07\x0f', [0, 119, 255]),
+        (b'P5 3 1 1023\n\x00\x00\x01\xff\x03\xff', [0, 127, 255]),
+        (b'P5 3 1 65535\n\x00\x00\x7f\xff\xff\xff', [0, 127, 255]),
+        (b'P6 1 1 15\n\x0f\x07\x00', [0, 119, 255]),
+        (encoded(Image.fromarray(np.array([[0, 0x7FFF, 0xFFFF]], np.uint16)), 'TIFF'), [0, 127, 255]),
+        (encoded(Image.fromarray(np.array([[0, 0x7FFF, 0xFFFF]], np.uint16)), 'PNG'), [0, 127, 255]),
+    ],
+)
+def test_values_are_scaled_to_8_bits(content: bytes, values: list[int]) -> None:
+    pixels = decode(content, 'a.pgm')[0]
+    assert (pixels[0, :, 0] if pixels.shape[1] == 3 else pixels[0, 0]).tolist() == values
+
+
+@pytest.mark.parametrize(
+    'values', [np.array([[0, 70_000]], np.int32), np.array([[0, 0.5]], np.float32), np.array([[np.nan]], np.float32)]
+)
+def test_values_of_unknown_range_are_refused(values: np.ndarray) -> None:
+    content = encoded(Image.fromarray(values), 'TIFF')
+    with pytest.raises(UnreadableImage, match='of unknown range: scale them to 8 bits, or use LoadChannels'):
+        decode(content, 'a.tif')
+
+
+def test_a_quarter_turn() -> None:
+    kind, image = 'JPEG', Image.new('L', (16, 8))
     image.paste(255, (0, 0, 8, 8))
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise by a quarter
@@ -142,6 +178,44 @@ def test_no_more_is_unpacked_than_the_header_says(chunks: list[bytes], reason: s
         decode(b'\x89PNG\r\n\x1a\n' + b''.join(chunks) + rows + chunk(b'IEND', b''), 'a.png')
 
 
+def claiming(kind: str) -> bytes:
+    """A small file whose header says that it is 13,000 pixels wide and as high."""
+    content = encoded(NOISE, kind)
+    code = {'JPEG': '>HH', 'BMP': '<ii', 'PNG': '>II', 'GIF': '<HH'}[kind]
+    sides = (20, 24) if kind == 'JPEG' else (24, 20)
+    return content.replace(struct.pack(code, *sides), struct.pack(code, 13_000, 13_000), 1)
+
+
+@pytest.mark.parametrize('content', [*map(claiming, ('JPEG', 'BMP', 'PNG', 'GIF')), b'P6 13000 13000 255\n'])
+def test_no_more_is_unpacked_than_the_bytes_can_hold(content: bytes) -> None:
+    with pytest.raises(UnreadableImage, match=r'too many pixels: 13000 x 13000 in [0-9,]+ bytes'):
+        decode(content, 'a.png')
+
+
+def test_a_blank_page_is_read() -> None:
+    for kind in ('PNG', 'JPEG', 'TIFF'):
+        content = encoded(Image.new('1' if kind != 'JPEG' else 'L', (4200, 4200), 1), kind)
+        assert decode(content, 'blank')[0].shape == (4200, 4200, 3)
+
+
+def highest_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_no_more_is_unpacked_than_a_chunk_has(tmp_path: Path) -> None:
+    """OpenCV makes room for all that a chunk says to have, here 2 GB."""
+    rows = zlib.compress(bytes(8 * 25))
+    for kind in (b'tEXt', b'IDAT'):
+        long = chunk(kind, rows)
+        (tmp_path / 'a.png').write_bytes(
+            b'\x89PNG\r\n\x1a\n' + size_chunk(8) + struct.pack('>I', 0x7FFFFFFF) + long[4:] + chunk(b'IEND', b'')
+        )
+        before = highest_memory()
+        with contextlib.suppress(UnreadableImage):
+            load(tmp_path / 'a.png')
+        assert highest_memory() - before < 2**30
+
+
 def test_long_texts_of_a_png_are_passed_over() -> None:
     """Pillow refuses them."""
     whole, text = encoded(NOISE, 'PNG'), chunk(b'zTXt', b'k\0\0' + zlib.compress(bytes(2**22)))
@@ -159,8 +233,17 @@ def test_no_program_reads_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / 'ran').exists()
 
 
-def test_missing_files_and_folders(tmp_path: Path) -> None:
-    for name, reason in (('none.png', 'No such file'), ('', 'Is a directory')):
+def test_what_is_no_file_or_a_large_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / 'pipe.png')
+    with open(tmp_path / 'large.png', 'wb') as file:
+        file.truncate(2**30 + 1)
+    for name, reason in (
+        ('none.png', 'No such file'),
+        ('', 'a folder, no file'),
+        ('pipe.png', 'a pipe or a device, no file'),
+        ('/dev/zero', 'a pipe or a device, no file'),
+        ('large.png', 'too large: 1,073,741,825 bytes, 1,073,741,824 are the most'),
+    ):
         with pytest.raises(UnreadableImage, match=reason):
             load(tmp_path / name)
 
