@@ -81,9 +81,7 @@ class FeatureLoop(ValLoop):
         with evaluating(self.model), torch.autocast(device, torch.bfloat16, enabled=self.amp):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
-            bank, bank_labels = extract(
-                self.model, self.bank_dataloader, self.encoders, self.read_labels, self.group
-            )
+            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels, self.group)
         labels = gather([batch.pop('labels') for batch in batches], self.dataloader, self.group)
         metrics: dict[str, float] = {}
         for encoder in self.encoders:

@@ -127,9 +127,7 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
     return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
 
 
-def gather(
-    parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.ProcessGroup | None = None
-) -> Tensor:
+def gather(parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.ProcessGroup | None = None) -> Tensor:
     """Merge in the first process what all hold, in data set order; process r holds rows r, r + W, r + 2W, ... of N.
 
     Some rows travel at once, from host to host. No process but the first ever holds more than its own.

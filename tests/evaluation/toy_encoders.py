@@ -38,7 +38,9 @@ class ToyModel(BaseModel):
             data_preprocessor=dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[110.0] * 3, std=[60.0] * 3)
         )
         torch.manual_seed(0)
-        self.online, self.target = (nn.Sequential(nn.Flatten(), nn.Linear(PIXELS, 6), nn.BatchNorm1d(6)) for _ in range(2))
+        self.online, self.target = (
+            nn.Sequential(nn.Flatten(), nn.Linear(PIXELS, 6), nn.BatchNorm1d(6)) for _ in range(2)
+        )
         self.target.eval()
         self.modes_seen: set[bool] = set()
 
