@@ -44,7 +44,11 @@ def parse_arguments() -> argparse.Namespace:
         figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
         figure.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override')
         if name in ('attention', 'neighbours', 'map'):
-            figure.add_argument('--encoder', choices=['online', 'target'], help='of a checkpoint; default: online')
+            figure.add_argument(
+                '--encoder',
+                choices=['online', 'target'],
+                help="of a checkpoint; default: that of the method's linear probe",
+            )
             figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
         if name == 'neighbours':
             figure.add_argument('--k', type=int, default=7, help='neighbours of each image')

@@ -14,7 +14,6 @@ from mmengine.registry import DefaultScope
 from PIL import Image, ImageOps
 from torch import Tensor, nn
 
-from mixcl.apis.export_source import default_encoder
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
 from mixcl.errors import UserError, told_as_user_error
@@ -107,7 +106,7 @@ def load_backbone(
         UserError: if it cannot be read, or does not say what its weights belong to.
     """
     subject = read_subject(str(path), None if config is None else str(config))
-    chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
+    (chosen,) = subject.encoders_for(encoder)
     source, cfg = subject.checkpoint, subject.config or Config()
     preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
     if not preprocessor:

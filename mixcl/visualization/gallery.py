@@ -104,7 +104,7 @@ def encoder_of(pictured: Pictured) -> FrozenEncoder:
         if subject is None:
             encoder.init_weights()
     if subject is not None:
-        load_backbone(encoder.backbone, subject.encoders[subject.encoders_for(pictured.encoder, 'online')[0]])
+        load_backbone(encoder.backbone, subject.encoders[pictured.side])
     return encoder.eval()
 
 

@@ -32,7 +32,7 @@ class Pictured:
         source: images that were asked for, such as 'folder:photos', in the place of the config's.
         data_root: of a source.
         seed: of the choice of images, of mixing, and of random weights.
-        encoder: 'online' or 'target', of a checkpoint; by default 'online'.
+        encoder: 'online' or 'target', of a checkpoint; by default the one that embedding and export take.
         image_size: of the images of a source; by default as the config evaluates, or trains.
     """
 
@@ -45,11 +45,21 @@ class Pictured:
     image_size: int | None = None
 
     @property
-    def name(self) -> str:
-        """For titles."""
+    def run(self) -> str:
+        """The run, for titles."""
         name = self.config.get('config_name') or 'model'
         epochs = self.subject and self.subject.epochs
         return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
+
+    @property
+    def side(self) -> str:
+        """The encoder that is shown."""
+        return 'online' if self.subject is None else self.subject.encoders_for(self.encoder)[0]
+
+    @property
+    def name(self) -> str:
+        """The run and its encoder, for titles."""
+        return self.run if self.subject is None else f'{self.run}, {self.side} encoder'
 
     @property
     def training(self) -> Config:

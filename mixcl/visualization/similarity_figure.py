@@ -91,7 +91,7 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
         model.check_batch([crop[0] for crop in model.data_preprocessor(batch, True)['inputs']], num_images, 1)
         part = model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
         found[stage] = term_similarities(model, part, pictured.seed)
-    return _draw(pictured.name, found)
+    return _draw(pictured.run, found)
 
 
 def _model(cfg: Config, seed: int) -> ContrastiveLearner:

@@ -1,21 +1,26 @@
 """What figures show is what other ways of computing it give."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from engine.tiny_runs import run_config
+from evaluation.checkpoints import of_pretraining
 from mmengine.registry import DefaultScope
+from PIL import Image
 
+import mixcl
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.datasets.transforms.photometry_cpu import run_programs
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.visualization.curves import curves_figure, read_log
+from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
 from mixcl.visualization.neighbour_figure import mistakes, others_nearest
-from mixcl.visualization.pictured import Pictured, training_crops, training_set
+from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
 from mixcl.visualization.stored_run import checked_run
 from mixcl.visualization.view_figure import _drawn, _parameters
@@ -32,6 +37,21 @@ def test_neighbours_are_those_of_numpy() -> None:
     np.testing.assert_allclose(cosines.numpy(), np.take_along_axis(products, expected, 1), rtol=1e-5)
     _, same = others_nearest(torch.ones(6, 3), 2)  # an image among equal ones is no neighbour of itself either
     assert same.shape == (6, 2)
+
+
+def test_figures_show_the_encoder_that_embedding_takes_and_say_which(tmp_path: Path) -> None:
+    checkpoint, folder = of_pretraining(tmp_path / 'epoch_1.pth'), tmp_path / 'images'
+    folder.mkdir()
+    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 255, (3, 16, 16, 3), dtype=np.uint8)):
+        Image.fromarray(pixels).save(folder / f'{number}.png')
+    pictured = read_pictured(str(checkpoint), source=f'folder:{folder}')
+    gallery = gallery_of(pictured, 3)
+    paths = [gallery.dataset.get_data_info(index)['img_path'] for index in gallery.indices]
+    for encoder in (None, 'online', 'target'):
+        chosen = replace(pictured, encoder=encoder)
+        features = features_of(encoder_of(chosen), gallery)
+        torch.testing.assert_close(features, torch.from_numpy(mixcl.embed(checkpoint, paths, encoder=encoder)))
+        assert chosen.name == f'patchmix/vit-xs4_digits after 1 epochs, {encoder or "target"} encoder'
 
 
 def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
