@@ -4,17 +4,21 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import Tensor
-from torch.utils.data import default_collate
+from torch.utils.data import DataLoader, Subset, default_collate
 
 from mixcl.configuration import check_data_roots, check_overrides, set_data_root
 from mixcl.datasets import KeyedDataset
+from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.evaluation.features import evaluating
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS
 from mixcl.visualization.stored_run import checked_run
@@ -113,8 +117,29 @@ def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
     settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
     with DefaultScope.overwrite_default_scope('mixcl'):
         preprocessor = MODELS.build(settings)
-    inputs = [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
-    return [crop / 255 for crop in preprocessor(default_collate(inputs))['inputs']]
+    return [crop / 255 for crop in preprocessor(_collate_views(samples))['inputs']]
+
+
+def _collate_views(samples: Sequence[dict]) -> dict:
+    return default_collate(
+        [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
+    )
+
+
+def features_of_views(
+    encoder: Any, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
+) -> list[Tensor]:
+    """(N, C) float32 features, on the CPU, of the first two crops that training makes of some of its images.
+
+    By a ``FrozenEncoder`` or a side of a learner; the crops are those of the seed's first epoch.
+    """
+    rows: list[list[Tensor]] = [[], []]
+    keys = [SampleKey(seed, 0, index) for index in indices]
+    with evaluating(encoder):
+        for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=_collate_views):
+            for found, crops in zip(rows, encoder.data_preprocessor(batch, True)['inputs'], strict=False):
+                found.append(encoder.extract_features(crops, encoder=side).float().cpu())
+    return [torch.cat(found) for found in rows]
 
 
 def training_set(cfg: Config, least: int) -> KeyedDataset:
