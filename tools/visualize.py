@@ -95,8 +95,8 @@ def drawn(args: argparse.Namespace) -> Figure:
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
     if args.figure in ('similarity', 'keys'):
-        draw = dict(similarity=visualization.similarity_figure, keys=visualization.key_figure)[args.figure]
-        return draw(pictured, args.num_images)
+        compared = dict(similarity=visualization.similarity_figure, keys=visualization.key_figure)
+        return compared[args.figure](pictured, args.num_images)
     if args.figure == 'neighbours':
         return visualization.neighbour_figure(pictured, args.num_images, args.k, args.worst, args.among)
     if args.figure == 'map':

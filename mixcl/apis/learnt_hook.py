@@ -1,7 +1,5 @@
 """Whether a run on images without labels learnt anything: two numbers of its encoder, before training and after."""
 
-from typing import NamedTuple
-
 import torch
 from mmengine.hooks import Hook
 from mmengine.model import BaseModel
@@ -23,30 +21,10 @@ from mixcl.visualization.images_hook import side_of
 from mixcl.visualization.pictured import features_of_views, training_set
 
 IMAGES = 256
-START, RANDOM = 'at the start', 'a random encoder'
 HOW_TO_READ = (
     'An encoder that learns finds more images again. One that collapses has a rank near 1; a rank that stays or falls '
     'says nothing else (docs/while_it_trains.md)'
 )
-
-
-class Reading(NamedTuple):
-    """What a side of a model makes of some images.
-
-    Attributes:
-        found: share of them whose augmented view is nearer to them than those of all others.
-        rank: :func:`~mixcl.evaluation.functional.quality.effective_rank` of their features.
-        images: how many.
-        width: of the features.
-    """
-
-    found: float
-    rank: float
-    images: int
-    width: int
-
-    def __str__(self) -> str:
-        return f'{self.found:.1%} of {self.images} images found again, effective rank {self.rank:.1f} of {self.width}'
 
 
 @HOOKS.register_module()
@@ -61,7 +39,7 @@ class LearntHook(Hook):
     priority = 'LOWEST'
 
     def __init__(self) -> None:
-        self._before: dict[str, list[float]] = {}
+        self._before: dict[str, str] = {}
         self._finished = False
 
     def before_train(self, runner: Runner) -> None:
@@ -70,24 +48,22 @@ class LearntHook(Hook):
         if self._finished or self._before:
             return
         if runner.iter == 0:
-            self._read(runner, START, unwrapped(runner.model))
+            self._read(runner, 'at the start', unwrapped(runner.model))
         if runner.iter > 0 or others:
-            self._read(runner, RANDOM, untrained(runner.cfg, runner.seed))
+            self._read(runner, 'a random encoder', untrained(runner.cfg, runner.seed))
 
     def _read(self, runner: Runner, when: str, model: BaseModel) -> None:
         try:
             with undisturbed_generators():
-                self._before[when] = [*reading(runner, model)]
+                self._before[when] = reading(runner, model)
         except Exception as error:  # no reason to end a run
             runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
 
     def after_train(self, runner: Runner) -> None:
         if self._finished:
             return
-        now = 'now'
-        self._read(runner, now, unwrapped(runner.model))
-        lines = [f'  {when}: {Reading(*values)}' for when, values in self._before.items()]
-        self._before.pop(now, None)
+        self._read(runner, 'now', unwrapped(runner.model))
+        lines = [f'  {when}: {found}' for when, found in self._before.items()]
         text = '\n'.join([f'what the {side_of(runner)} encoder learnt:', *lines, f'  {HOW_TO_READ}'])
         runner.logger.info(text, extra=FOR_PEOPLE)
 
@@ -99,13 +75,14 @@ class LearntHook(Hook):
             self._before = checkpoint.get('learnt', {})
 
 
-def reading(runner: Runner, model: BaseModel) -> Reading:
-    """Of the images that a runner trains on, by the side of a model that embedding takes."""
+def reading(runner: Runner, model: BaseModel) -> str:
+    """The share of the images that a runner trains on whose augmented view is nearer to them than those of all others,
+    and the effective rank of their features; by the side of a model that embedding takes."""
     cfg, side, views = runner.cfg, side_of(runner), training_set(runner.cfg, least=2)
     chosen = torch.randperm(len(views), generator=generator('learnt', runner.seed))[:IMAGES].tolist()
     plain = KeyedDataset({**innermost(cfg.train_dataloader.dataset), 'pipeline': image_pipeline(cfg)})
     features = features_of(model, Gallery(plain, chosen, None, ()), side)
     view, *_ = features_of_views(model, views, chosen, side, runner.seed)
     nearest = (normalize(features, dim=1) @ normalize(view, dim=1).T).argmax(dim=1)
-    found = (nearest == torch.arange(len(chosen))).float().mean().item()
-    return Reading(found, effective_rank(features).item(), len(chosen), features.shape[1])
+    found, rank = (nearest == torch.arange(len(chosen))).float().mean(), effective_rank(features)
+    return f'{found:.1%} of {len(chosen)} images found again, effective rank {rank:.1f} of {features.shape[1]}'

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.engine.runners.data_option import innermost
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import labels_of
 from mixcl.randomness import generator
@@ -48,6 +50,8 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
         UserError: if it makes no two views of one size, the images have no labels, or no class has two of them.
     """
     cfg = pictured.training
+    if pictured.source:
+        innermost(cfg.train_dataloader.dataset).split = 'train'  # which has labels; pretraining sees none
     dataset = training_set(cfg, least=2)
     every = labels_of(dataset)
     if every is None:
@@ -64,8 +68,8 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
         for stage, model in stages.items()
     }
     figure = Figure(figsize=(11, 1.55 * QUERIES + 3), layout='constrained')
-    above, below = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
-    axes = above.subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
+    axes = parts[0].subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
     for row, query in zip(axes, queries, strict=False):
         keys = [(kind, key) for kind, count in SHOWN.items() for key in _first(kinds[kind][query], count)]
         samples = [
@@ -79,7 +83,7 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
             axis.title.set_color(PALETTE[list(SHOWN).index(kind)])
     for axis in axes.flat:
         axis.axis('on' if axis.images else 'off')
-    _draw_means(below.subplots(), kinds, found)
+    _draw_means(parts[1].subplots(), kinds, found)
     figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name, 70)}', fontsize=11)
     return figure
 

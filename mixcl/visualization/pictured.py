@@ -134,7 +134,7 @@ def features_of_views(
     By a ``FrozenEncoder`` or a side of a learner; the crops are those of the seed's first epoch.
     """
     rows: list[list[Tensor]] = [[], []]
-    keys = [SampleKey(seed, 0, index) for index in indices]
+    keys: Any = [SampleKey(seed, 0, index) for index in indices]
     with evaluating(encoder):
         for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=_collate_views):
             for found, crops in zip(rows, encoder.data_preprocessor(batch, True)['inputs'], strict=False):

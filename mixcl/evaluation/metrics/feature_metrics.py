@@ -58,7 +58,7 @@ class KNNAccuracy(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return knn.knn_accuracy(queries, labels, bank, bank_labels, self.neighbours, self.temperature)
+        return knn.knn_accuracy(queries, labels, bank, bank_labels, **vars(self))
 
 
 @METRICS.register_module()
@@ -88,8 +88,7 @@ class FewLabels(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.shots, self.draws, self.seed
-        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, *settings)
+        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **vars(self))
 
 
 @METRICS.register_module()
@@ -111,8 +110,7 @@ class VOCSVM(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.costs, self.seed, self.jobs
-        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, *settings)
+        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **vars(self))
 
 
 @METRICS.register_module()
@@ -128,8 +126,7 @@ class VOCLowShot(VOCSVM):
     samples: int = low_shot.SAMPLES
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.shots, self.samples, self.costs, self.seed, self.jobs
-        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, *settings)
+        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, **vars(self))
 
 
 @METRICS.register_module()
