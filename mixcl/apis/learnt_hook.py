@@ -1,5 +1,8 @@
 """Whether a run on images without labels learnt anything: two numbers of its encoder, before training and after."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from mmengine.hooks import Hook
 from mmengine.model import BaseModel
@@ -48,21 +51,21 @@ class LearntHook(Hook):
         if self._finished or self._before:
             return
         if runner.iter == 0:
-            self._read(runner, 'at the start', unwrapped(runner.model))
+            self._read(runner, 'at the start', partial(unwrapped, runner.model))
         if runner.iter > 0 or others:
-            self._read(runner, 'a random encoder', untrained(runner.cfg, runner.seed))
+            self._read(runner, 'a random encoder', partial(untrained, runner.cfg, runner.seed))
 
-    def _read(self, runner: Runner, when: str, model: BaseModel) -> None:
+    def _read(self, runner: Runner, when: str, model: Callable[[], BaseModel]) -> None:
         try:
             with undisturbed_generators():
-                self._before[when] = reading(runner, model)
+                self._before[when] = reading(runner, model())
         except Exception as error:  # no reason to end a run
             runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
 
     def after_train(self, runner: Runner) -> None:
         if self._finished:
             return
-        self._read(runner, 'now', unwrapped(runner.model))
+        self._read(runner, 'now', partial(unwrapped, runner.model))
         lines = [f'  {when}: {found}' for when, found in self._before.items()]
         text = '\n'.join([f'what the {side_of(runner)} encoder learnt:', *lines, f'  {HOW_TO_READ}'])
         runner.logger.info(text, extra=FOR_PEOPLE)

@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, Subset
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import innermost
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.features import encode_all
 from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, source_images
@@ -68,9 +69,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
             if not loader:
                 raise UserError('the config names no images; give some by --images FOLDER')
             check_data_roots(Config(dict(test_dataloader=loader)))
-            settings = loader['dataset']
-            while 'dataset' in settings:
-                settings = settings['dataset']
+            settings = innermost(loader['dataset'])
             if not (cfg.get('test_dataloader') or cfg.get('val_dataloader')):
                 settings = {**settings, 'pipeline': image_pipeline(cfg, pictured.image_size)}
         with DefaultScope.overwrite_default_scope('mixcl'):

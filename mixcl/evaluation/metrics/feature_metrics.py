@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from torch import Tensor
 
@@ -58,7 +58,7 @@ class KNNAccuracy(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return knn.knn_accuracy(queries, labels, bank, bank_labels, **vars(self))
+        return knn.knn_accuracy(queries, labels, bank, bank_labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -88,7 +88,7 @@ class FewLabels(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **vars(self))
+        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -110,7 +110,7 @@ class VOCSVM(FeatureMetric):
         check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **vars(self))
+        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -126,7 +126,7 @@ class VOCLowShot(VOCSVM):
     samples: int = low_shot.SAMPLES
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, **vars(self))
+        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
