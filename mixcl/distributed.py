@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from mmengine.dist import get_rank, get_world_size
 from mmengine.model import is_model_wrapper
-from torch import Tensor
+from torch import Tensor, distributed
 from torch.distributed.nn.functional import all_gather
 from torch.distributed.tensor import DTensor, Replicate
 
@@ -26,6 +26,15 @@ def gather_rows(rows: Tensor) -> Tensor:
 def first_row(num_rows: int) -> int:
     """Index among the gathered rows at which this process's ``num_rows`` rows start."""
     return get_rank() * num_rows
+
+
+def host_group() -> distributed.ProcessGroup | None:
+    """A new group of all processes that sends tensors from host to host, past the GPUs; None of a single process.
+
+    All must ask for it at the same point of the program.
+    """
+    with silent_stdout():  # gloo tells who is connected to whom
+        return distributed.new_group(backend='gloo') if get_world_size() > 1 else None
 
 
 def unwrapped(model: Any) -> Any:

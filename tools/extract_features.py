@@ -71,7 +71,6 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.algorithms.checks import check_whole_patches
-from mixcl.apis.export_source import default_encoder
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
@@ -110,7 +109,7 @@ def extract(args: argparse.Namespace) -> None:
         allow_pickle()
     args.checkpoint = checkpoint_in(args.checkpoint)
     subject = read_subject(args.checkpoint, args.config)
-    (encoder,) = subject.encoders_for(args.encoder, default_encoder(subject))
+    (encoder,) = subject.encoders_for(args.encoder)
     pretrained, config = subject.encoders[encoder], subject.config
     place = args.config or pretrained.source
     with told_as_user_error(f'the encoder of {place}'):

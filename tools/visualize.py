@@ -19,11 +19,12 @@ FIGURES = dict(
     views='what augmentation does to images, with the parameters under each view',
     attention='heads of the last block and rollout, or activation maps; of mixtures the share of each source',
     similarity='cosines of what the loss compares beside its target, before and after training',
+    keys='how similar keys of the same image, of its class and of other classes are to a query',
     neighbours='images and their nearest neighbours',
     map='features in two dimensions, by t-SNE or UMAP, with DBI and CHI',
     curves='loss, kNN, rank, learning rate and data wait of one run or several',
 )
-MOST = dict(mix=6, views=4, attention=4, similarity=12, neighbours=6, map=1000)
+MOST = dict(mix=6, views=4, attention=4, similarity=12, keys=200, neighbours=6, map=1000)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -47,8 +48,12 @@ def parse_arguments() -> argparse.Namespace:
         figure.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code')
         figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
         figure.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar='NAME=VALUE', help='override')
-        if name in ('attention', 'neighbours', 'map'):
-            figure.add_argument('--encoder', choices=['online', 'target'], help='of a checkpoint; default: online')
+        if name in ('attention', 'keys', 'neighbours', 'map'):
+            figure.add_argument(
+                '--encoder',
+                choices=['online', 'target'],
+                help="of a checkpoint; default: that of the method's linear probe",
+            )
             figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
         if name == 'neighbours':
             figure.add_argument('--k', type=int, default=7, help='neighbours of each image')
@@ -93,8 +98,9 @@ def drawn(args: argparse.Namespace) -> Figure:
         return draw(pictured.training, args.num_images, args.seed)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
-    if args.figure == 'similarity':
-        return visualization.similarity_figure(pictured, args.num_images)
+    if args.figure in ('similarity', 'keys'):
+        compared = dict(similarity=visualization.similarity_figure, keys=visualization.key_figure)
+        return compared[args.figure](pictured, args.num_images)
     if args.figure == 'neighbours':
         return visualization.neighbour_figure(pictured, args.num_images, args.k, args.worst, args.among)
     if args.figure == 'map':

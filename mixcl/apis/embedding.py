@@ -15,7 +15,6 @@ from PIL import Image
 from torch import Tensor, nn
 
 from mixcl.apis.arguments import named
-from mixcl.apis.export_source import default_encoder
 from mixcl.datasets.transforms.decoding import rgb_of
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
@@ -108,7 +107,7 @@ def load_backbone(
         UserError: if it cannot be read, or does not say what its weights belong to.
     """
     subject = read_subject(str(path), None if config is None else str(config))
-    chosen = subject.encoders_for(encoder, default_encoder(subject))[0]
+    (chosen,) = subject.encoders_for(encoder)
     source, cfg = subject.checkpoint, subject.config or Config()
     preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
     if not preprocessor:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from mixcl.apis.arguments import named
-from mixcl.apis.export_source import default_encoder, exported_of
+from mixcl.apis.export_source import exported_of
 from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.evaluation.subject import RANDOM, Subject, read_subject
@@ -53,7 +53,7 @@ def export(
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
     subject = read_subject(str(checkpoint), None if config is None else str(config))
-    (chosen,) = subject.encoders_for(encoder, default_encoder(subject))
+    (chosen,) = subject.encoders_for(encoder)
     exported = exported_of(subject, chosen)
     try:
         with folder_written_whole(out) as folder:

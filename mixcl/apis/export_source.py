@@ -8,27 +8,16 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
 from mixcl.evaluation.image_sources import image_pipeline
-from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
+from mixcl.evaluation.recipes import family_of
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS
 from mixcl.weights import load_backbone
 from mixcl.weights.export import Exported, Preprocessing
 
 IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
-
-
-def default_encoder(subject: Subject) -> str:
-    """The encoder that the method's linear probe takes, which is what its authors publish; 'online' where unknown."""
-    name = subject.config_name
-    recipe = find_recipe('linear', {data_of_name(name)}, name, family_of(subject.backbone)) if name else None
-    if recipe is None:
-        return 'online'
-    protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
-    return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
 
 
 def exported_of(subject: Subject, encoder: str) -> Exported:

@@ -8,8 +8,10 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.apis.arguments import named
+from mixcl.apis.learnt_hook import LearntHook
 from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
+from mixcl.distributed import unwrapped
 from mixcl.engine.runners.backbone_option import use_backbone
 from mixcl.engine.runners.command_options import limit_time, use_mixed_precision, use_pretrained, use_views
 from mixcl.engine.runners.data_option import use_data
@@ -116,6 +118,8 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
         runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
     if asked.smoke and runner.rank == 0:
         _preview(runner)
+    if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
+        runner.register_hook(LearntHook())  # in the place of kNN
     runner.train()
     return runner
 

@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode, evaluating
+from mixcl.evaluation.features import encode_all
+from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, written_whole
-from mixcl.terminal import progress
 
 META = 'meta.json'
 FILE = 'features_{:05d}.npz'
@@ -56,7 +57,8 @@ def extract_to_files(
         how many of all images are unreadable; the log names them.
 
     Raises:
-        UserError: if no image can be read, they are not of one size, or a file that is there is damaged or has others.
+        UserError: if no image can be read, they are not of one size, their features are not finite, or a file that is
+            there is damaged or has other images or labels.
     """
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
     for number, start in enumerate(range(0, len(names), images_per_file)):
@@ -64,14 +66,14 @@ def extract_to_files(
         if not path.exists():
             rows = Subset(dataset, range(len(names))[part])
             loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
-            what = f'features, file {number + 1} of {-(-len(names) // images_per_file)}'
-            arrays = dict(_encoded(model, loader, what), names=names[part])
+            arrays = dict(_encoded(model, loader), names=names[part])
             arrays |= {} if labels is None else dict(labels=labels[part])
             with written_whole(path) as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for allow_pickle
         stored = _read(path)
-        if not np.array_equal(stored['names'], names[part]):
-            raise UserError(f'{path} holds features of other images; give another --out, or remove it to start again')
+        for what, own in dict(names=names, labels=labels).items():
+            if not np.array_equal(stored.get(what, ()), () if own is None else own[part]):
+                raise UserError(f'{path} holds features of images with other {what}; give another --out, or remove it')
         for name, reason in zip(names[part], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
@@ -85,7 +87,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     """All that :func:`extract_to_files` has written to a folder, in data set order, by the same names.
 
     Raises:
-        UserError: if there is nothing, or a file is damaged.
+        UserError: if there is nothing, a file is damaged, or files do not belong together.
     """
     paths = sorted(Path(folder).glob('features_*.npz'))
     if not paths:
@@ -94,26 +96,45 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
         if path.name != FILE.format(number):
             raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')
     parts = [_read(path) for path in paths]
+    for path, part in zip(paths, parts, strict=True):
+        if part.keys() != parts[0].keys() or part['features'].shape[1] != parts[0]['features'].shape[1]:
+            raise UserError(f'{path} has other columns than {paths[0].name}; extract the features again')
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path) as arrays:
-            return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
+            found = {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
+        _check_rows(found)
+        return found
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
-def _encoded(model: BaseModel, loader: DataLoader, what: str) -> dict[str, np.ndarray]:
-    features: list[np.ndarray] = []
-    reasons: list[str] = []
-    with evaluating(model):
-        for batch in progress(loader, what, len(loader)):
-            features.append(encode(model, batch, ['online'])['online'].numpy())
-            # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
-            notes = [sample.get('unreadable') for sample in batch['data_samples']]
-            reasons += [note[0].reason if note else '' for note in notes]
-    arrays = dict(features=np.concatenate(features), unreadable=np.array(reasons))
-    arrays['features'][arrays['unreadable'] != ''] = np.nan
-    return arrays
+def _check_rows(arrays: dict[str, np.ndarray]) -> None:
+    """Raise ValueError unless there is a row per name, and rows of images that could be read are finite."""
+    shape = arrays['features'].shape
+    for name, array in arrays.items():
+        if len(shape) != 2 or (array.shape if name == 'features' else (*array.shape, shape[1])) != shape:
+            raise ValueError(f'{shape} features, but {name} of shape {array.shape}')
+    if not np.isfinite(arrays['features'][arrays['unreadable'] == '']).all():
+        raise ValueError('features that are no finite numbers')
+    if 'labels' in arrays and (arrays['labels'].dtype != np.int64 or arrays['labels'].min(initial=0) < 0):
+        raise ValueError('labels that are no classes')
+
+
+def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
+    features, notes = encode_all(model, loader, ['online'], _reasons)
+    rows, reasons = torch.cat(features['online']), np.concatenate(notes)
+    if (reasons == '').any():
+        check_finite(image=rows[torch.from_numpy(reasons == '')])
+    rows[torch.from_numpy(reasons != '')] = torch.nan
+    return dict(features=rows.numpy(), unreadable=reasons)
+
+
+def _reasons(batch: dict) -> np.ndarray:
+    """Why each image could not be read, or ''."""
+    # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
+    notes = [sample.get('unreadable') for sample in batch['data_samples']]
+    return np.array([note[0].reason if note else '' for note in notes])

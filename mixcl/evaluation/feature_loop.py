@@ -1,14 +1,16 @@
 """The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
+from functools import partial
+
 import torch
-from mmengine.dist import broadcast_object_list, is_main_process
 from mmengine.evaluator import Evaluator
 from mmengine.model import BaseModel
 from mmengine.runner import Runner, ValLoop
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from mixcl.distributed import unwrapped
+from mixcl.distributed import host_group, unwrapped
+from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.features import LABELS, encode, evaluating, extract, gather
 from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
@@ -17,7 +19,7 @@ from mixcl.registry import LOOPS
 
 @LOOPS.register_module()
 class FeatureLoop(ValLoop):
-    """Encode the images of the loop's data loader and of a bank, and measure the features.
+    """Encode the images of the loop's data loader and of a bank, and measure the features in the first process.
 
     Serves as ``val_cfg`` and as ``test_cfg``. Every image is encoded once by all encoders. Metrics are named by the
     encoder: ``online_knn20_top1``. Training is not affected: the model gets its modes back, buffers stay as they were.
@@ -48,6 +50,7 @@ class FeatureLoop(ValLoop):
         super().__init__(runner, dataloader, evaluator)
         self.amp = amp
         self.bank_dataloader = runner.build_dataloader(bank_dataloader, seed=runner.seed)
+        self.group = host_group()
         self.encoders, self.read_labels = tuple(self.model.encoder_names), LABELS[labels]
         for metric in self.evaluator.metrics:
             if not isinstance(metric, FeatureMetric):
@@ -78,12 +81,13 @@ class FeatureLoop(ValLoop):
         with evaluating(self.model), torch.autocast(device, torch.bfloat16, enabled=self.amp):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
             batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
-            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels)
-        labels = gather([batch['labels'] for batch in batches], self.dataloader)
+            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels, self.group)
+        labels = gather([batch.pop('labels') for batch in batches], self.dataloader, self.group)
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
-            queries = gather([batch[encoder] for batch in batches], self.dataloader)
-            results = self._measured(bank.pop(encoder), bank_labels, queries, labels)
+            queries = gather([batch.pop(encoder) for batch in batches], self.dataloader, self.group)
+            measure = partial(self._measured, bank.pop(encoder), bank_labels, queries, labels)
+            results = on_main_process(measure, shared=True)
             metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
@@ -99,18 +103,9 @@ class FeatureLoop(ValLoop):
         return outputs
 
     def _measured(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        """What the main process computes, in every process; so is what it refuses, else the others would wait."""
+        device = self.model.data_preprocessor.device
+        queries = queries.to(device) if device.type == 'cuda' else queries
         values: dict[str, float] = {}
-        found: list = [values, None]
-        if is_main_process():
-            device = self.model.data_preprocessor.device
-            queries = queries.to(device) if device.type == 'cuda' else queries
-            try:
-                for metric in self.evaluator.metrics:
-                    values |= metric.compute(bank, bank_labels, queries, labels)
-            except UserError as error:
-                found[1] = error
-        broadcast_object_list(found)
-        if found[1] is not None:
-            raise found[1]
-        return found[0]
+        for metric in self.evaluator.metrics:
+            values |= metric.compute(bank, bank_labels, queries, labels)
+        return values

@@ -1,12 +1,13 @@
-"""Features and labels of whole data sets, in data set order, whatever the number of processes."""
+"""Features and labels of whole data sets, in data set order, collected by the first of the processes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
-from mmengine.dist import all_gather, get_dist_info
+from mmengine.dist import get_dist_info
 from mmengine.model import BaseModel
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError
@@ -14,6 +15,9 @@ from mixcl.terminal import progress
 
 ReadLabels = Callable[[Sequence, DataLoader], Tensor]
 """(data samples of a batch, the loader they came from, for messages) to one row per image, on the CPU."""
+
+ROWS_AT_ONCE = 16_384
+"""Rows of each process that travel together."""
 
 
 def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
@@ -54,36 +58,58 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
+def encode_all(
+    model: BaseModel, dataloader: DataLoader, encoders: Sequence[str], read: Callable[[dict], Any] = len
+) -> tuple[dict[str, list[Tensor]], list]:
+    """Encode once, with several encoders, every image that a loader gives to this process.
+
+    Args:
+        model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``; its mode is
+            restored afterwards, its buffers are not touched.
+        dataloader: single-view and collated by ``default_collate``.
+        read: what else is wanted of each batch.
+
+    Returns:
+        per encoder the features (B, D) float32 of each batch, on the CPU, and what was read of each.
+    """
+    features: dict[str, list[Tensor]] = {name: [] for name in encoders}
+    others = []
+    with evaluating(model):
+        for batch in progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader)):  # type: ignore[arg-type]
+            others.append(read(batch))
+            for name, rows in encode(model, batch, encoders).items():
+                features[name].append(rows)
+    return features, others
+
+
 def extract(
     model: BaseModel,
     dataloader: DataLoader,
     encoders: Sequence[str],
     read_labels: ReadLabels = class_labels,
+    group: distributed.ProcessGroup | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Encode every image of a data set once, with several encoders.
+    """Encode every image of a data set once, with several encoders, and collect the features in the first process.
 
     Args:
-        model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``; its mode is
-            restored afterwards, its buffers are not touched.
-        dataloader: single-view and collated by ``default_collate``. Over several processes the sampler must
-            deal images out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
+        model, encoders: same as :func:`encode_all`.
+        dataloader: the same; over several processes the sampler must deal images out in turn, as mmengine's
+            ``DefaultSampler(shuffle=False)`` does, padded or not.
         read_labels: one of :data:`LABELS`.
+        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
 
     Returns:
-        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order and
-        complete in every process.
+        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order. Other
+        processes than the first get no rows.
 
     Raises:
         UserError: if images lack the labels, have several views, or are dropped by the loader.
     """
-    parts: list[dict[str, Tensor]] = []
-    labels: list[Tensor] = []
-    with evaluating(model):
-        for batch in progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader)):  # type: ignore[arg-type]
-            labels.append(read_labels(batch['data_samples'], dataloader))
-            parts.append(encode(model, batch, encoders))
-    features = {name: gather([part[name] for part in parts], dataloader) for name in encoders}
-    return features, gather(labels, dataloader)
+    parts, labels = encode_all(
+        model, dataloader, encoders, lambda batch: read_labels(batch['data_samples'], dataloader)
+    )
+    features = {name: gather(parts.pop(name), dataloader, group) for name in encoders}
+    return features, gather(labels, dataloader, group)
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
@@ -101,26 +127,44 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
     return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
 
 
-def gather(parts: Sequence[Tensor], dataloader: DataLoader) -> Tensor:
-    """Merge what the processes hold into data set order; process r holds rows r, r + W, r + 2W, ... of N.
+def gather(parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.ProcessGroup | None = None) -> Tensor:
+    """Merge in the first process what all hold, in data set order; process r holds rows r, r + W, r + 2W, ... of N.
+
+    Some rows travel at once, from host to host. No process but the first ever holds more than its own.
 
     Args:
-        parts: (n, ...) each, the batches of this process; padding at the end is dropped.
+        parts: (n, ...) each, the batches of this process, on the CPU; padding at the end is dropped.
+        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
+
+    Returns:
+        (N, ...) in the first process, (0, ...) in the others.
 
     Raises:
-        UserError: if this process holds fewer rows than its share.
+        UserError: in all processes, if any holds fewer rows than its share.
     """
     values = torch.cat(list(parts))
     rank, world_size = get_dist_info()
     size = len(dataloader.dataset)  # type: ignore[arg-type]  # torch does not say that data sets have a length
-    share = len(range(rank, size, world_size))
-    if len(values) < share:
-        raise UserError(
-            f'the data loader of {type(dataloader.dataset).__name__} gave {len(values)} of {share} images: '
-            'evaluation needs all of them, set drop_last=False'
-        )
+    held = [len(values)] * world_size
+    if world_size > 1:
+        distributed.all_gather_object(held, len(values), group=group)
+    for number, rows in enumerate(held):
+        if rows < (share := len(range(number, size, world_size))):
+            raise UserError(
+                f'the data loader of {type(dataloader.dataset).__name__} gave {rows} of {share} images: '
+                'evaluation needs all of them, set drop_last=False'
+            )
     if world_size == 1:
         return values[:size]
-    equal = values.new_zeros(-(-size // world_size), *values.shape[1:])
-    equal[:share] = values[:share]
-    return torch.stack(all_gather(equal), dim=1).flatten(0, 1)[:size]
+    whole = values.new_empty(0 if rank else size, *values.shape[1:])
+    largest = -(-size // world_size)
+    for start in range(0, largest, ROWS_AT_ONCE):
+        own = values[start : min(start + ROWS_AT_ONCE, largest)]
+        sent = own.new_zeros(min(ROWS_AT_ONCE, largest - start), *own.shape[1:])  # as many from every process
+        sent[: len(own)] = own
+        received = None if rank else [torch.empty_like(sent) for _ in range(world_size)]
+        distributed.gather(sent, received, group=group)
+        if received:
+            place = whole[start * world_size : (start + len(sent)) * world_size]
+            place.copy_(torch.stack(received, dim=1).flatten(0, 1)[: len(place)])
+    return whole

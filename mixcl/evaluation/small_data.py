@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from mmengine.config import Config
 from mmengine.model import BaseModel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor
 
+from mixcl.errors import told_as_user_error
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
@@ -53,9 +55,16 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
 def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
     """What to compare with: :func:`accuracies` of the raw ``pixels``, and of the ``online`` encoder as it is
     initialised, by the run's seed."""
-    seed_global_generators(runner.seed, 'random encoder')
     with DefaultScope.overwrite_default_scope('mixcl'):
-        untrained = MODELS.build(dict(runner.cfg.model, data_preprocessor=runner.cfg.data_preprocessor))
         pixels = RawPixels(runner.cfg.data_preprocessor)
-    untrained.init_weights()
-    return accuracies(runner, pixels, ('pixels',)) | accuracies(runner, untrained, ('online',))
+    models = dict(pixels=pixels, online=untrained(runner.cfg, runner.seed))
+    return {name: accuracies(runner, model, (name,))[name] for name, model in models.items()}
+
+
+def untrained(cfg: Config, seed: int) -> BaseModel:
+    """The model of a config as it is initialised, on the CPU."""
+    seed_global_generators(seed, 'random encoder')
+    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
+        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+    model.init_weights()
+    return model

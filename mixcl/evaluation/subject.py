@@ -1,6 +1,7 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from mmengine.registry import Registry
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
 from mixcl.registry import MODELS
 from mixcl.weights import (
     backbone_config,
@@ -63,13 +65,15 @@ class Subject:
         """A part of the config, which must be one that any file may name where the user has not named the config."""
         return part if self.named else checked_part(part, registry, self.checkpoint, place)
 
-    def encoders_for(self, asked: str | None, of_protocol: str) -> list[str]:
-        """Those asked for ('online', 'target' or 'all'), else that of the protocol where there is one."""
+    def encoders_for(self, asked: str | None, of_protocol: str | None = None) -> list[str]:
+        """Those asked for ('online', 'target' or 'all'), else that of the protocol where there is one; outside of
+        protocols :func:`default_encoder`."""
         if not self.encoders:
             return ['online']
         if asked == 'all':
             return list(self.encoders)
         if asked is None:
+            of_protocol = of_protocol or default_encoder(self.config_name, self.backbone)
             return [of_protocol if of_protocol in self.encoders else 'online']
         if asked not in self.encoders:
             raise UserError(
@@ -77,6 +81,18 @@ class Subject:
                 'option out'
             )
         return [asked]
+
+
+def default_encoder(config_name: str | None, backbone: Mapping | None) -> str:
+    """The encoder that embedding, export and figures take: that of the method's linear probe, which is what its authors
+    publish; 'online' where unknown."""
+    recipe = None
+    if config_name:
+        recipe = find_recipe('linear', {data_of_name(config_name)}, config_name, family_of(backbone))
+    if recipe is None:
+        return 'online'
+    protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
+    return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
 
 
 def read_subject(checkpoint: str, config: str | None = None) -> Subject:

@@ -8,16 +8,17 @@ import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import Tensor
+from torch.utils.data import DataLoader, Subset
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
+from mixcl.engine.runners.data_option import innermost
 from mixcl.errors import UserError, told_as_user_error
-from mixcl.evaluation.features import evaluating
+from mixcl.evaluation.features import encode_all
 from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, source_images
 from mixcl.evaluation.models import FrozenEncoder
 from mixcl.randomness import generator, seed_global_generators
 from mixcl.registry import MODELS
-from mixcl.terminal import progress
 from mixcl.visualization.pictured import Pictured
 from mixcl.weights import load_backbone
 
@@ -68,9 +69,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
             if not loader:
                 raise UserError('the config names no images; give some by --images FOLDER')
             check_data_roots(Config(dict(test_dataloader=loader)))
-            settings = loader['dataset']
-            while 'dataset' in settings:
-                settings = settings['dataset']
+            settings = innermost(loader['dataset'])
             if not (cfg.get('test_dataloader') or cfg.get('val_dataloader')):
                 settings = {**settings, 'pipeline': image_pipeline(cfg, pictured.image_size)}
         with DefaultScope.overwrite_default_scope('mixcl'):
@@ -104,19 +103,15 @@ def encoder_of(pictured: Pictured) -> FrozenEncoder:
         if subject is None:
             encoder.init_weights()
     if subject is not None:
-        load_backbone(encoder.backbone, subject.encoders[subject.encoders_for(pictured.encoder, 'online')[0]])
+        load_backbone(encoder.backbone, subject.encoders[pictured.side])
     return encoder.eval()
 
 
-def features_of(encoder: Any, gallery: Gallery, batch_size: int = 64) -> Tensor:
-    """(N, C) float32 features of all images of a gallery, on the CPU, by a ``FrozenEncoder`` or a learner."""
-    starts = range(0, len(gallery.indices), batch_size)
-    rows = []
-    with evaluating(encoder):
-        for start in progress(starts, f'features of {len(gallery.indices)} images', len(starts)):
-            numbers = range(start, min(start + batch_size, len(gallery.indices)))
-            rows.append(encoder.extract_features(normalised(encoder, gallery.images(numbers))).float().cpu())
-    return torch.cat(rows)
+def features_of(encoder: Any, gallery: Gallery, side: str = 'online', batch_size: int = 64) -> Tensor:
+    """(N, C) float32 features of all images of a gallery, on the CPU, by a ``FrozenEncoder`` or a side of a learner."""
+    loader = DataLoader(Subset(gallery.dataset, gallery.indices), batch_size, collate_fn=collate_one_size)
+    features, _ = encode_all(encoder, loader, [side])
+    return torch.cat(features[side])
 
 
 def normalised(encoder: Any, images: Tensor) -> Tensor:

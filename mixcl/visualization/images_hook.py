@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
+from mixcl.evaluation.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS
 from mixcl.visualization.canvas import pixels
@@ -20,9 +21,17 @@ from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
 from mixcl.visualization.neighbour_figure import draw_neighbours
 from mixcl.visualization.pictured import Pictured
 from mixcl.visualization.view_figure import view_figure
+from mixcl.weights import backbone_config
 
 AMONG = 512
 """Images among which neighbours are sought."""
+
+
+def side_of(runner: Runner) -> str:
+    """The encoder of the model in training that embedding and export take."""
+    cfg, sides = runner.cfg, unwrapped(runner.model).encoder_names
+    side = default_encoder(cfg.get('config_name'), backbone_config(cfg))
+    return side if side in sides else 'online'
 
 
 @HOOKS.register_module()
@@ -31,7 +40,7 @@ class ImagesHook(Hook):
 
     All go through the visualizer: to TensorBoard, to ``vis_data/vis_image`` in the folder of the run, and to other
     backends that a config names. The step of a picture is the number of epochs. Neighbours are sought among at most 512
-    images that the config evaluates, or trains on where it evaluates none, by the features of the online encoder. What
+    images that the config evaluates, or trains on where it evaluates none, by the encoder that embedding takes. What
     cannot be shown, such as mixtures of fewer images than the mixer needs, is left out, and the log says why.
 
     Random draws have keys of their own and the model's modes are restored: pretraining is the same to the bit with and
@@ -79,16 +88,18 @@ class ImagesHook(Hook):
 
     def _show(self, runner: Runner, epoch: int) -> None:
         with undisturbed_generators():
-            features = None
+            side, features = side_of(runner), None
             with self._or_said(runner, 'neighbours'):
-                features = features_of(unwrapped(runner.model), self._gallery) if self._gallery else None
+                features = features_of(unwrapped(runner.model), self._gallery, side) if self._gallery else None
             if is_main_process():
-                for name, draw in self._figures(runner, features, epoch).items():
+                for name, draw in self._figures(runner, features, epoch, side).items():
                     with self._or_said(runner, name):
                         runner.visualizer.add_image(name, pixels(draw()), epoch)
 
-    def _figures(self, runner: Runner, features: Tensor | None, epoch: int) -> dict[str, Callable[[], Figure]]:
-        name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs'
+    def _figures(
+        self, runner: Runner, features: Tensor | None, epoch: int, side: str
+    ) -> dict[str, Callable[[], Figure]]:
+        name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs, {side} encoder'
         images = runner.train_dataloader.dataset
         shared = (runner.cfg, min(self.num_images, len(images)), epoch, images)
         figures: dict[str, Callable[[], Figure]] = dict(views=partial(view_figure, *shared))

@@ -4,17 +4,21 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import torch
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import Tensor
-from torch.utils.data import default_collate
+from torch.utils.data import DataLoader, Subset, default_collate
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.datasets import KeyedDataset
+from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.evaluation.features import evaluating
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS
 from mixcl.visualization.stored_run import checked_run
@@ -32,7 +36,7 @@ class Pictured:
         source: images that were asked for, such as 'folder:photos', in the place of the config's.
         data_root: of a source.
         seed: of the choice of images, of mixing, and of random weights.
-        encoder: 'online' or 'target', of a checkpoint; by default 'online'.
+        encoder: 'online' or 'target', of a checkpoint; by default the one that embedding and export take.
         image_size: of the images of a source; by default as the config evaluates, or trains.
     """
 
@@ -45,11 +49,21 @@ class Pictured:
     image_size: int | None = None
 
     @property
-    def name(self) -> str:
-        """For titles."""
+    def run(self) -> str:
+        """The run, for titles."""
         name = self.config.get('config_name') or 'model'
         epochs = self.subject and self.subject.epochs
         return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
+
+    @property
+    def side(self) -> str:
+        """The encoder that is shown."""
+        return 'online' if self.subject is None else self.subject.encoders_for(self.encoder)[0]
+
+    @property
+    def name(self) -> str:
+        """The run and its encoder, for titles."""
+        return self.run if self.subject is None else f'{self.run}, {self.side} encoder'
 
     @property
     def training(self) -> Config:
@@ -102,8 +116,29 @@ def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
     settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
     with DefaultScope.overwrite_default_scope('mixcl'):
         preprocessor = MODELS.build(settings)
-    inputs = [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
-    return [crop / 255 for crop in preprocessor(default_collate(inputs))['inputs']]
+    return [crop / 255 for crop in preprocessor(_collate_views(samples))['inputs']]
+
+
+def _collate_views(samples: Sequence[dict]) -> dict:
+    return default_collate(
+        [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
+    )
+
+
+def features_of_views(
+    encoder: Any, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
+) -> list[Tensor]:
+    """(N, C) float32 features, on the CPU, of the first two crops that training makes of some of its images.
+
+    By a ``FrozenEncoder`` or a side of a learner; the crops are those of the seed's first epoch.
+    """
+    rows: list[list[Tensor]] = [[], []]
+    keys: Any = [SampleKey(seed, 0, index) for index in indices]
+    with evaluating(encoder):
+        for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=_collate_views):
+            for found, crops in zip(rows, encoder.data_preprocessor(batch, True)['inputs'], strict=False):
+                found.append(encoder.extract_features(crops, encoder=side).float().cpu())
+    return [torch.cat(found) for found in rows]
 
 
 def training_set(cfg: Config, least: int) -> KeyedDataset:

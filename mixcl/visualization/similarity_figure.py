@@ -5,17 +5,15 @@ from typing import Any, NamedTuple
 
 import torch
 from matplotlib.figure import Figure
-from mmengine.config import Config
-from mmengine.registry import DefaultScope
 from torch import Tensor
 from torch.utils.data import default_collate
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
 from mixcl.composition import SoftTarget
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError
+from mixcl.evaluation.small_data import untrained
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators
-from mixcl.registry import MODELS
 from mixcl.visualization.canvas import plain
 from mixcl.visualization.pictured import Pictured, training_set
 from mixcl.weights import check_fits, read_checkpoint, weights_of
@@ -78,9 +76,9 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     batch = default_collate([{k: v for k, v in sample.items() if k != 'data_samples'} for sample in samples])
     if 'data_samples' in samples[0]:
         batch['data_samples'] = [sample['data_samples'] for sample in samples]
-    stages = {'before training': _model(cfg, pictured.seed)}
+    stages = {'before training': untrained(cfg, pictured.seed)}
     if pictured.subject is not None:
-        trained = _model(cfg, pictured.seed)
+        trained = untrained(cfg, pictured.seed)
         checkpoint = read_checkpoint(pictured.subject.checkpoint)
         check_fits(trained, checkpoint, pictured.subject.checkpoint)
         trained.load_state_dict(weights_of(checkpoint, pictured.subject.checkpoint))
@@ -90,17 +88,8 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     for stage, model in stages.items():
         model.check_batch([crop[0] for crop in model.data_preprocessor(batch, True)['inputs']], num_images, 1)
         part = model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
-        found[stage] = term_similarities(model, part, pictured.seed)
-    return _draw(pictured.name, found)
-
-
-def _model(cfg: Config, seed: int) -> ContrastiveLearner:
-    """The model as it starts."""
-    seed_global_generators(seed, 'initial weights')
-    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
-        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
-    model.init_weights()
-    return model.eval()
+        found[stage] = term_similarities(model.eval(), part, pictured.seed)
+    return _draw(pictured.run, found)
 
 
 def _draw(name: str, found: dict[str, list[TermSimilarity]]) -> Figure:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from mixcl.weights.layouts import layout_of, translated, without_wrapper
 
-
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
 """What authors call the parts behind a backbone."""
 

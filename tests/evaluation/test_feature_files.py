@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_files_that_are_there_stay_unless_they_are_damaged(images: KeyedDataset,
         extract(images, tmp_path / 'out')
     path.unlink()
     path.with_name('features_00000.npz').rename(path)
-    with pytest.raises(UserError, match=r'features_00001\.npz holds features of other images'):
+    with pytest.raises(UserError, match=r'features_00001\.npz holds features of images with other names'):
         extract(images, tmp_path / 'out')
 
 
@@ -86,6 +87,56 @@ def test_files_of_images_that_are_gone_and_files_without_a_part(images: KeyedDat
     np.savez(first, features=np.ones((2, 3)))
     with pytest.raises(UserError, match=r'features_00000\.npz is damaged'):
         extract(images, tmp_path / 'out')
+
+
+ROWS = dict(
+    features=np.ones((2, 3), np.float32), names=np.array(['a', 'b']), unreadable=np.array(['', '']), labels=np.arange(2)
+)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'message'),
+    [
+        ('names', np.array(['a']), r'\(2, 3\) features, but names of shape \(1,\)'),
+        ('unreadable', np.array([['', '']]), r'but unreadable of shape \(1, 2\)'),
+        ('labels', np.arange(3), r'but labels of shape \(3,\)'),
+        ('labels', np.array([0, -1]), 'labels that are no classes'),
+        ('labels', np.array([0.0, 1.5]), 'labels that are no classes'),
+        ('features', np.ones(2, np.float32), r'\(2,\) features'),
+        ('features', np.array([[1, 2, np.nan]] * 2, np.float32), 'features that are no finite numbers'),
+        ('names', np.array(['a', None], dtype=object), 'allow_pickle'),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other(tmp_path: Path, name: str, value: np.ndarray, message: str) -> None:
+    path = tmp_path / 'features_00000.npz'
+    np.savez(path, **{**ROWS, name: value})
+    with pytest.raises(UserError, match=rf'features_00000\.npz is damaged \(.*{message}.*; remove it and run'):
+        read_features(tmp_path)
+
+
+def test_files_that_do_not_fit_each_other(tmp_path: Path) -> None:
+    np.savez(tmp_path / 'features_00000.npz', **ROWS)
+    wide, unlabelled = ROWS | dict(features=np.ones((2, 4), np.float32)), {**ROWS}
+    unlabelled.pop('labels')
+    for other in (wide, unlabelled):
+        np.savez(tmp_path / 'features_00001.npz', **other)
+        with pytest.raises(UserError, match=r'features_00001\.npz has other columns than features_00000\.npz; extract'):
+            read_features(tmp_path)
+
+
+def test_an_encoder_that_diverged_and_labels_that_changed(images: KeyedDataset, tmp_path: Path) -> None:
+    extract(images, tmp_path / 'out')
+    with (
+        patch('mixcl.evaluation.feature_files.labels_of', lambda _: np.arange(7)),
+        pytest.raises(UserError, match=r'features_00000\.npz holds features of images with other labels'),
+    ):
+        extract(images, tmp_path / 'out')
+    with (
+        patch.object(FirstPixels, 'extract_features', lambda self, images, encoder: images.flatten(1) / 0.0),
+        pytest.raises(UserError, match='image features contain NaN or infinity: the encoder diverged'),
+    ):
+        extract(images, tmp_path / 'new')
+    assert not [*(tmp_path / 'new').glob('*.npz')]
 
 
 def test_another_identity_is_not_continued(tmp_path: Path) -> None:

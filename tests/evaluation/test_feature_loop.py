@@ -79,12 +79,18 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
     metrics = expected(model, 3, 20)
     assert 0 < metrics['online_knn3_top1'] < 100
     features, labels = extract(model, built(dataloader(BANK)), ('online',))
-    for results in run_pair(two_processes, tmp_path):
+    first, second = run_pair(two_processes, tmp_path)
+    for results in (first, second):  # what the second one lacks, the first one knows
         assert results.pop('refusal') == 'these features will not do'
-        for found, found_features, found_labels in results.values():
-            assert found == metrics
-            torch.testing.assert_close(found_features, features)
-            assert torch.equal(found_labels, labels)
+        assert results.pop('short') == 'gave 4 of 5 images'
+    for found, found_features, found_labels, _ in first.values():
+        assert found == metrics
+        torch.testing.assert_close(found_features, features)
+        assert torch.equal(found_labels, labels)
+    for found, found_features, found_labels, most in second.values():
+        assert found == metrics
+        assert found_features['online'].shape == (0, 6) and found_labels.shape == (0,)
+        assert most <= 7  # its own of the 13
 
 
 def test_refuses_before_encoding(tmp_path: Path) -> None:

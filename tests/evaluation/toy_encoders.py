@@ -4,9 +4,12 @@ In a module of its own because spawned processes cannot import test modules.
 """
 
 import os
+import re
 import tempfile
 import uuid
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import torch
 from mmengine.evaluator import Evaluator
@@ -14,12 +17,15 @@ from mmengine.model import BaseModel, MMDistributedDataParallel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from mixcl.distributed import host_group
 from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
 
 BANK, QUERIES = 13, 7
+PIXELS = 192
 
 
 class ToyModel(BaseModel):
@@ -32,7 +38,9 @@ class ToyModel(BaseModel):
             data_preprocessor=dict(type='mmpretrain.SelfSupDataPreprocessor', mean=[110.0] * 3, std=[60.0] * 3)
         )
         torch.manual_seed(0)
-        self.online, self.target = (nn.Sequential(nn.Flatten(), nn.Linear(192, 6), nn.BatchNorm1d(6)) for _ in range(2))
+        self.online, self.target = (
+            nn.Sequential(nn.Flatten(), nn.Linear(PIXELS, 6), nn.BatchNorm1d(6)) for _ in range(2)
+        )
         self.target.eval()
         self.modes_seen: set[bool] = set()
 
@@ -86,18 +94,38 @@ class Refusing(FeatureMetric):
 
 
 def two_processes(rank: int) -> dict:
-    """What one of two processes finds with and without padding, and what it is told when the computing one refuses."""
+    """What one of two processes finds with and without padding, in pieces and at once, and the most rows that it held;
+    and what it is told when the computing one refuses, or one of them lacks images."""
     os.environ['LOCAL_RANK'] = '0'
     folder, results = Path(tempfile.mkdtemp()), {}
-    for round_up in (True, False):
+    for round_up, at_once in ((True, 3), (False, 3), (True, 100)):
         bank, queries = dataloader(BANK, round_up=round_up), dataloader(QUERIES, 'test', round_up=round_up)
         model = MMDistributedDataParallel(ToyModel())
         settings = evaluation('test', bank, queries, 3, 20)
         runner = runner_of(folder, model, launcher='pytorch', **settings)
-        results[round_up] = runner.test(), *extract(model.module, built(bank), ('online',))
+        with patch('mixcl.evaluation.features.ROWS_AT_ONCE', at_once), MostRows() as most:
+            found = runner.test(), *extract(model.module, built(bank), ('online',), group=host_group())
+        results[round_up, at_once] = *found, most.rows
+    try:
+        extract(model.module, built(dataloader(9, round_up=False) | dict(drop_last=True)), ('online',))
+    except UserError as error:
+        results['short'] = re.search('gave . of . images', str(error))[0]
     settings['test_evaluator'] = Evaluator(Refusing())
     try:
         runner_of(folder, model, launcher='pytorch', **settings).test()
     except UserError as error:
         results['refusal'] = str(error)
     return results
+
+
+class MostRows(TorchDispatchMode):
+    """Notes how many rows of features (n, 6) or (.., n, 6) the largest tensor made in a ``with`` block has."""
+
+    rows = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        made = function(*args, **(kwargs or {}))
+        for tensor in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(tensor, Tensor) and tensor.shape[-1:] == (6,) and len(tensor) != PIXELS:
+                self.rows = max(self.rows, tensor.numel() // 6)
+        return made

@@ -1,21 +1,28 @@
 """What figures show is what other ways of computing it give."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from engine.tiny_runs import run_config
+from evaluation.checkpoints import of_pretraining
 from mmengine.registry import DefaultScope
+from PIL import Image
 
+import mixcl
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.datasets.transforms.photometry_cpu import run_programs
 from mixcl.errors import UserError
+from mixcl.randomness import generator
 from mixcl.registry import MODELS
 from mixcl.visualization.curves import curves_figure, read_log
+from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
+from mixcl.visualization.key_figure import closeness, key_figure, kinds_of_keys
 from mixcl.visualization.neighbour_figure import mistakes, others_nearest
-from mixcl.visualization.pictured import Pictured, training_crops, training_set
+from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
 from mixcl.visualization.stored_run import checked_run
 from mixcl.visualization.view_figure import _drawn, _parameters
@@ -32,6 +39,21 @@ def test_neighbours_are_those_of_numpy() -> None:
     np.testing.assert_allclose(cosines.numpy(), np.take_along_axis(products, expected, 1), rtol=1e-5)
     _, same = others_nearest(torch.ones(6, 3), 2)  # an image among equal ones is no neighbour of itself either
     assert same.shape == (6, 2)
+
+
+def test_figures_show_the_encoder_that_embedding_takes_and_say_which(tmp_path: Path) -> None:
+    checkpoint, folder = of_pretraining(tmp_path / 'epoch_1.pth'), tmp_path / 'images'
+    folder.mkdir()
+    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 255, (3, 16, 16, 3), dtype=np.uint8)):
+        Image.fromarray(pixels).save(folder / f'{number}.png')
+    pictured = read_pictured(str(checkpoint), source=f'folder:{folder}')
+    gallery = gallery_of(pictured, 3)
+    paths = [gallery.dataset.get_data_info(index)['img_path'] for index in gallery.indices]
+    for encoder in (None, 'online', 'target'):
+        chosen = replace(pictured, encoder=encoder)
+        features = features_of(encoder_of(chosen), gallery)
+        torch.testing.assert_close(features, torch.from_numpy(mixcl.embed(checkpoint, paths, encoder=encoder)))
+        assert chosen.name == f'patchmix/vit-xs4_digits after 1 epochs, {encoder or "target"} encoder'
 
 
 def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
@@ -75,6 +97,30 @@ def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
     cfg.model.type = 'ImageClassifier'
     with pytest.raises(UserError, match='of pretraining'):
         similarity_figure(Pictured(cfg))
+
+
+def test_closeness_of_keys_by_kind(tmp_path: Path) -> None:
+    labels = torch.tensor([0, 1, 0])
+    kinds = kinds_of_keys(labels)
+    expected = [[{'same': i == j, 'class': i != j and labels[i] == labels[j]} for j in range(3)] for i in range(3)]
+    assert kinds['the same image'].tolist() == [[bool(pair['same']) for pair in row] for row in expected]
+    assert kinds['its class'].tolist() == [[bool(pair['class']) for pair in row] for row in expected]
+    assert (sum(kinds.values()) == 1).all()
+    random = np.random.default_rng(0)
+    queries, keys = random.normal(size=(3, 4)), random.normal(size=(2, 4))
+    cosines = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in keys] for a in queries]
+    found = closeness(torch.from_numpy(queries), torch.from_numpy(keys))
+    np.testing.assert_allclose(found, np.exp((np.array(cosines) - 1) / 0.07), rtol=1e-9)
+    cfg = run_config(tmp_path)
+    figure = key_figure(Pictured(cfg), 30)
+    encoder, dataset = encoder_of(Pictured(cfg)), training_set(cfg, 30)
+    chosen = torch.randperm(40, generator=generator('keys', 0))[:30].tolist()
+    crops = training_crops(cfg, [dataset[SampleKey(0, 0, index)] for index in chosen])
+    views = [encoder.extract_features((crop * 255 - 127.5) / 127.5).detach() for crop in crops]
+    mean = closeness(*views).diag().mean()
+    assert f' {mean:.3f} before training' in [text.get_text() for text in figure.axes[-1].texts]
+    with pytest.raises(UserError, match='none has one of its class and one of another; raise --num-images'):
+        key_figure(Pictured(cfg), 2)
 
 
 def _inputs(samples: list[dict]) -> dict:

@@ -10,11 +10,10 @@ from types import FrameType
 from typing import Any
 
 import torch
-from mmengine.dist import get_world_size
 from torch import distributed
 from torch.utils.data import DataLoader
 
-from mixcl.distributed import silent_stdout
+from mixcl.distributed import host_group
 from mixcl.starting import heard_signals
 
 WATCH_INTERVAL = 2.0
@@ -59,8 +58,7 @@ class AnyProcess:
 
     def __init__(self) -> None:
         # On the hosts also where the gradients travel between GPUs: reading a value from a GPU waits for its queue.
-        with silent_stdout():
-            self._group = distributed.new_group(backend='gloo') if get_world_size() > 1 else None
+        self._group = host_group()
         self._pending: tuple[distributed.Work, torch.Tensor] | None = None
 
     def __call__(self, yes: bool) -> bool:

@@ -15,6 +15,7 @@ from torch.nn.functional import normalize
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.knn import TEMPERATURE, vote
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -79,8 +80,9 @@ def few_label_accuracies(
         sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
 
     Raises:
-        UserError: if a set is not finite, or a class has too few images.
+        UserError: if a setting is out of range, a set is not finite, or a class has too few images.
     """
+    check_settings('few labels', dict(shots=shots, draws=draws, seed=seed))
     check_finite(bank=bank, query=queries)
     bank_labels, truth = bank_labels.cpu(), labels.cpu()
     _check_counts(bank_labels, max(shots))

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import threshold
 
 from mixcl.evaluation.functional.feature_checks import check_finite
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -36,6 +37,9 @@ class ProbeSettings:
         momentum: of SGD, in [0, 1).
         held_out: share of the training features that chooses rate and weight decay, in (0, 1).
         seed: of the held-out part and of the order of the features.
+
+    Raises:
+        UserError: if one is out of range.
     """
 
     rates: Sequence[float] = RATES
@@ -45,6 +49,9 @@ class ProbeSettings:
     momentum: float = 0.9
     held_out: float = 0.1
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
 
     @property
     def grid(self) -> list[tuple[float, float]]:

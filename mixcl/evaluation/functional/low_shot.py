@@ -11,6 +11,7 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor
 
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.evaluation.functional.svm import COSTS, average_precision, check_examples, fit, new_classifier, normalise
 from mixcl.randomness import generator
 from mixcl.terminal import progress
@@ -59,8 +60,9 @@ def low_shot_mean_average_precisions(
         ``lowshot{k}_map_std``; in percent.
 
     Raises:
-        UserError: if a set is not finite, or a class has too few positives or negatives.
+        UserError: if a setting is out of range, a set is not finite, or a class has too few positives or negatives.
     """
+    check_settings('low shot', dict(shots=shots, samples=samples, costs=costs, seed=seed, jobs=jobs))
     check_examples(bank, bank_present, queries, present, max(shots), NEGATIVES_PER_POSITIVE * max(shots))
     train, test = normalise(bank), normalise(queries)
     labels, test_labels = bank_present.T.cpu().numpy(), present.T.cpu().numpy()

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_finite
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.terminal import progress
 
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
@@ -52,8 +53,10 @@ def svm_mean_average_precisions(
         ``svm_map``, the mean over the classes, in percent, of the average precision (area, interpolated).
 
     Raises:
-        UserError: if a set is not finite, or a class has fewer positives or negatives than folds.
+        UserError: if a setting is out of range, a set is not finite, or a class has fewer positives or negatives than
+            folds.
     """
+    check_settings('SVM', dict(costs=costs, seed=seed, jobs=jobs))
     check_examples(bank, bank_present, queries, present, FOLDS, FOLDS)
     train, test = normalise(bank), normalise(queries)
     labels = zip(bank_present.T.cpu().numpy(), present.T.cpu().numpy(), strict=True)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from torch import Tensor
 
@@ -12,11 +12,14 @@ from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.registry import METRICS
 
 
 class FeatureMetric(ABC):
     """A measure of the features of one data set (the queries), given those of another (the bank).
+
+    Those of mixcl refuse settings out of range when they are built: before anything is encoded.
 
     Stands in ``test_evaluator`` or ``val_evaluator`` of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, which
     collects the features of all processes and lets the main process compute.
@@ -51,8 +54,11 @@ class KNNAccuracy(FeatureMetric):
     neighbours: Sequence[int] = knn.NEIGHBOURS
     temperature: float = knn.TEMPERATURE
 
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
+
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return knn.knn_accuracy(queries, labels, bank, bank_labels, self.neighbours, self.temperature)
+        return knn.knn_accuracy(queries, labels, bank, bank_labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -78,9 +84,11 @@ class FewLabels(FeatureMetric):
     draws: int = few_labels.DRAWS
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
+
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.shots, self.draws, self.seed
-        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, *settings)
+        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -98,9 +106,11 @@ class VOCSVM(FeatureMetric):
     seed: int = 0
     jobs: int = 1
 
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
+
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.costs, self.seed, self.jobs
-        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, *settings)
+        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -116,8 +126,7 @@ class VOCLowShot(VOCSVM):
     samples: int = low_shot.SAMPLES
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        settings = self.shots, self.samples, self.costs, self.seed, self.jobs
-        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, *settings)
+        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
@@ -142,6 +151,9 @@ class RepresentationQuality(FeatureMetric):
     classes: int = 10
     images: int = 1000
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         check_finite(query=queries, bank=bank)

@@ -6,6 +6,7 @@ import torch
 from mmengine.evaluator import BaseMetric
 from mmpretrain.evaluation import Accuracy
 
+from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.registry import METRICS
 
 
@@ -23,6 +24,7 @@ class StageAccuracy(BaseMetric):
 
     def __init__(self, topk: Sequence[int] = (1, 5)) -> None:
         super().__init__()
+        check_settings('StageAccuracy', dict(topk=topk))
         self.topk = tuple(topk)
 
     def process(self, data_batch: dict, data_samples: Sequence[dict]) -> None:

@@ -1,11 +1,14 @@
 """Metrics of features give what the functions measure."""
 
+import re
+
 import pytest
 import torch
 from evaluation.clusters import several_labels
 from torch import Tensor
 
 from mixcl.algorithms.contrastive import feature_std
+from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.few_labels import few_label_accuracies
 from mixcl.evaluation.functional.knn import knn_accuracy
@@ -56,3 +59,46 @@ def test_quality_of_queries_and_clusters_of_the_bank() -> None:
         feature_std=feature_std(queries).item(), class_alignment=class_alignment(queries, labels).item(),
     )  # fmt: skip
     assert values == pytest.approx(expected)
+
+
+NAN = float('nan')
+
+
+@pytest.mark.parametrize(
+    ('metric', 'setting', 'values'),
+    [
+        ('KNNAccuracy', 'temperature', (0, -1, NAN, float('inf'), True, '.07', None)),
+        ('KNNAccuracy', 'neighbours', ((0,), (), (10, -1), (1.5,), 20, '20', (True,))),
+        ('LinearProbeSweep', 'rates', ((0.0,), (NAN,), (), 0.1)),
+        ('LinearProbeSweep', 'weight_decays', ((-1e-4,), ('0',))),
+        ('LinearProbeSweep', 'epochs', (0, 2.5, True)),
+        ('LinearProbeSweep', 'batch_size', (0, -256)),
+        ('LinearProbeSweep', 'momentum', (1, -0.1, NAN)),
+        ('LinearProbeSweep', 'held_out', (0, 1, '0.1')),
+        ('FewLabels', 'shots', ((0,), (), (2.5,))),
+        ('FewLabels', 'draws', (0, NAN)),
+        ('VOCSVM', 'costs', ((0.0,), (-1.0,), (float('inf'),), ())),
+        ('VOCSVM', 'jobs', (0, 'all')),
+        ('VOCLowShot', 'samples', (0,)),
+        ('VOCLowShot', 'seed', (-1, 2**32, 0.5)),
+        ('RepresentationQuality', 'classes', (1, NAN)),
+        ('StageAccuracy', 'topk', ((0, 1), 5)),
+    ],
+)
+def test_settings_out_of_range_are_refused_before_anything_is_encoded(metric: str, setting: str, values: tuple) -> None:
+    for value in values:
+        with pytest.raises(UserError, match=f'{metric}: {setting} must be a .*, not {re.escape(repr(value))}'):
+            METRICS.build({'type': metric, setting: value})
+
+
+def test_functions_refuse_what_their_metrics_refuse() -> None:
+    bank, queries = data(80, 0), data(31, 1)
+    for refused in (
+        lambda: knn_accuracy(*queries, *bank, (5,), temperature=0.0),
+        lambda: few_label_accuracies(*bank, *queries, (0,)),
+        lambda: svm_mean_average_precisions(*SEVERAL, (0.0,)),
+        lambda: low_shot_mean_average_precisions(*SEVERAL, (1,), 0),
+        lambda: ProbeSettings(epochs=0),
+    ):
+        with pytest.raises(UserError, match=' must be '):
+            refused()

@@ -1,0 +1,91 @@
+"""Whether a run on images without labels learnt anything: two numbers of its encoder, before training and after."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from mmengine.hooks import Hook
+from mmengine.model import BaseModel
+from mmengine.runner import Runner
+from torch.nn.functional import normalize
+
+from mixcl.datasets import KeyedDataset
+from mixcl.distributed import unwrapped
+from mixcl.engine.hooks import PretrainedBackboneHook
+from mixcl.engine.runners.data_option import innermost
+from mixcl.evaluation.functional.quality import effective_rank
+from mixcl.evaluation.image_sources import image_pipeline
+from mixcl.evaluation.small_data import untrained
+from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.randomness import generator, undisturbed_generators
+from mixcl.registry import HOOKS
+from mixcl.visualization.gallery import Gallery, features_of
+from mixcl.visualization.images_hook import side_of
+from mixcl.visualization.pictured import features_of_views, training_set
+
+IMAGES = 256
+HOW_TO_READ = (
+    'An encoder that learns finds more images again. One that collapses has a rank near 1; a rank that stays or falls '
+    'says nothing else (docs/while_it_trains.md)'
+)
+
+
+@HOOKS.register_module()
+class LearntHook(Hook):
+    """Says at the end of a run what at most 256 of its images tell of the encoder, beside a random one.
+
+    They are prepared as for evaluation, and the encoder is the one that embedding takes. Training is the same to the
+    bit with and without. Checkpoints carry the readings of the start. All processes encode, as sharded models need.
+    """
+
+    # After ProgressHook, which says that the run is over.
+    priority = 'LOWEST'
+
+    def __init__(self) -> None:
+        self._before: dict[str, str] = {}
+        self._finished = False
+
+    def before_train(self, runner: Runner) -> None:
+        self._finished = runner.iter >= runner.max_iters
+        others = runner._load_from or any(isinstance(hook, PretrainedBackboneHook) for hook in runner.hooks)
+        if self._finished or self._before:
+            return
+        if runner.iter == 0:
+            self._read(runner, 'at the start', partial(unwrapped, runner.model))
+        if runner.iter > 0 or others:
+            self._read(runner, 'a random encoder', partial(untrained, runner.cfg, runner.seed))
+
+    def _read(self, runner: Runner, when: str, model: Callable[[], BaseModel]) -> None:
+        try:
+            with undisturbed_generators():
+                self._before[when] = reading(runner, model())
+        except Exception as error:  # no reason to end a run
+            runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
+
+    def after_train(self, runner: Runner) -> None:
+        if self._finished:
+            return
+        self._read(runner, 'now', partial(unwrapped, runner.model))
+        lines = [f'  {when}: {found}' for when, found in self._before.items()]
+        text = '\n'.join([f'what the {side_of(runner)} encoder learnt:', *lines, f'  {HOW_TO_READ}'])
+        runner.logger.info(text, extra=FOR_PEOPLE)
+
+    def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        checkpoint['learnt'] = self._before
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        if runner._resume:
+            self._before = checkpoint.get('learnt', {})
+
+
+def reading(runner: Runner, model: BaseModel) -> str:
+    """The share of the images that a runner trains on whose augmented view is nearer to them than those of all others,
+    and the effective rank of their features; by the side of a model that embedding takes."""
+    cfg, side, views = runner.cfg, side_of(runner), training_set(runner.cfg, least=2)
+    chosen = torch.randperm(len(views), generator=generator('learnt', runner.seed))[:IMAGES].tolist()
+    plain = KeyedDataset({**innermost(cfg.train_dataloader.dataset), 'pipeline': image_pipeline(cfg)})
+    features = features_of(model, Gallery(plain, chosen, None, ()), side)
+    view, *_ = features_of_views(model, views, chosen, side, runner.seed)
+    nearest = (normalize(features, dim=1) @ normalize(view, dim=1).T).argmax(dim=1)
+    found, rank = (nearest == torch.arange(len(chosen))).float().mean(), effective_rank(features)
+    return f'{found:.1%} of {len(chosen)} images found again, effective rank {rank:.1f} of {features.shape[1]}'

@@ -1,0 +1,105 @@
+"""How close keys of the same image, of similar images and of others are to a query, before and after training."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.engine.runners.data_option import innermost
+from mixcl.errors import UserError
+from mixcl.evaluation.image_sources import labels_of
+from mixcl.randomness import generator
+from mixcl.visualization.canvas import PALETTE, plain, show
+from mixcl.visualization.gallery import encoder_of
+from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set
+
+QUERIES = 4
+SHOWN = {'the same image': 1, 'its class': 3, 'another class': 4}
+"""Kinds of keys, and how many of each stand beside a query."""
+
+
+def closeness(queries: Tensor, keys: Tensor) -> Tensor:
+    """(N, M) ``exp((s - 1) / .07)`` of the cosines s of queries (N, C) and keys (M, C).
+
+    It is 1 for equal directions, .24 at a cosine of .9 and below .001 from .5 on: the weight that kNN gives. Source:
+    "Inter-Instance Similarity Modeling for Contrastive Learning", 2023, Fig. 4 and 8 to 10.
+    """
+    return ((normalize(queries, dim=1) @ normalize(keys, dim=1).T - 1) / 0.07).exp()
+
+
+def kinds_of_keys(labels: Tensor) -> dict[str, Tensor]:
+    """For each kind of :data:`SHOWN` which pairs of a query and a key are of it, (N, N) bool, of classes (N,)."""
+    same, alike = torch.eye(len(labels), dtype=torch.bool), labels[:, None] == labels
+    return dict(zip(SHOWN, (same, alike & ~same, ~alike), strict=True))
+
+
+def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
+    """Draw queries and keys, which are the two views of training images, with their closeness, and its mean by kind.
+
+    Args:
+        pictured: a pretraining whose images have labels.
+        num_images: how many images are compared with each other, drawn at random; fewer where there are fewer.
+
+    Raises:
+        UserError: if it makes no two views of one size, the images have no labels, or no class has two of them.
+    """
+    cfg = pictured.training
+    if pictured.source:
+        innermost(cfg.train_dataloader.dataset).split = 'train'  # which has labels; pretraining sees none
+    dataset = training_set(cfg, least=2)
+    every = labels_of(dataset)
+    if every is None:
+        raise UserError('keys are told apart by class, but the images have no labels; draw the figure similarity')
+    chosen = torch.randperm(len(dataset), generator=generator('keys', pictured.seed))[:num_images]
+    kinds = kinds_of_keys(torch.from_numpy(every)[chosen])
+    queries = [number for number, pairs in enumerate(kinds['its class']) if pairs.any()][:QUERIES]
+    if not queries or not kinds['another class'].any():
+        raise UserError(f'of {len(chosen)} images none has one of its class and one of another; raise --num-images')
+    stages = {'before training': replace(pictured, subject=None)}
+    stages |= {} if pictured.subject is None else {f'after, {pictured.side} encoder': pictured}
+    found = {
+        stage: closeness(*features_of_views(encoder_of(model), dataset, chosen.tolist(), 'online', pictured.seed))
+        for stage, model in stages.items()
+    }
+    figure = Figure(figsize=(11, 1.55 * QUERIES + 3), layout='constrained')
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
+    axes = parts[0].subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
+    for row, query in zip(axes, queries, strict=False):
+        keys = [(kind, key) for kind, count in SHOWN.items() for key in _first(kinds[kind][query], count)]
+        samples = [
+            dataset[SampleKey(pictured.seed, 0, int(chosen[number]))] for number in (query, *(k for _, k in keys))
+        ]
+        crops = training_crops(cfg, samples)
+        show(row[0], crops[0][0], 'query')
+        for axis, image, (kind, key) in zip(row[1:], crops[1][1:], keys, strict=False):
+            values = ', then '.join(f'{values[query, key]:.2f}' for values in found.values())
+            show(axis, image, f'key of {kind}', [values])
+            axis.title.set_color(PALETTE[list(SHOWN).index(kind)])
+    for axis in axes.flat:
+        axis.axis('on' if axis.images else 'off')
+    _draw_means(parts[1].subplots(), kinds, found)
+    figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name, 70)}', fontsize=11)
+    return figure
+
+
+def _first(wanted: Tensor, count: int) -> Sequence[int]:
+    return wanted.nonzero().flatten()[:count].tolist()
+
+
+def _draw_means(axis: Axes, kinds: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+    for number, (stage, values) in enumerate(found.items()):
+        means = [values[pairs].mean().item() for pairs in kinds.values()]
+        places = [place + (number - (len(found) - 1) / 2) * 0.38 for place in range(len(kinds))]
+        bars = axis.barh(places, means, 0.36, color=PALETTE[: len(kinds)], alpha=1 if number else 0.45)
+        axis.bar_label(bars, [f' {mean:.3f} {stage}' for mean in means], fontsize=7)
+    axis.set_yticks(range(len(kinds)), [f'keys of {kind}' for kind in kinds], fontsize=8)
+    axis.set(xlim=(0, 1.25))
+    axis.set_title(f'mean over all {len(values)} queries', fontsize=9)
+    axis.invert_yaxis()
+    axis.spines[['top', 'right']].set_visible(False)
