@@ -44,7 +44,6 @@ OPTIONAL = dict(
     export=['transformers', 'onnx', 'onnxscript', 'onnxruntime'],
     datasets=['datasets>=3'],  # --data hf:PATH
     lora=['peft'],
-    report=['vl-convert-python'],  # curves and map that answer to the pointer
 )
 DOCUMENTATION = ['sphinx', 'myst-parser', 'furo']
 CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']

@@ -5,12 +5,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image, ImageColor
 
 from mixcl.visualization.canvas import PALETTE
 from mixcl.visualization.curves import curves_figure
-from mixcl.visualization.report.vega_charts import curve_charts
 
 
 def is_seen(png: bytes) -> bool:
@@ -25,9 +23,3 @@ def test_it_is_seen_in_the_picture(tmp_path: Path) -> None:
     file = io.BytesIO()
     curves_figure([tmp_path]).savefig(file, format='png')
     assert is_seen(file.getvalue())
-
-
-def test_it_is_seen_in_the_report() -> None:
-    vl_convert = pytest.importorskip('vl_convert')
-    (chart,) = curve_charts(dict(run=dict(lr=[(1.0, 0.1)])))
-    assert is_seen(vl_convert.vegalite_to_png({**chart.content, 'width': 200}))

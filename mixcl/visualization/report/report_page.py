@@ -11,7 +11,7 @@ import mixcl
 from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
 from mixcl.visualization.attention_figure import attention_figure
-from mixcl.visualization.curves import curves_figure, points_of
+from mixcl.visualization.curves import curves_figure
 from mixcl.visualization.map_figure import draw_map, feature_map
 from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbour_figure import neighbour_figure
@@ -19,11 +19,10 @@ from mixcl.visualization.pictured import Pictured
 from mixcl.visualization.report import facts
 from mixcl.visualization.report.blocks import Block, picture, told
 from mixcl.visualization.report.run_record import RunRecord
-from mixcl.visualization.report.vega_charts import curve_charts, javascript, map_chart
 from mixcl.visualization.similarity_figure import similarity_figure
 
 MAPPED = 800
-"""Images on all maps of a page together, which carries each of them."""
+"""Images on all maps of a page together."""
 
 AMONG = 1000
 """Images among which neighbours are looked for."""
@@ -69,23 +68,22 @@ def write_report(
     for run in runs:
         _ = run.named and run.trained  # before all other work
     check_writable(out.parent, '--out')
-    script = javascript()
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {
         'What was trained': facts.summary,
         'Warnings': facts.health,
         'Table of terms': facts.terms,
         'Evaluation': facts.evaluation,
         **{title: partial(_figure, title) for title in FIGURES},
-        'Map': partial(_map, MAPPED // len(runs), script),
+        'Map': partial(_map, MAPPED // len(runs)),
         'Config': partial(facts.changes, other=runs[0]),
         'Environment': facts.environment,
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
     sections = [(title, {run.label: told(partial(make, run)) for run in runs}) for title, make in makers.items()]
-    sections.insert(4, ('Curves', {'': told(partial(_curves, runs, script))}))
+    sections.insert(4, ('Curves', {'': told(partial(_curves, runs))}))
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
-    values = dict(title=' and '.join(labels), sections=sections, script=script, version=mixcl.__version__)
+    values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # names of files may be no text
         file.write(templates.get_template('page.html').render(values).encode('utf-8', errors='replace'))
     return out
@@ -95,13 +93,10 @@ def _figure(title: str, run: RunRecord) -> list[Block]:
     return [picture(FIGURES[title](run.trained), title)]
 
 
-def _curves(runs: list[RunRecord], script: str | None) -> list[Block]:
-    if script is None:
-        return [picture(curves_figure([run.folder for run in runs]), 'Curves', 'svg+xml')]
-    return curve_charts({run.label: points_of(run.lines, 'epoch') for run in runs})
+def _curves(runs: list[RunRecord]) -> list[Block]:
+    return [picture(curves_figure([run.folder for run in runs]), 'Curves', 'svg+xml')]
 
 
-def _map(most: int, script: str | None, run: RunRecord) -> list[Block]:
+def _map(most: int, run: RunRecord) -> list[Block]:
     found = feature_map(run.trained, most)
-    shown = picture(draw_map(found), found.title, 'svg+xml') if script is None else map_chart(found, run.trained)
-    return [shown, Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better']))]
+    return [picture(draw_map(found), found.title, 'svg+xml'), Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better']))]
