@@ -144,9 +144,7 @@ class LogMixture(InfoNCE):
     must be 0.
     """
 
-    def check_options(
-        self, temperature: float | None = None, smoothing: float | None = None, among: str | None = None
-    ) -> None:
+    def check_options(self, temperature: float = 1.0, smoothing: float = 0.0, among: str = 'batch') -> None:
         super().check_options(temperature, smoothing, among)
         if smoothing:
             raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}; leave it out')
