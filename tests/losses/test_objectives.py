@@ -108,6 +108,12 @@ def test_full_precision_under_autocast(name: str) -> None:
         assert torch.equal(rows(torch.float32), expected) and rows(torch.bfloat16).dtype == torch.float32
 
 
+@pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
+def test_a_row_may_set_one_option_alone(kind: type) -> None:
+    for option in (dict(temperature=0.1), dict(among='batch'), dict()):
+        kind().check_row(False, **option)
+
+
 @pytest.mark.parametrize('among', AMONG)
 @pytest.mark.parametrize('kind', [InfoNCE, LogMixture])
 def test_rows_that_share_nothing_are_named_and_give_no_gradient(kind: type[InfoNCE], among: str) -> None:

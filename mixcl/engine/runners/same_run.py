@@ -1,11 +1,13 @@
 """Whether a checkpoint is of the run that is to continue from it."""
 
+from pathlib import Path
+
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
 from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
-from mixcl.weights import stored_config
+from mixcl.weights import newest_checkpoint, stored_config
 
 
 def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
@@ -28,6 +30,10 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
         changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
     for told in [*([other_images] if other_images else []), *changes]:
         runner.logger.info(f'changed: {told}', extra=FOR_PEOPLE)
+    if runner.cfg.get('load_from') and Path(path).resolve().parent == Path(runner.work_dir).resolve():
+        newest = newest_checkpoint(runner.work_dir)
+        if newest and Path(newest).name != Path(path).name:
+            runner.logger.warning(f'{newest} is of a later step, from which the next start would go on: move it')
     if other_images or any(change.decides for change in changes):
         runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
 

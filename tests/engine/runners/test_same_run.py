@@ -68,6 +68,14 @@ def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
     assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
 
 
+def test_a_later_checkpoint_beside_the_chosen_one_is_told(stored: Path, capsys: pytest.CaptureFixture) -> None:
+    whole, later = torch.load(stored, weights_only=True), stored.with_name('epoch_2.pth')
+    torch.save({**whole, 'meta': whole['meta'] | dict(iter=2 * STEPS_PER_EPOCH, epoch=2)}, later)
+    build_runner(run_config(stored.parent, resume=True, load_from=str(stored)))
+    later.unlink()
+    assert 'epoch_2.pth is of a later step' in capsys.readouterr().out
+
+
 def test_a_run_of_one_image_more_is_not_continued(stored: Path) -> None:
     cfg = run_config(stored.parent, resume=True, train_dataloader__dataset__dataset__indices=NUMBER + 1)
     with pytest.raises(UserError, match=f'was trained on {NUMBER} images, and there are {NUMBER + 1} now'):
