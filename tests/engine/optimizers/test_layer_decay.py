@@ -75,7 +75,10 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
     ('name', 'arguments'),
     [
         ('vit_tiny_patch16_224', dict(img_size=32, depth=2)),
-        ('swin_tiny_patch4_window7_224', dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2))),  # 2-D tables of positions
+        (
+            'swin_tiny_patch4_window7_224',
+            dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2)),
+        ),  # 2-D tables of positions
     ],
 )
 def test_weight_decay_spares_what_timm_spares(constructor: type, name: str, arguments: dict) -> None:
