@@ -49,8 +49,8 @@ WORD = re.compile(r'[\w+-]*')
 def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
 
-    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will build the part, where
-    classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
+    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will build
+    the part, where classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
