@@ -187,8 +187,8 @@ def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Itera
     if others:
         name = others[0]
         yield (
-            f'{len(others)} of {len(own)} tensors are of another type, for example {name} is {state[name].dtype} in the '
-            f'file and {own[name].dtype} in the model'
+            f'{len(others)} of {len(own)} tensors are of another type, for example {name} is {state[name].dtype} in '
+            f'the file and {own[name].dtype} in the model'
         )
     missing = [name for name in own if name not in state]
     if missing:

@@ -13,17 +13,8 @@ HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'poo
 """What authors call the parts behind a backbone."""
 
 ESSENTIAL = frozenset(
-    {
-        'absolute_pos_embed',
-        'attn_pool',
-        'dist_token',
-        'norm_pre',
-        'pos_embed',
-        'pre_norm',
-        'reg_token',
-        'register_tokens',
-    }
-    | {'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos', 'storage_tokens'}
+    'absolute_pos_embed attn_pool dist_token norm_pre pos_embed pre_norm reg_token register_tokens rel_pos_bias rope '
+    'rope_embed shared_rel_pos storage_tokens'.split()
 )
 """Parts of vision transformers outside of their blocks that are no heads: the rest gives other features without."""
 

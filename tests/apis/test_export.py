@@ -1,5 +1,6 @@
 """Exported backbones in the libraries they are for: the same features, of images that are prepared alike."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import torch
 from mmengine.config import Config
 from mmengine.dataset import Compose
 from mmengine.registry import DefaultScope
-from PIL import Image
+from PIL import ExifTags, Image, ImageOps
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoImageProcessor
 
 from mixcl.apis.export import export
+from mixcl.datasets.transforms.decoding import decode
 from mixcl.evaluation.results import Results
 from mixcl.files import sha256_of
 from mixcl.heads.mlp import pooled
@@ -139,6 +141,23 @@ def test_images_are_prepared_alike(to: str, tmp_path: Path) -> None:
     expected = expected[0] if isinstance(expected, list) else expected
     assert found.shape == (1, 3, 32, 32)
     assert (found - expected).abs().mean() < 0.02  # of values of about 1: of the same channels, size and statistics
+
+
+def test_the_page_opens_images_as_mixcl_does(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / 'docs/python.md').read_text()
+    scope: dict = dict(Image=Image, ImageOps=ImageOps, np=np)
+    exec(re.search(r'\ndef opened.*?RGB.\)\n', page, re.S)[0], scope)
+    turned, colours = Image.Exif(), IMAGE.crop((0, 0, 240, 160))
+    turned[ExifTags.Base.Orientation] = 6
+    colours.save(tmp_path / 'turned.jpg', exif=turned)
+    colours.convert('CMYK').save(tmp_path / 'cmyk.jpg')
+    colours.convert('RGBA').save(tmp_path / 'transparent.png')
+    deep = np.asarray(colours.convert('L')).astype(np.uint16) * 257
+    Image.fromarray(deep).save(tmp_path / 'deep.png')
+    for path in tmp_path.iterdir():
+        expected = decode(path.read_bytes(), str(path))[0][..., ::-1]
+        found = np.asarray(scope['opened'](path))
+        np.testing.assert_allclose(found, expected.astype(int), atol=1 if path.stem == 'cmyk' else 0)
 
 
 def test_encoder(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -27,8 +27,7 @@ NOT_IN_WEIGHTS = {
 """Activations and pooling: every name and shape is the plain network's."""
 
 LOADED = {
-    'vit': {'test_vit', 'vit_small_patch8_224', 'deit_tiny_patch16_224', 'vit_base_patch16_224_miil'}
-    | {'vit_xsmall_patch16_clip_224'},
+    'vit': {'test_vit', 'vit_small_patch8_224', 'vit_base_patch16_224_miil'} | {'vit_xsmall_patch16_clip_224'},
     'resnet': {'resnet18', 'resnet26'},
     'convnext': {'convnext_atto', 'convnext_tiny'},
     'swin': {'swin_tiny_patch4_window7_224'},

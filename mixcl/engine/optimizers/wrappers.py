@@ -61,7 +61,7 @@ def _named_by_models(module: nn.Module) -> Iterator[nn.Parameter]:
     """Parameters that wrapped models say should not decay: positions, class tokens, tables of relative positions."""
     models: list[Any] = [part.model for part in module.modules() if isinstance(part, WrappedBackbone)]
     for model in models:
-        names = getattr(model, 'no_weight_decay', set)()
+        names: set[str] = getattr(model, 'no_weight_decay', set)()
         yield from (parameter for name, parameter in model.named_parameters() if name in names)
 
 

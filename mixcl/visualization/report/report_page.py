@@ -99,4 +99,7 @@ def _curves(runs: list[RunRecord]) -> list[Block]:
 
 def _map(most: int, run: RunRecord) -> list[Block]:
     found = feature_map(run.trained, most)
-    return [picture(draw_map(found), found.title, 'svg+xml'), Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better']))]
+    return [
+        picture(draw_map(found), found.title, 'svg+xml'),
+        Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better'])),
+    ]

@@ -30,8 +30,9 @@ CARD = """\
 
 ## Preprocessing
 
-{order}. The short side becomes {given.resize} pixels ({given.interpolation}), the middle {given.size} x {given.size} is
-cut out. Values from 0 to 1 are normalised by
+{order}. Images are turned upright by their EXIF tag, and of 16 bits the upper eight count, which the
+libraries above do not do by themselves. The short side becomes {given.resize} pixels ({given.interpolation}), the middle
+{given.size} x {given.size} is cut out. Values from 0 to 1 are normalised by
 
     mean = {mean}
     std = {std}

@@ -18,7 +18,7 @@ features = model(images).pooler_output.flatten(1)
 
 
 def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; of timm's models, timm's folder."""
+    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; timm's folder of its models."""
     if isinstance(exported.backbone, TimmBackbone):
         return write_timm(exported, folder)[1:]
     given = exported.preprocessing
@@ -29,9 +29,7 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     elif resnet := plain_resnet(exported, 'huggingface'):
         config, state = _resnet_config(resnet), exported.renamed('huggingface')
     else:
-        raise exported.refusal(
-            'huggingface', 'it is no vision transformer or ResNet of mmpretrain, and no model of timm'
-        )
+        raise exported.refusal('huggingface', 'it is no vision transformer or ResNet of mmpretrain, nor of timm')
     write_json(folder / 'config.json', dict(config, num_channels=given.channels, dtype='float32'))
     write_json(folder / 'preprocessor_config.json', _processor(given))
     write_safetensors(folder, state)

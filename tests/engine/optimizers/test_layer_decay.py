@@ -78,7 +78,7 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
         (
             'swin_tiny_patch4_window7_224',
             dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2)),
-        ),  # 2-D tables of positions
+        ),  # tables of positions
     ],
 )
 def test_weight_decay_spares_what_timm_spares(constructor: type, name: str, arguments: dict) -> None:
