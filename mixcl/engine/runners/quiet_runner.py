@@ -15,6 +15,7 @@ from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.engine.hooks.run_time import RunTimeHook
 from mixcl.faults import with_run
 from mixcl.quiet_log import quieten
+from mixcl.starting import without_warnings_of_others
 from mixcl.terminal import none_left_open
 
 
@@ -41,7 +42,7 @@ class QuietRunner(Runner):
         self.register_hook(RunTimeHook())
 
     def train(self) -> nn.Module:
-        with none_left_open(), with_run(self.log_dir, self._saved):
+        with none_left_open(), without_warnings_of_others(), with_run(self.log_dir, self._saved):
             return super().train()
 
     def val(self) -> dict:
