@@ -30,7 +30,7 @@ def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
         keep_large_blocks()
     if not any(isinstance(finder, _WithoutTransformers) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _WithoutTransformers())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _WithoutTransformers())
 
 
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:

@@ -14,6 +14,7 @@ from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.faults import with_run
 from mixcl.quiet_log import quieten
+from mixcl.starting import without_warnings_of_others
 from mixcl.terminal import none_left_open
 
 
@@ -38,7 +39,7 @@ class QuietRunner(Runner):
         self.register_hook(ProgressHook())
 
     def train(self) -> nn.Module:
-        with none_left_open(), with_run(self.log_dir, self._saved):
+        with none_left_open(), without_warnings_of_others(), with_run(self.log_dir, self._saved):
             return super().train()
 
     def val(self) -> dict:
