@@ -49,8 +49,8 @@ WORD = re.compile(r'[\w+-]*')
 def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
 
-    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will build
-    the part, where classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
+    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will
+    build the part, where classes are safe to build from anywhere. Under ``--allow-pickle`` the part is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
@@ -81,6 +81,8 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
     Raises:
         UserError: if it has more than twice as many tensors, or numbers in them, and some.
     """
+    if is_trusted():
+        return
     most, numbers = 2 * len(weights) + 1000, 2 * sum(value.numel() for value in weights.values()) + 10**8
     built: list[int] = []
 
