@@ -12,10 +12,9 @@ from mixcl.weights.layouts import layout_of, translated, without_wrapper
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
 """What authors call the parts behind a backbone."""
 
-ESSENTIAL = frozenset(
-    'absolute_pos_embed attn_pool dist_token norm_pre pos_embed pre_norm reg_token register_tokens rel_pos_bias rope '
-    'rope_embed shared_rel_pos storage_tokens'.split()
-)
+TOKENS = frozenset({'dist_token', 'reg_token', 'register_tokens', 'storage_tokens'})
+POSITIONS = frozenset({'absolute_pos_embed', 'pos_embed', 'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos'})
+ESSENTIAL = TOKENS | POSITIONS | {'attn_pool', 'norm_pre', 'pre_norm'}
 """Parts of vision transformers outside of their blocks that are no heads: the rest gives other features without."""
 
 NOT_LEARNED = frozenset({'attn_mask', 'mask_token', 'relative_coords_table', 'relative_position_index'})

@@ -81,6 +81,8 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
     Raises:
         UserError: if it has more than twice as many tensors, or numbers in them, and some.
     """
+    if is_trusted():
+        return
     most, numbers = 2 * len(weights) + 1000, 2 * sum(value.numel() for value in weights.values()) + 10**8
     built: list[int] = []
 

@@ -31,8 +31,8 @@ CARD = """\
 ## Preprocessing
 
 {order}. Images are turned upright by their EXIF tag, and of 16 bits the upper eight count, which the
-libraries above do not do by themselves. The short side becomes {given.resize} pixels ({given.interpolation}), the middle
-{given.size} x {given.size} is cut out. Values from 0 to 1 are normalised by
+libraries above do not do by themselves. The short side becomes {given.resize} pixels ({given.interpolation}), the
+middle {given.size} x {given.size} is cut out. Values from 0 to 1 are normalised by
 
     mean = {mean}
     std = {std}
