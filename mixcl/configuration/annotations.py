@@ -59,8 +59,9 @@ def _fits(value: Any, kind: Any) -> bool:
         return all(_fits(part, inner) for part in value)
     if origin in WORDS:
         return isinstance(value, WORDS[origin][1]) and (origin is bool or not isinstance(value, bool))
-    is_plain = isinstance(value, (bool, int, float, str))
-    return not is_plain or not (is_dict or _is_list(origin))
+    if _is_list(origin):  # one number may stand for several, as RoIAlign's output_size
+        return not isinstance(value, (bool, str))
+    return not (is_dict and isinstance(value, (bool, int, float, str)))
 
 
 def _is_list(kind: Any) -> bool:
