@@ -8,7 +8,6 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.apis.arguments import named
-from mixcl.apis.learnt_hook import LearntHook
 from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
@@ -119,6 +118,8 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
     if asked.smoke and runner.rank == 0:
         _preview(runner)
     if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
+        from mixcl.apis.learnt_hook import LearntHook  # it imports figures
+
         runner.register_hook(LearntHook())  # in the place of kNN
     runner.train()
     return runner

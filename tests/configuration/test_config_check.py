@@ -158,8 +158,8 @@ def test_types_are_those_of_the_annotations() -> None:
     for key, wrong, right in (
         ('flag', ['maybe', 1, 0.0, [1]], [True, None, [False]]),
         ('rate', [True, 'x', [True]], [1, 0.5, [0.1, 0.2], torch.ones(1)]),
-        ('sizes', [3, 'text', [1, 'x'], [True]], [(1, 2), [], [None]]),
-        ('pair', [(True, True), (0.1, 0.2), 1], [(1, False), (1.0, 2.0, 3.0)[:0]]),
+        ('sizes', [True, 'text', [1, 'x'], [True]], [(1, 2), [], [None], 3]),
+        ('pair', [(True, True), (0.1, 0.2)], [(1, False), (1.0, 2.0, 3.0)[:0]]),
         ('name', [True], ['x', 3, None]),
         ('mode', ['c', True], ['b', None]),
         ('plain', [True, 'x'], [2, 0.5]),

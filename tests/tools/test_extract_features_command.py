@@ -85,7 +85,7 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     np.testing.assert_allclose(found['features'][3], by_hand(checkpoint, centre), atol=1e-5)
     assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'target'  # as evaluated
     (images / 'added.png').write_bytes((images / 'a.png').read_bytes())
-    assert re.search('holds features of other images; give another --out', refused(capfd, *arguments))
+    assert re.search('holds features of images with other names; give another --out', refused(capfd, *arguments))
 
 
 def test_another_feature_of_a_data_set_with_labels(

@@ -56,13 +56,13 @@ def test_a_position_that_the_run_cannot_have_is_refused(runner: Runner, stored: 
 def test_positions_that_runs_write(runner: Runner, stored: Path) -> None:
     for meta in (dict(), dict(iter=STEPS_PER_EPOCH + 2), dict(epoch=0), dict(steps_per_epoch=None)):
         assert 'finished' not in check(runner, stored, **meta)
-    assert 'at the end of the run (2): it is finished' in check(runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH)
+    assert 'at the end of the run (2 epochs), which is finished' in check(runner, stored, epoch=2, iter=2 * STEPS_PER_EPOCH)
 
 
 def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
     for number, words in (NUMBER, 'as many, of other names'), (1, f'{NUMBER} now'):
         images, told = dict(number=number, digest='0'), f'was trained on {number} images, and there are {words}'
-        with pytest.raises(UserError, match=f'{told}.*--work-dir.*--allow-changes'):
+        with pytest.raises(UserError, match=f'{told}.*another folder.*--allow-changes'):
             check(runner, stored, images=images)
         assert told in check(runner, stored, allow=True, images=images)
     assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
