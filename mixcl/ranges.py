@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 from mixcl.errors import UserError
@@ -23,7 +23,7 @@ POSITIVE = Range('a finite number above 0', lambda value: 0 < value < math.inf)
 NOT_NEGATIVE = Range('a finite number of at least 0', lambda value: 0 <= value < math.inf)
 SHARE = Range('a number between 0 and 1', lambda value: 0 <= value <= 1)
 BELOW_ONE = Range('a number of at least 0 and below 1', lambda value: 0 <= value < 1)
-COUNT = Range('a whole number of at least 1', lambda value: isinstance(value, Integral) and value >= 1)
+COUNT = Range('a whole number of at least 1', lambda value: isinstance(value, int) and value >= 1)
 
 
 def check_range(owner: str, allowed: Range, **settings: object) -> None:

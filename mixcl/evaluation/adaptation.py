@@ -4,8 +4,6 @@ import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
-from mmengine.optim import build_optim_wrapper
-from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.configuration.paths import walk
@@ -14,7 +12,7 @@ from mixcl.engine.runners.image_size import set_model_size
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.evaluation.subject import Subject
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, build
 from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
@@ -63,11 +61,9 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
     """
     holder, size = _holder(cfg), image_size(cfg)
-    with (
-        DefaultScope.overwrite_default_scope('mixcl'),
-        told_as_user_error(f'the backbone {holder["backbone"]["type"]}'),
-    ):
-        features = FrozenFeatures(holder['backbone'], holder.get('feature'))
+    with told_as_user_error(f'the backbone {holder["backbone"]["type"]}'):
+        feature = holder.get('feature')
+        features = build(MODELS, dict(type='FrozenFeatures', backbone=holder['backbone'], feature=feature))
     if pretrained is not None:
         load_backbone(features, pretrained)
     try:
@@ -87,18 +83,6 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
             f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
             f'{channels}: choose another --recipe or --recipe-config for it'
         )
-
-
-def check_trainable(cfg: Config) -> None:
-    """Build a config's model and optimizer, to meet before anything starts what training would meet.
-
-    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
-    """
-    # How batches are mixed has no part in it, and mmpretrain would log a line about it.
-    model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
-    model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
-    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'{cfg.config_name} with this backbone'):
-        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
 
 def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:
@@ -121,8 +105,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
             f'tells {classes} apart: give one that was fine-tuned on ImageNet-1K'
         )
     if subject.classes is not None and subject.backbone is not None:
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
+        load_backbone(build(MODELS, subject.backbone), subject.encoders['online'])
     if source is not None:
         cfg.model, cfg.data_preprocessor = source.model, source.get('data_preprocessor')
     elif subject.backbone is not None:

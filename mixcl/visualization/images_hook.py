@@ -77,9 +77,10 @@ class ImagesHook(Hook):
         """Say once why a picture cannot be shown, which is no reason to end a run."""
         try:
             yield
-        except UserError as error:
+        except Exception as error:
+            reason = str(error) if isinstance(error, UserError) else f'{type(error).__name__}: {error}'
             if name not in self._said:
-                runner.logger.warning(f'ImagesHook shows no {name}: {error}')
+                runner.logger.warning(f'ImagesHook shows no {name}: {reason}')
             self._said.add(name)
 
     def after_train_epoch(self, runner: Runner) -> None:
