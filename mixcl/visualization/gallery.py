@@ -109,11 +109,6 @@ def features_of(encoder: Any, gallery: Gallery, side: str = 'online', batch_size
     return torch.cat(features[side])
 
 
-def normalised(encoder: Any, images: Tensor) -> Tensor:
-    """Images of a gallery as the encoder takes them."""
-    return encoder.data_preprocessor(dict(inputs=images), False)['inputs']
-
-
 def displayed(cfg: Config, images: Tensor) -> Tensor:
     """(N, C, H, W) of a pipeline as people see them: RGB, float in [0, 1]."""
     preprocessor = preprocessor_of(cfg) or {}
