@@ -4,6 +4,8 @@ import copy
 from collections.abc import Mapping
 
 from mmengine.config import Config, ConfigDict
+from mmengine.optim import build_optim_wrapper
+from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.configuration.paths import walk
@@ -83,6 +85,18 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
             f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
             f'{channels}: choose another --recipe or --recipe-config for it'
         )
+
+
+def check_trainable(cfg: Config) -> None:
+    """Build a config's model and optimizer, to meet before anything starts what training would meet.
+
+    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
+    """
+    # How batches are mixed has no part in it, and mmpretrain would log a line about it.
+    model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
+    model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
 
 def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:

@@ -16,7 +16,7 @@ from mixcl.configuration.paths import walk
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import fit, put_backbone, put_classifier
+from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
 from mixcl.evaluation.compose import compose, keep_batch, read_data_set
 from mixcl.evaluation.own_data import is_own, read_own_data, short_name, suit
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
@@ -195,6 +195,8 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
             cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
     else:
         fit(cfg, subject.encoders.get(encoder))
+    if cfg.get('train_cfg'):
+        check_trainable(cfg)
     # What a checkpoint of unknown origin brings must stay data when mmengine reads the written file.
     if '{{' in json.dumps(cfg.to_dict(), default=repr):
         raise UserError(

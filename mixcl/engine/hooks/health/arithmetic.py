@@ -11,10 +11,12 @@ PRODUCT = dict(cpu=1024, cuda=8192)
 
 _aten = torch.ops.aten
 CPU_ATTENTION = {
-    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[_aten._scaled_dot_product_flash_attention],
+    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[
+        _aten._scaled_dot_product_flash_attention
+    ].__wrapped__,
     _aten._scaled_dot_product_flash_attention_for_cpu_backward: flop_registry[
         _aten._scaled_dot_product_flash_attention_backward
-    ],
+    ].__wrapped__,
 }
 """What PyTorch's registry lacks; the arguments are those of GPUs' attention."""
 
