@@ -31,3 +31,10 @@ def check_range(owner: str, allowed: Range, **settings: object) -> None:
     for name, value in settings.items():
         if not allowed.holds(value):
             raise UserError(f'{owner}: {name} must be {allowed.words}, not {value!r}')
+
+
+def check_list(owner: str, allowed: Range, **settings: object) -> None:
+    """The same for settings that are lists of such numbers, one at least."""
+    for name, values in settings.items():
+        if not isinstance(values, (list, tuple)) or not values or not all(map(allowed.holds, values)):
+            raise UserError(f'{owner}: {name} must be a list of one or more, each {allowed.words}, not {values!r}')

@@ -5,9 +5,12 @@ A config names a class by ``type='InfoNCE'``; classes of other libraries are wri
 imports its own when it is first asked for a class. :func:`mixcl.register_all` does it at once.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from mmengine import registry as mmengine
 from mmengine.config.utils import MODULE2PACKAGE
-from mmengine.registry import Registry
+from mmengine.registry import DefaultScope, Registry
 
 # So that any config may say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'. mmengine has no other place to say it.
 MODULE2PACKAGE['mixcl'] = 'mixcl'
@@ -77,3 +80,9 @@ WEIGHT_INITIALIZERS = Registry(
 )
 VISBACKENDS = Registry('visualization backend', parent=mmengine.VISBACKENDS, scope='mixcl', locations=['mixcl.heads'])
 VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl', locations=['mixcl.heads'])
+
+
+def build(registry: Registry, config: Mapping) -> Any:
+    """Build a part by its config, in which types without a scope are those of mixcl."""
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        return registry.build(dict(config))

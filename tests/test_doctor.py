@@ -12,7 +12,7 @@ import torch
 from tools.command import ENVIRONMENT, ROOT
 
 from mixcl.doctor import _package, check_detection
-from mixcl.engine.hooks.environment_hook import fingerprint, source_state
+from mixcl.engine.hooks.environment_hook import source_state
 
 
 @pytest.mark.filterwarnings('ignore:.*found in sys.modules')
@@ -66,18 +66,3 @@ def test_the_state_of_the_source(tmp_path: Path) -> None:
     state = source_state(tmp_path)
     assert len(state['commit']) == 40
     assert state['changed'] == ['?? new.txt']
-
-
-def test_the_fingerprint_follows_the_files(tmp_path: Path) -> None:
-    from mixcl.datasets import ImageFolder, SyntheticImages
-
-    for number in range(3):
-        (tmp_path / f'{number}.png').touch()
-    first = fingerprint(ImageFolder(str(tmp_path)))
-    (tmp_path / '2.png').rename(tmp_path / '3.png')
-    renamed = fingerprint(ImageFolder(str(tmp_path)))
-    assert first['samples'] == renamed['samples'] == 3 and first['paths'] != renamed['paths']
-    (tmp_path / os.fsdecode(b'\xff.png')).touch()  # not UTF-8
-    assert fingerprint(ImageFolder(str(tmp_path)))['samples'] == renamed['samples'] + 1
-    in_memory = SyntheticImages(num_images=4, image_size=8, pipeline=[])
-    assert fingerprint(in_memory) == dict(type='SyntheticImages', samples=4)

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from mmengine.config import Config
 from mmengine.dataset import Compose
-from mmengine.registry import DefaultScope
 from PIL import Image
 from torch import Tensor, nn
 
@@ -18,11 +17,11 @@ from mixcl.apis.arguments import named
 from mixcl.datasets.transforms.decoding import rgb_of
 from mixcl.datasets.unreadable import UnreadableImage
 from mixcl.encoders.passes import Inputs, backbone_features
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
-from mixcl.evaluation.image_sources import image_pipeline
+from mixcl.evaluation.image_sources import image_pipeline, preprocessor_of
 from mixcl.evaluation.subject import read_subject
-from mixcl.registry import MODELS, TRANSFORMS
+from mixcl.registry import MODELS, TRANSFORMS, build
 from mixcl.terminal import Progress
 from mixcl.weights import load_backbone as load_weights
 
@@ -37,9 +36,8 @@ class Preprocess:
     """
 
     def __init__(self, pipeline: Sequence[dict], preprocessor: dict) -> None:
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            self._transforms = Compose(list(pipeline))
-            self._preprocessor = MODELS.build(preprocessor)
+        self._transforms = Compose([build(TRANSFORMS, step) for step in pipeline])
+        self._preprocessor = build(MODELS, preprocessor)
 
     def __call__(self, image: Picture) -> Tensor:
         """(3, H, W) float32 of an image, RGB; also as a transform of torchvision's data sets.
@@ -109,20 +107,16 @@ def load_backbone(
     subject = read_subject(str(path), None if config is None else str(config))
     (chosen,) = subject.encoders_for(encoder)
     source, cfg = subject.checkpoint, subject.config or Config()
-    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
+    preprocessor = preprocessor_of(cfg)
     if not preprocessor:
         raise UserError(
             f'{config or source} does not say how images are normalised; name a config that does by config='
         )
-    preprocessor = subject.checked(dict(preprocessor), MODELS, 'data_preprocessor')
+    preprocessor = subject.checked(preprocessor, MODELS, 'data_preprocessor')
     pipeline = subject.checked(image_pipeline(cfg, image_size), TRANSFORMS, 'pipeline')
-    with told_as_user_error(f'the backbone of {source}'), DefaultScope.overwrite_default_scope('mixcl'):
-        backbone = MODELS.build(dict(subject.backbone or {}))
-        preprocess = Preprocess(pipeline, preprocessor)
+    backbone = build(MODELS, subject.backbone or {})
     load_weights(backbone, subject.encoders[chosen])
-    loaded = LoadedBackbone(backbone, preprocess, source)
-    loaded.eval()
-    return loaded
+    return LoadedBackbone(backbone, Preprocess(pipeline, preprocessor), source).eval()
 
 
 @named(load_backbone, without=('path',))

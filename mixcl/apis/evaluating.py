@@ -12,12 +12,12 @@ from mmengine.dist import get_world_size, is_main_process
 
 import mixcl
 from mixcl.apis.arguments import named
-from mixcl.engine.runners.command_options import RANDOM, be_patient
+from mixcl.engine.runners.command_options import be_patient
 from mixcl.engine.runners.processes import process_count, use_launcher
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
-from mixcl.evaluation.results import Results, Row, table
+from mixcl.evaluation.results import Results, Row, default_folder, table
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.faults import fault_sentence
@@ -71,7 +71,7 @@ def evaluate(
     protocols, recipe_config, data_root = (
         [one] if isinstance(one, str) else one for one in (protocols, recipe_config, data_root)
     )
-    folder = work_dir_of(checkpoint, work_dir)
+    folder = Path(work_dir) if work_dir else default_folder(checkpoint)
     if allow_pickle:
         allow_pickles()
     results = Results(out or folder)
@@ -96,13 +96,6 @@ def evaluate(
     if is_main_process() and rows:
         print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
     return Evaluated(rows, failures)
-
-
-def work_dir_of(checkpoint: str, given: str | None) -> Path:
-    """The folder of logs and checkpoints."""
-    path = Path(checkpoint).resolve()
-    name = path.name if path.is_dir() else f'{path.parent.name}_{path.stem}'
-    return Path(given) if given else Path('work_dirs/evaluation', RANDOM if checkpoint == RANDOM else name)
 
 
 def row_of(evaluation: Evaluation, subject: Subject) -> Row:

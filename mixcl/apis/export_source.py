@@ -6,14 +6,13 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
 
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
-from mixcl.evaluation.image_sources import image_pipeline
+from mixcl.evaluation.image_sources import image_pipeline, preprocessor_of
 from mixcl.evaluation.recipes import family_of
 from mixcl.evaluation.subject import Subject
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, build
 from mixcl.weights import load_backbone
 from mixcl.weights.export import Exported, Preprocessing
 
@@ -26,12 +25,8 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
     norm = config.get('norm_cfg') or {}
     if family_of(config) != 'other' and norm.get('type') in BATCH_NORMS:
         config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
-    with (
-        torch.random.fork_rng(devices=()),
-        DefaultScope.overwrite_default_scope('mixcl'),
-        told_as_user_error(f'the backbone {config["type"]}'),
-    ):
-        backbone = MODELS.build(dict(config))
+    with torch.random.fork_rng(devices=()):
+        backbone = build(MODELS, config)
     load_backbone(backbone, subject.encoders[encoder])
     backbone.float().requires_grad_(False).eval()  # the last returns None in mmpretrain
     source = f'{subject.checkpoint} ({encoder} encoder)'
@@ -52,7 +47,7 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     fixed = fixed[0] if fixed else getattr(model, 'image_size', None)  # torchvision's
     size = fixed or (cfg.get('model') and image_size(cfg)) or crop
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
-    normalised = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    normalised = preprocessor_of(cfg) or {}
     mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
     return Preprocessing(
         channels=channels,

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from mmengine.config import Config
 from mmengine.dataset import BaseDataset
-from mmengine.registry import DefaultScope
 
 from mixcl.apis.arguments import named
 from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
@@ -21,7 +20,7 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
-from mixcl.registry import DATASETS
+from mixcl.registry import DATASETS, build
 from mixcl.shipped import find_config, known_configs
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
 
@@ -97,8 +96,7 @@ def pretrain(
     if model is not None:
         _use_recipe_of(str(model), cfg)
     found = change_backbone_and_images(cfg, asked)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        images = DATASETS.build({**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
+    images = build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
     fit_to(cfg, len(images), epochs, batch_size, num_workers, process_count(asked.launcher))
     check_overrides(cfg, dict(cfg_options or {}))
     cfg.merge_from_dict(dict(cfg_options or {}))

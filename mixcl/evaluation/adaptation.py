@@ -14,7 +14,7 @@ from mixcl.engine.runners.image_size import set_model_size
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.evaluation.subject import Subject
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, build
 from mixcl.weights import load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
@@ -63,11 +63,9 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
     """
     holder, size = _holder(cfg), image_size(cfg)
-    with (
-        DefaultScope.overwrite_default_scope('mixcl'),
-        told_as_user_error(f'the backbone {holder["backbone"]["type"]}'),
-    ):
-        features = FrozenFeatures(holder['backbone'], holder.get('feature'))
+    with told_as_user_error(f'the backbone {holder["backbone"]["type"]}'):
+        feature = holder.get('feature')
+        features = build(MODELS, dict(type='FrozenFeatures', backbone=holder['backbone'], feature=feature))
     if pretrained is not None:
         load_backbone(features, pretrained)
     try:
@@ -97,7 +95,7 @@ def check_trainable(cfg: Config) -> None:
     # How batches are mixed has no part in it, and mmpretrain would log a line about it.
     model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
     model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
-    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'{cfg.config_name} with this backbone'):
+    with DefaultScope.overwrite_default_scope('mixcl'):
         build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
 
@@ -121,8 +119,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
             f'tells {classes} apart: give one that was fine-tuned on ImageNet-1K'
         )
     if subject.classes is not None and subject.backbone is not None:
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            load_backbone(MODELS.build(subject.backbone), subject.encoders['online'])
+        load_backbone(build(MODELS, subject.backbone), subject.encoders['online'])
     if source is not None:
         cfg.model, cfg.data_preprocessor = source.model, source.get('data_preprocessor')
     elif subject.backbone is not None:

@@ -73,6 +73,12 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
     return evaluation_pipeline(load, size)
 
 
+def preprocessor_of(config: Config) -> dict[str, Any] | None:
+    """The data preprocessor that normalises the images of a config: its own, or its model's."""
+    found = config.get('data_preprocessor') or (config.get('model') or {}).get('data_preprocessor')
+    return dict(found) if found else None
+
+
 def names_of(dataset: KeyedDataset) -> list[str]:
     """One name per image: its path relative to the data set's folder, or its number where it has no file."""
     root = dataset.dataset.data_root or '.'

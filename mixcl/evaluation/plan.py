@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
 
 from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.configuration.data_roots import DATA_SECTIONS
 from mixcl.configuration.paths import walk
 from mixcl.engine.runners.command_options import use_mixed_precision
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
 from mixcl.evaluation.compose import compose, keep_batch, read_data_set
 from mixcl.evaluation.own_data import is_own, read_own_data, short_name, suit
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
 from mixcl.evaluation.subject import Subject
-from mixcl.registry import DATASETS
+from mixcl.registry import DATASETS, build
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
 """Of ``--cfg-options`` that are for one protocol."""
@@ -208,6 +207,4 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         kind = DATASETS.get(node['type']) if isinstance(node, Mapping) and isinstance(node.get('type'), str) else None
         if hasattr(kind, 'check_layout'):
-            with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error(f'the data set {node["type"]}'):
-                images = DATASETS.build({**copy.deepcopy(dict(node)), 'lazy_init': True})
-            images.check_layout()
+            build(DATASETS, {**copy.deepcopy(dict(node)), 'lazy_init': True}).check_layout()

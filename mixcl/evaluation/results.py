@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mixcl.engine.runners.command_options import RANDOM
 from mixcl.errors import UserError
 from mixcl.files import written_whole
 
@@ -76,11 +77,17 @@ def table(rows: Sequence[Row]) -> str:
     return '\n'.join([*lines, '', *(f'- {caption}' for caption in captions)])
 
 
+def default_folder(checkpoint: str | Path) -> Path:
+    """Where results, logs and checkpoints of evaluations go."""
+    path = Path(checkpoint).resolve()
+    name = path.name if path.is_dir() or str(checkpoint) == RANDOM else f'{path.parent.name}_{path.stem}'
+    return Path('work_dirs/evaluation', name)
+
+
 def stored_beside(checkpoint: str | Path) -> list[Row]:
     """The results that lie in the folder of a run, or beside a checkpoint, and where tools/evaluate.py puts them."""
     path, rows = Path(checkpoint).resolve(), list[Row]()
-    folder, name = (path, path.name) if path.is_dir() else (path.parent, f'{path.parent.name}_{path.stem}')
-    for place in (folder, Path('work_dirs/evaluation', name)):
+    for place in (path if path.is_dir() else path.parent, default_folder(checkpoint)):
         with contextlib.suppress(UserError):  # another file of that name
             rows += Results(place).rows
     return rows

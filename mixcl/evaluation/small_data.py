@@ -4,16 +4,14 @@ from collections.abc import Sequence
 
 from mmengine.config import Config
 from mmengine.model import BaseModel
-from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
 from torch import Tensor
 
-from mixcl.errors import told_as_user_error
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
 from mixcl.randomness import seed_global_generators
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, build
 
 NEIGHBOURS = 10
 
@@ -55,8 +53,7 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
 def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
     """What to compare with: :func:`accuracies` of the raw ``pixels``, and of the ``online`` encoder as it is
     initialised, by the run's seed."""
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        pixels = RawPixels(runner.cfg.data_preprocessor)
+    pixels = RawPixels(build(MODELS, runner.cfg.data_preprocessor))
     models = dict(pixels=pixels, online=untrained(runner.cfg, runner.seed))
     return {name: accuracies(runner, model, (name,))[name] for name, model in models.items()}
 
@@ -64,7 +61,6 @@ def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
 def untrained(cfg: Config, seed: int) -> BaseModel:
     """The model of a config as it is initialised, on the CPU."""
     seed_global_generators(seed, 'random encoder')
-    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
-        model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+    model = build(MODELS, dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
     model.init_weights()
     return model

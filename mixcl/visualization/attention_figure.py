@@ -21,7 +21,7 @@ from mixcl.visualization.attention_maps import (
     shares_by_source,
 )
 from mixcl.visualization.canvas import PALETTE, bare, heat, plain, show
-from mixcl.visualization.gallery import displayed, encoder_of, gallery_of, normalised
+from mixcl.visualization.gallery import displayed, encoder_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 MOST_HEADS = 12
@@ -57,7 +57,7 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, s
     model = encoder_of(pictured)
     gallery = gallery_of(pictured, num_images, num_images)
     pixels = gallery.images(range(num_images))
-    inputs = normalised(model, pixels)
+    inputs = model.data_preprocessor(dict(inputs=pixels), False)['inputs']
     backbone: Any = model.backbone.backbone
     seen = displayed(pictured.config, pixels)
     kind, maps = maps_of(backbone, inputs)

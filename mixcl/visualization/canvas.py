@@ -48,16 +48,12 @@ def pixels(figure: Figure) -> np.ndarray:
 
 def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = (), size: int = 7) -> None:
     """Draw an image (C, H, W), float in [0, 1]; of one channel in grey, of many the first three."""
-    axis.imshow(visible(image).numpy(), interpolation='nearest')
+    pixels = image.float().clamp(0, 1).permute(1, 2, 0)
+    colours = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)
+    axis.imshow(colours.numpy(), interpolation='nearest')
     axis.set_title(title, fontsize=size)
     bare(axis)
     axis.set_xlabel('\n'.join(below), fontsize=size)
-
-
-def visible(image: Tensor) -> Tensor:
-    """(H, W, 3) in [0, 1] of an image (C, H, W), float: of one channel in grey, of many the first three."""
-    pixels = image.float().clamp(0, 1).permute(1, 2, 0)
-    return pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)
 
 
 def bare(axis: Axes) -> None:

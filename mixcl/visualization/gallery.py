@@ -6,19 +6,18 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
 from mixcl.configuration import check_data_roots
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.data_option import innermost
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
-from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, source_images
+from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, preprocessor_of, source_images
 from mixcl.evaluation.models import FrozenEncoder
 from mixcl.randomness import generator, seed_global_generators
-from mixcl.registry import MODELS
+from mixcl.registry import DATASETS, MODELS, build
 from mixcl.visualization.pictured import Pictured
 from mixcl.weights import load_backbone
 
@@ -61,19 +60,18 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
         UserError: if there are too few, or they cannot be read.
     """
     cfg = pictured.config
-    with told_as_user_error('the images'):
-        if pictured.source:
-            settings: Any = source_images(pictured.source, cfg, pictured.image_size, pictured.data_root)
-        else:
-            loader = cfg.get('test_dataloader') or cfg.get('val_dataloader') or cfg.get('train_dataloader')
-            if not loader:
-                raise UserError('the config names no images; give some by --images FOLDER')
-            check_data_roots(Config(dict(test_dataloader=loader)))
-            settings = innermost(loader['dataset'])
-            if not (cfg.get('test_dataloader') or cfg.get('val_dataloader')):
-                settings = {**settings, 'pipeline': image_pipeline(cfg, pictured.image_size)}
-        with DefaultScope.overwrite_default_scope('mixcl'):
-            dataset = KeyedDataset(dict(settings))
+    if pictured.source:
+        settings: Any = source_images(pictured.source, cfg, pictured.image_size, pictured.data_root)
+    else:
+        evaluated = cfg.get('test_dataloader') or cfg.get('val_dataloader')
+        loader = evaluated or cfg.get('train_dataloader')
+        if not loader:
+            raise UserError('the config names no images; give some by --images FOLDER')
+        check_data_roots(Config(dict(test_dataloader=loader)))
+        settings = innermost(loader['dataset'])
+        if not evaluated:
+            settings = {**settings, 'pipeline': image_pipeline(cfg, pictured.image_size)}
+    dataset = build(DATASETS, dict(type='KeyedDataset', dataset=dict(settings)))
     if len(dataset) < least:
         raise UserError(
             f'this figure needs {least} images or more, but there are {len(dataset)}; give others by --images'
@@ -92,17 +90,14 @@ def encoder_of(pictured: Pictured) -> FrozenEncoder:
     """
     cfg, subject = pictured.config, pictured.subject
     backbone = subject.backbone if subject else (cfg.get('model') or {}).get('backbone')
-    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor')
+    preprocessor = preprocessor_of(cfg)
     if not backbone or not preprocessor:
         raise UserError('the config says nothing about a backbone and its data_preprocessor; name one that does')
     seed_global_generators(pictured.seed, 'random encoder')
-    with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the backbone'):
-        encoder = MODELS.build(
-            dict(type='FrozenEncoder', backbone=dict(backbone), data_preprocessor=dict(preprocessor))
-        )
-        if subject is None:
-            encoder.init_weights()
-    if subject is not None:
+    encoder = build(MODELS, dict(type='FrozenEncoder', backbone=dict(backbone), data_preprocessor=preprocessor))
+    if subject is None:
+        encoder.init_weights()
+    else:
         load_backbone(encoder.backbone, subject.encoders[pictured.side])
     return encoder.eval()
 
@@ -114,12 +109,7 @@ def features_of(encoder: Any, gallery: Gallery, side: str = 'online', batch_size
     return torch.cat(features[side])
 
 
-def normalised(encoder: Any, images: Tensor) -> Tensor:
-    """Images of a gallery as the encoder takes them."""
-    return encoder.data_preprocessor(dict(inputs=images), False)['inputs']
-
-
 def displayed(cfg: Config, images: Tensor) -> Tensor:
     """(N, C, H, W) of a pipeline as people see them: RGB, float in [0, 1]."""
-    preprocessor = cfg.get('data_preprocessor') or (cfg.get('model') or {}).get('data_preprocessor') or {}
+    preprocessor = preprocessor_of(cfg) or {}
     return (images.flip(1) if preprocessor.get('to_rgb') and images.shape[1] == 3 else images).float() / 255

@@ -14,6 +14,7 @@ from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.evaluation.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
+from mixcl.ranges import COUNT, check_range
 from mixcl.registry import HOOKS
 from mixcl.visualization.canvas import pixels
 from mixcl.visualization.gallery import Gallery, features_of, gallery_of
@@ -58,10 +59,7 @@ class ImagesHook(Hook):
     priority = 'LOW'
 
     def __init__(self, interval: int = 10, num_images: int = 6) -> None:
-        if interval < 1 or num_images < 1:
-            raise UserError(
-                f'ImagesHook: interval and num_images must be at least 1, not {interval!r} and {num_images!r}'
-            )
+        check_range('ImagesHook', COUNT, interval=interval, num_images=num_images)
         self.interval = interval
         self.num_images = num_images
 
@@ -77,9 +75,10 @@ class ImagesHook(Hook):
         """Say once why a picture cannot be shown, which is no reason to end a run."""
         try:
             yield
-        except UserError as error:
+        except Exception as error:
+            reason = str(error) if isinstance(error, UserError) else f'{type(error).__name__}: {error}'
             if name not in self._said:
-                runner.logger.warning(f'ImagesHook shows no {name}: {error}')
+                runner.logger.warning(f'ImagesHook shows no {name}: {reason}')
             self._said.add(name)
 
     def after_train_epoch(self, runner: Runner) -> None:

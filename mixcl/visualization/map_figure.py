@@ -1,8 +1,6 @@
 """A map of the features of many images."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -12,7 +10,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
 from mixcl.visualization.canvas import MARKERS, PALETTE, bare, plain
-from mixcl.visualization.gallery import Gallery, encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 LEAST, MOST_NAMES = 10, 24
@@ -30,32 +28,8 @@ METHODS: dict[str, tuple[str, Callable[[Tensor, int], Tensor]]] = {
 }
 
 
-@dataclass(frozen=True)
-class FeatureMap:
-    """Features of a gallery as points (N, 2), in groups (N,): classes, or clusters; their DBI and CHI in words."""
-
-    gallery: Gallery
-    points: Tensor
-    groups: Tensor
-    clustered: bool
-    title: str
-    measured: list[str]
-
-    def name(self, group: int) -> str:
-        """Of a class or a cluster."""
-        return f'cluster {group}' if self.clustered else self.gallery.class_name(group)
-
-    def styles(self) -> dict[int, tuple[str, str]]:
-        """The colour and the marker of each group."""
-        most = len(PALETTE)
-        pairs = enumerate(self.groups.unique().tolist())
-        return {group: (PALETTE[one % most], MARKERS[(one + one // most) % len(MARKERS)]) for one, group in pairs}
-
-
-def feature_map(
-    pictured: Pictured, num_images: int = 1000, method: str = 'tsne', clusters: int | None = None
-) -> FeatureMap:
-    """Lay features out in two dimensions, in groups by class or by k-means, with both papers' indices of clusters.
+def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne', clusters: int | None = None) -> Figure:
+    """Draw features in two dimensions, in groups by class or by k-means, with both papers' indices of clusters.
 
     MixCo (https://arxiv.org/abs/2010.06300, Fig. 3) gives the Davies-Bouldin (DBI, lower is better) and the
     Calinski-Harabasz index (CHI, higher is better) of classes; here of the features, and of the map.
@@ -69,10 +43,6 @@ def feature_map(
     Raises:
         UserError: if there are too few images, or the method is not installed.
     """
-    if method not in METHODS:
-        raise UserError(f'--method {method!r} is none of {", ".join(METHODS)}')
-    if clusters is not None and not 2 <= clusters < num_images:
-        raise UserError(f'--clusters {clusters} must be 2 or more, and fewer than the images')
     gallery = gallery_of(pictured, num_images, LEAST)
     features = features_of(encoder_of(pictured), gallery)
     title, place = METHODS[method]
@@ -80,40 +50,25 @@ def feature_map(
         points = place(features, pictured.seed)
     except ImportError as error:
         raise UserError('--method umap needs umap-learn: pip install umap-learn') from error
-    groups = gallery.labels
-    clustered = groups is None or clusters is not None
-    if groups is None or clustered:
-        number = min(clusters or 10, len(features) - 1)
-        groups = torch.from_numpy(
-            KMeans(number, n_init=4, random_state=pictured.seed).fit_predict(features.numpy())
-        ).long()
-    measured = []
-    if 2 <= len(groups.unique()) < len(groups):
-        parts = {'of the features': cluster_indices(features, groups), 'on the map': cluster_indices(points, groups)}
-        measured = [f'{at}: DBI {x["davies_bouldin"]:.2f}, CHI {x["calinski_harabasz"]:.0f}' for at, x in parts.items()]
-    title = f'{title} of {len(features)} images: {plain(pictured.name, 60)}'
-    return FeatureMap(gallery, points, groups, clustered, title, measured)
-
-
-def map_figure(pictured: Pictured, **options: Any) -> Figure:
-    """Draw a :func:`feature_map`; same arguments and errors."""
-    return draw_map(feature_map(pictured, **options))
-
-
-def draw_map(found: FeatureMap) -> Figure:
-    """The map with a colour and a marker for each group."""
+    groups, name, kind = gallery.labels, gallery.class_name, 'class'
+    if groups is None or clusters is not None:
+        number = min(10 if clusters is None else clusters, len(features) - 1)
+        found = KMeans(number, n_init=4, random_state=pictured.seed).fit_predict(features.numpy())
+        groups, name, kind = torch.from_numpy(found).long(), 'cluster {}'.format, 'k-means'
     figure = Figure(figsize=(8.2, 6.2), layout='constrained')
     axis = figure.subplots()
-    styles = found.styles()
-    for number, (group, (colour, marker)) in enumerate(styles.items()):
-        across, up = found.points[found.groups == group].T
-        label = plain(found.name(group)) if number < MOST_NAMES else None
+    present = groups.unique().tolist()
+    for number, group in enumerate(present):
+        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
+        across, up = points[groups == group].T
+        label = plain(name(group)) if number < MOST_NAMES else None
         axis.scatter(across, up, s=24, color=colour, marker=marker, alpha=0.75, linewidths=0, label=label)
-    rest = f' (and {len(styles) - MOST_NAMES} more)' if len(styles) > MOST_NAMES else ''
-    title = f'{"k-means" if found.clustered else "class"}{rest}'
-    axis.legend(title=title, loc='center left', bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
+    rest = f' (and {len(present) - MOST_NAMES} more)' if len(present) > MOST_NAMES else ''
+    axis.legend(title=kind + rest, loc='center left', bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
     bare(axis)
-    axis.set_title(found.title, fontsize=10)
-    if found.measured:
-        axis.set_xlabel('\n'.join([*found.measured, '(DBI: lower is better, CHI: higher is better)']), fontsize=8)
+    axis.set_title(f'{title} of {len(features)} images: {plain(pictured.name, 60)}', fontsize=10)
+    if 2 <= len(present) < len(groups):
+        parts = {'of the features': cluster_indices(features, groups), 'on the map': cluster_indices(points, groups)}
+        measured = [f'{at}: DBI {x["davies_bouldin"]:.2f}, CHI {x["calinski_harabasz"]:.0f}' for at, x in parts.items()]
+        axis.set_xlabel('\n'.join([*measured, '(DBI: lower is better, CHI: higher is better)']), fontsize=8)
     return figure

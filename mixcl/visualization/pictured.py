@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from mmengine.config import Config
-from mmengine.registry import DefaultScope
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset, default_collate
 
@@ -20,7 +19,7 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
 from mixcl.evaluation.subject import Subject, read_subject
-from mixcl.registry import DATASETS, MODELS
+from mixcl.registry import DATASETS, MODELS, build
 from mixcl.visualization.stored_run import checked_run
 
 WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
@@ -114,12 +113,11 @@ def read_pictured(
 def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
     """(B, C, h, w) in [0, 1] for every crop of packed training samples, as the device finishes them."""
     settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        preprocessor = MODELS.build(settings)
-    return [crop / 255 for crop in preprocessor(_collate_views(samples))['inputs']]
+    return [crop / 255 for crop in build(MODELS, settings)(collate_views(samples))['inputs']]
 
 
-def _collate_views(samples: Sequence[dict]) -> dict:
+def collate_views(samples: Sequence[dict]) -> dict:
+    """A batch of the views alone."""
     return default_collate(
         [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
     )
@@ -135,7 +133,7 @@ def features_of_views(
     rows: list[list[Tensor]] = [[], []]
     keys: Any = [SampleKey(seed, 0, index) for index in indices]
     with evaluating(encoder):
-        for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=_collate_views):
+        for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views):
             for found, crops in zip(rows, encoder.data_preprocessor(batch, True)['inputs'], strict=False):
                 found.append(encoder.extract_features(crops, encoder=side).float().cpu())
     return [torch.cat(found) for found in rows]
@@ -150,8 +148,7 @@ def training_set(cfg: Config, least: int) -> KeyedDataset:
     if not cfg.get('train_dataloader'):
         raise UserError('the config trains on no images, of which views or mixtures could be shown')
     check_data_roots(Config(dict(train_dataloader=cfg.train_dataloader)))
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        dataset = DATASETS.build(cfg.train_dataloader.dataset)
+    dataset = build(DATASETS, cfg.train_dataloader.dataset)
     if len(dataset) < least:
         raise UserError(f'the training set has {len(dataset)} images, fewer than the {least} to show')
     return dataset

@@ -1,6 +1,7 @@
 """What figures show is what other ways of computing it give."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from mixcl.registry import MODELS
 from mixcl.visualization.curves import curves_figure, read_log
 from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
 from mixcl.visualization.key_figure import closeness, key_figure, kinds_of_keys
+from mixcl.visualization.map_figure import map_figure
 from mixcl.visualization.neighbour_figure import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
@@ -121,6 +123,11 @@ def test_closeness_of_keys_by_kind(tmp_path: Path) -> None:
     assert f' {mean:.3f} before training' in [text.get_text() for text in figure.axes[-1].texts]
     with pytest.raises(UserError, match='none has one of its class and one of another; raise --num-images'):
         key_figure(Pictured(cfg), 2)
+
+
+def test_a_map_names_both_indices_of_clusters(tmp_path: Path) -> None:
+    axis = map_figure(Pictured(run_config(tmp_path)), 30).axes[0]
+    assert re.match(r'of the features: DBI [\d.]+, CHI \d+\non the map: DBI [\d.]+, CHI', axis.get_xlabel())
 
 
 def _inputs(samples: list[dict]) -> dict:

@@ -1,25 +1,19 @@
 """Stores what a run ran on beside its config: the command, versions, the machine, the source code, the data."""
 
-import hashlib
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Sized
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mmengine.dataset import BaseDataset
 from mmengine.dist import master_only
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmengine.utils.dl_utils import collect_env
 
 from mixcl.registry import HOOKS
-
-MOST_PATHS = 10_000
 
 
 @HOOKS.register_module()
@@ -31,6 +25,7 @@ class EnvironmentHook(Hook):
 
     @master_only
     def before_train(self, runner: Runner) -> None:
+        dataset = runner.train_dataloader.dataset
         record = dict(
             time=datetime.now(timezone.utc).isoformat(timespec='seconds'),
             command=sys.argv,
@@ -39,7 +34,11 @@ class EnvironmentHook(Hook):
             packages=dict(sorted((one.metadata['Name'], one.version) for one in metadata.distributions())),
             seed=runner.seed,
             world_size=runner.world_size,
-            train_data=fingerprint(runner.train_dataloader.dataset),
+            train_data=dict(
+                type=type(getattr(dataset, 'dataset', dataset)).__name__,
+                samples=len(dataset),
+                images=getattr(runner.train_loop, 'images', None),  # of a loop of mixcl
+            ),
         )
         for folder in (runner.work_dir, runner.log_dir):
             try:
@@ -60,19 +59,3 @@ def source_state(folder: Path) -> dict[str, Any]:
     except (OSError, subprocess.SubprocessError):
         return {}
     return dict(commit=commit, changed=changed.splitlines())
-
-
-def fingerprint(dataset: Sized) -> dict[str, Any]:
-    """What tells one state of a data set from another.
-
-    Returns:
-        The class and the number of samples; for data sets of files also a digest of up to 10,000 paths, evenly spread,
-        relative to the data set's root.
-    """
-    wrapped = getattr(dataset, 'dataset', dataset)
-    found: dict[str, Any] = dict(type=type(wrapped).__name__, samples=len(dataset))
-    if isinstance(wrapped, BaseDataset) and len(dataset) and 'img_path' in wrapped.get_data_info(0):
-        indices = range(0, len(dataset), -(-len(dataset) // MOST_PATHS))
-        paths = [os.path.relpath(wrapped.get_data_info(i)['img_path'], wrapped.data_root or '.') for i in indices]
-        found['paths'] = hashlib.sha256('\n'.join(paths).encode(errors='surrogateescape')).hexdigest()[:16]
-    return found

@@ -19,8 +19,6 @@ from mixcl.registry import METRICS
 class FeatureMetric(ABC):
     """A measure of the features of one data set (the queries), given those of another (the bank).
 
-    Those of mixcl refuse settings out of range when they are built: before anything is encoded.
-
     Stands in ``test_evaluator`` or ``val_evaluator`` of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, which
     collects the features of all processes and lets the main process compute.
     """
@@ -41,9 +39,16 @@ class FeatureMetric(ABC):
         """
 
 
+class CheckedMetric(FeatureMetric):
+    """A measure that refuses settings out of range when it is built: before anything is encoded."""
+
+    def __post_init__(self) -> None:
+        check_settings(type(self).__name__, vars(self))
+
+
 @METRICS.register_module()
 @dataclass
-class KNNAccuracy(FeatureMetric):
+class KNNAccuracy(CheckedMetric):
     """Accuracy of weighted nearest neighbours: :func:`~mixcl.evaluation.functional.knn.knn_accuracy`.
 
     Args:
@@ -53,9 +58,6 @@ class KNNAccuracy(FeatureMetric):
 
     neighbours: Sequence[int] = knn.NEIGHBOURS
     temperature: float = knn.TEMPERATURE
-
-    def __post_init__(self) -> None:
-        check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         return knn.knn_accuracy(queries, labels, bank, bank_labels, **asdict(self))
@@ -74,7 +76,7 @@ class LinearProbeSweep(ProbeSettings, FeatureMetric):
 
 @METRICS.register_module()
 @dataclass
-class FewLabels(FeatureMetric):
+class FewLabels(CheckedMetric):
     """kNN and logistic regression on k labels per class, over draws of labels that all checkpoints share.
 
     Values and arguments: :func:`~mixcl.evaluation.functional.few_labels.few_label_accuracies`.
@@ -84,16 +86,13 @@ class FewLabels(FeatureMetric):
     draws: int = few_labels.DRAWS
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        check_settings(type(self).__name__, vars(self))
-
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **asdict(self))
 
 
 @METRICS.register_module()
 @dataclass
-class VOCSVM(FeatureMetric):
+class VOCSVM(CheckedMetric):
     """One linear SVM per class: :func:`~mixcl.evaluation.functional.svm.svm_mean_average_precisions`.
 
     Args:
@@ -105,9 +104,6 @@ class VOCSVM(FeatureMetric):
     costs: Sequence[float] = svm.COSTS
     seed: int = 0
     jobs: int = 1
-
-    def __post_init__(self) -> None:
-        check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
@@ -131,7 +127,7 @@ class VOCLowShot(VOCSVM):
 
 @METRICS.register_module()
 @dataclass
-class RepresentationQuality(FeatureMetric):
+class RepresentationQuality(CheckedMetric):
     """Measures of features without a classifier, of the queries and of the classes of the bank.
 
     Of the queries: ``uniformity``, ``effective_rank``, ``feature_std``, and ``class_alignment``. (The alignment of two
@@ -151,9 +147,6 @@ class RepresentationQuality(FeatureMetric):
     classes: int = 10
     images: int = 1000
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(type(self).__name__, vars(self))
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         check_finite(query=queries, bank=bank)

@@ -37,9 +37,5 @@ def picture(figure: Figure, title: str, form: str = 'png') -> Block:
     """A figure within the page: 'png' where it shows images, 'svg+xml' where it shows lines."""
     file = io.BytesIO()
     figure.savefig(file, format=form[:3], dpi=100)
-    return Block('picture', data_address(file.getvalue(), form), title)
-
-
-def data_address(content: bytes, form: str) -> str:
-    """The address of an image that carries the image itself."""
-    return f'data:image/{form};base64,{base64.b64encode(content).decode()}'
+    content = base64.b64encode(file.getvalue()).decode()
+    return Block('picture', f'data:image/{form};base64,{content}', title)

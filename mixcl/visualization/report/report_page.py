@@ -12,7 +12,7 @@ from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
 from mixcl.visualization.attention_figure import attention_figure
 from mixcl.visualization.curves import curves_figure
-from mixcl.visualization.map_figure import draw_map, feature_map
+from mixcl.visualization.map_figure import map_figure
 from mixcl.visualization.mix_preview import mixture_figure
 from mixcl.visualization.neighbour_figure import neighbour_figure
 from mixcl.visualization.pictured import Pictured
@@ -74,14 +74,14 @@ def write_report(
         'Table of terms': facts.terms,
         'Evaluation': facts.evaluation,
         **{title: partial(_figure, title) for title in FIGURES},
-        'Map': partial(_map, MAPPED // len(runs)),
+        'Map': lambda run: [picture(map_figure(run.trained, MAPPED // len(runs)), 'Map', 'svg+xml')],
         'Config': partial(facts.changes, other=runs[0]),
         'Environment': facts.environment,
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
     sections = [(title, {run.label: told(partial(make, run)) for run in runs}) for title, make in makers.items()]
-    sections.insert(4, ('Curves', {'': told(partial(_curves, runs))}))
+    sections.insert(4, ('Curves', {'': told(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])}))
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
     values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # names of files may be no text
@@ -91,15 +91,3 @@ def write_report(
 
 def _figure(title: str, run: RunRecord) -> list[Block]:
     return [picture(FIGURES[title](run.trained), title)]
-
-
-def _curves(runs: list[RunRecord]) -> list[Block]:
-    return [picture(curves_figure([run.folder for run in runs]), 'Curves', 'svg+xml')]
-
-
-def _map(most: int, run: RunRecord) -> list[Block]:
-    found = feature_map(run.trained, most)
-    return [
-        picture(draw_map(found), found.title, 'svg+xml'),
-        Block('text', '; '.join([*found.measured, 'DBI: lower is better, CHI: higher is better'])),
-    ]

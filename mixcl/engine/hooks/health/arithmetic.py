@@ -2,39 +2,28 @@
 
 import functools
 import time
-from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 PRODUCT = dict(cpu=1024, cuda=8192)
 """Side of the matrices whose product gives the peak."""
 
 _aten = torch.ops.aten
-FORMULAS = {
-    **flop_registry,
-    # which lacks the fused attention of CPUs; its arguments are those of GPUs'
-    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[_aten._scaled_dot_product_flash_attention],
+CPU_ATTENTION = {
+    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[
+        _aten._scaled_dot_product_flash_attention
+    ].__wrapped__,
     _aten._scaled_dot_product_flash_attention_for_cpu_backward: flop_registry[
         _aten._scaled_dot_product_flash_attention_backward
-    ],
+    ].__wrapped__,
 }
+"""What PyTorch's registry lacks; the arguments are those of GPUs' attention."""
 
 
-class FlopCounter(TorchDispatchMode):
-    """Counts in ``total`` what PyTorch's ``FlopCounterMode`` does, which takes several times as long.
-
-    Not for compiled code, nor under ``torch.inference_mode``.
-    """
-
-    total = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func._overloadpacket in FORMULAS:
-            self.total += FORMULAS[func._overloadpacket](*args, **(kwargs or {}), out_val=result)
-        return result
+def flop_counter() -> FlopCounterMode:
+    """PyTorch's counter, which also counts the fused attention of CPUs; not for compiled code."""
+    return FlopCounterMode(display=False, custom_mapping=CPU_ATTENTION)
 
 
 @functools.cache

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.engine.hooks.health.arithmetic import PRODUCT, FlopCounter, peak_flops
+from mixcl.engine.hooks.health.arithmetic import PRODUCT, flop_counter, peak_flops
 from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
@@ -31,7 +32,7 @@ class ThroughputHook(Hook):
     priority = 'NORMAL'
     flops = 0
     peak = 0.0
-    _counter: FlopCounter | None = None
+    _counter: FlopCounterMode | None = None
 
     def before_train(self, runner: Runner) -> None:
         """Measure the peak in the precision of the run, and ask the loop to count its first step."""
@@ -47,12 +48,12 @@ class ThroughputHook(Hook):
         compiled = any(module._compiled_call_impl for module in runner.model.modules())
         self.flops = runner.message_hub.runtime_info.get(STORED, {}).get(_batch(runner), 0) if compiled else 0
         if not self.flops:
-            self._counter = FlopCounter()
+            self._counter = flop_counter()
             runner.train_loop.around_step = _counting(self._counter)
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if self._counter is not None:
-            self.flops = self._counter.total
+            self.flops = self._counter.get_total_flops()
             runner.message_hub.update_info(STORED, {_batch(runner): self.flops})
             runner.train_loop.around_step, self._counter = nullcontext(), None
             runner.logger.info(
@@ -77,6 +78,6 @@ def _batch(runner: Runner) -> int:
 
 
 @contextmanager
-def _counting(counter: FlopCounter) -> Iterator[None]:
+def _counting(counter: FlopCounterMode) -> Iterator[None]:
     with torch.compiler.set_stance('force_eager'), counter:
         yield
