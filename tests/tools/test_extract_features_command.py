@@ -123,12 +123,14 @@ def test_a_checkpoint_runs_nothing(
     arguments = (tmp_path / 'foreign.pth', out, '--images', images)
     for change, place in (
         (dict(data_preprocessor=evil), r'model\.data_preprocessor\.type'),
-        (dict(test_dataloader=dict(dataset=dict(pipeline=[evil]))), r'pipeline\[1\]\.type'),
+        (dict(test_dataloader=dict(dataset=dict(pipeline=[evil]))), r'pipeline\[2\]\.type'),
         (dict(test_dataloader=dict(dataset=dict(pipeline=3))), 'cannot be built'),
     ):
         meta = dict(cfg=Config(cfg | change).pretty_text)
         torch.save(content | dict(meta=meta), tmp_path / 'foreign.pth')
-        assert re.search(place, refused(capfd, *arguments)) and not ran.exists() and not out.exists()
+        line = refused(capfd, *arguments)
+        assert re.search(place, line), line
+        assert not ran.exists() and not out.exists()
 
 
 def test_images_that_whole_patches_do_not_fill(
