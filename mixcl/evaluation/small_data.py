@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mmengine.config import Config
+from mmengine.logging import MMLogger
 from mmengine.model import BaseModel
 from mmengine.registry import DefaultScope
 from mmengine.runner import Runner
@@ -12,6 +13,7 @@ from mixcl.errors import told_as_user_error
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
+from mixcl.quiet_log import quieten
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS
 
@@ -64,6 +66,7 @@ def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
 def untrained(cfg: Config, seed: int) -> BaseModel:
     """The model of a config as it is initialised, on the CPU."""
     seed_global_generators(seed, 'random encoder')
+    quieten(MMLogger.get_instance('mmengine'))  # init_weights lists every parameter
     with DefaultScope.overwrite_default_scope('mixcl'), told_as_user_error('the model'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
     model.init_weights()

@@ -1,6 +1,5 @@
 """How close keys of the same image, of similar images and of others are to a query, before and after training."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,7 +70,9 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.55 * QUERIES, 2.4])
     axes = parts[0].subplots(QUERIES, 1 + sum(SHOWN.values()), squeeze=False)
     for row, query in zip(axes, queries, strict=False):
-        keys = [(kind, key) for kind, count in SHOWN.items() for key in _first(kinds[kind][query], count)]
+        keys = [
+            (kind, key) for kind, count in SHOWN.items() for key in kinds[kind][query].nonzero()[:count, 0].tolist()
+        ]
         samples = [
             dataset[SampleKey(pictured.seed, 0, int(chosen[number]))] for number in (query, *(k for _, k in keys))
         ]
@@ -86,10 +87,6 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     _draw_means(parts[1].subplots(), kinds, found)
     figure.suptitle(f'Closeness exp((s - 1) / .07) of queries and keys: {plain(pictured.name, 70)}', fontsize=11)
     return figure
-
-
-def _first(wanted: Tensor, count: int) -> Sequence[int]:
-    return wanted.nonzero().flatten()[:count].tolist()
 
 
 def _draw_means(axis: Axes, kinds: dict[str, Tensor], found: dict[str, Tensor]) -> None:

@@ -66,7 +66,7 @@ def test_a_residual_network_trains_by_recipes_of_its_own() -> None:
 def test_files_that_do_not_say_which_backbone_is_meant(tmp_path: Path) -> None:
     torch.save({'weight': torch.zeros(2)}, tmp_path / 'bare.pth')
     for checkpoint, config, message in (
-        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone'),
+        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone; .* recipes: --recipe-config'),
         (str(tmp_path / 'bare.pth'), None, 'by --config FILE'),
         (str(tmp_path / 'missing.pth'), None, 'there is no checkpoint file'),
     ):
