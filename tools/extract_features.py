@@ -109,6 +109,8 @@ def extract(args: argparse.Namespace) -> None:
         allow_pickle()
     args.checkpoint = checkpoint_in(args.checkpoint)
     subject = read_subject(args.checkpoint, args.config)
+    if not subject.encoders:
+        raise UserError(f'{args.checkpoint!r} has no weights to give features by; name a checkpoint')
     (encoder,) = subject.encoders_for(args.encoder)
     pretrained, config = subject.encoders[encoder], subject.config
     place = args.config or pretrained.source

@@ -53,7 +53,8 @@ def main(args: argparse.Namespace) -> None:
     checkpoint = pretrain(**options)
     if is_main_process():
         print(f'the backbone is in {checkpoint}')
-        print(f'next: {command("export")} {args.out} --to timm --out backbone')
+        to = 'torchvision' if str(args.model).startswith('torchvision:') else 'timm'
+        print(f'next: {command("export")} {args.out} --to {to} --out backbone')
 
 
 if __name__ == '__main__':

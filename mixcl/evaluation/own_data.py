@@ -29,11 +29,13 @@ def short_name(data: str) -> str:
     return f'{kind}-{re.sub(r"[^A-Za-z0-9.]+", "-", Path(place).name)[:40]}'
 
 
-def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config | None) -> Config:
+def read_own_data(
+    configs: Path, spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None
+) -> Config:
     """The variables of a data set, as :mod:`mixcl.evaluation.compose` lists them, and ``labelled``: how many images
     there are to learn from.
 
-    Images have the size of those of the pretraining, where it is known.
+    Images have the size of those of the pretraining, where it is known; paths of a list are relative to ``data_root``.
 
     Raises:
         UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
@@ -41,7 +43,9 @@ def read_own_data(configs: Path, spec: str, protocol: str, pretraining: Config |
     if protocol in OWN_DATA:
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
-    data.images = source_config(spec) | (extensions_of(pretraining or {}) if spec.startswith('folder:') else {})
+    data.images = source_config(spec, data_root) | (
+        extensions_of(pretraining or {}) if spec.startswith('folder:') else {}
+    )
     found = survey(data.images)
     if not found.classes:
         raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')

@@ -101,7 +101,7 @@ def planned(
             f'--recipe-config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call '
             'does not evaluate; leave it out, or add it to --protocols'
         )
-    starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe) for pair in wanted]
+    starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
@@ -143,7 +143,13 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
 
 
 def _composed(
-    configs: Path, subject: Subject, protocol: str, data: str, own: tuple[Path, Config] | None, asked: str | None
+    configs: Path,
+    subject: Subject,
+    protocol: str,
+    data: str,
+    own: tuple[Path, Config] | None,
+    asked: str | None,
+    roots: Mapping[str, str],
 ) -> tuple[Path, Config, bool]:
     """The path of a recipe, its config with data set and backbone in it, and whether ``--recipe`` asked for it."""
     found, backbone = None, subject.backbone
@@ -151,7 +157,7 @@ def _composed(
         path, cfg = own[0], copy.deepcopy(own[1])
     else:
         if is_own(data):
-            images = read_own_data(configs, data, protocol, subject.config)
+            images = read_own_data(configs, data, protocol, subject.config, roots.get(data))
         else:
             images = read_data_set(configs, data, protocol)
         backbone = backbone or images.backbone.to_dict()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mmengine.config import Config
+from mmengine.logging import MMLogger
 from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
+from mixcl.quiet_log import quieten
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS, build
 
@@ -61,6 +63,7 @@ def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
 def untrained(cfg: Config, seed: int) -> BaseModel:
     """The model of a config as it is initialised, on the CPU."""
     seed_global_generators(seed, 'random encoder')
+    quieten(MMLogger.get_instance('mmengine'))  # init_weights lists every parameter
     model = build(MODELS, dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
     model.init_weights()
     return model

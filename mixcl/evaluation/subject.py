@@ -108,7 +108,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     """
     given = read_config(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
-        raise UserError(f'--config {config} has no model.backbone; name the one that the weights were trained with')
+        raise UserError(f'--config {config} has no model.backbone; give that of the run (for recipes: --recipe-config)')
     if checkpoint == RANDOM:
         return Subject(backbone=backbone_config(given), config=given, named=config)
     checkpoint = checkpoint_in(checkpoint)

@@ -11,7 +11,7 @@ from mixcl.encoders.passes import Inputs
 
 
 def test_momentum_follows_the_cosine():
-    """methods.md 0.4: m0 = .996 over 300 epochs; epoch-wise, it is constant within an epoch of ten steps."""
+    """m0 = .996 over 300 epochs; epoch-wise, it is constant within an epoch of ten steps."""
     target, epochwise = (kind(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996) for kind in (EMA, EpochwiseEMA))
     for epoch, expected in [(0, 0.996), (75, 0.9965858), (150, 0.998), (225, 0.9994142), (300, 1.0)]:
         assert target.momentum_at(epoch / 300, 300) == pytest.approx(expected, abs=1e-7)

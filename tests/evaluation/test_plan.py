@@ -66,7 +66,7 @@ def test_a_residual_network_trains_by_recipes_of_its_own() -> None:
 def test_files_that_do_not_say_which_backbone_is_meant(tmp_path: Path) -> None:
     torch.save({'weight': torch.zeros(2)}, tmp_path / 'bare.pth')
     for checkpoint, config, message in (
-        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone'),
+        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone; .* recipes: --recipe-config'),
         (str(tmp_path / 'bare.pth'), None, 'by --config FILE'),
         (str(tmp_path / 'missing.pth'), None, 'there is no checkpoint file'),
     ):
@@ -216,5 +216,7 @@ def test_what_a_checkpoint_brings_stays_data() -> None:
         dict(data_preprocessor=dict(std={braces: 1})),
         dict(config_name=f'patchmix/{braces}_digits'),
     ):
-        with pytest.raises(UserError, match=r'foreign\.pth has two braces in a value|data_preprocessor\.\w+=.* must be'):
+        with pytest.raises(
+            UserError, match=r'foreign\.pth has two braces in a value|data_preprocessor\.\w+=.* must be'
+        ):
             plan('knn', subject=Subject('foreign.pth', backbone=backbone, config=Config(stored)))

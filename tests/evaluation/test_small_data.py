@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
@@ -14,7 +15,7 @@ from mixcl.datasets import Digits
 from mixcl.engine.runners.launch import build_runner, read_config
 from mixcl.evaluation import small_data
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
-from mixcl.evaluation.small_data import baseline_accuracies
+from mixcl.evaluation.small_data import baseline_accuracies, untrained
 
 FEW = {'val_dataloader.dataset.indices': 60, 'val_cfg.bank_dataloader.dataset.indices': 150}
 
@@ -57,3 +58,10 @@ def test_the_untrained_encoder_is_a_function_of_the_seed(tmp_path: Path) -> None
     )
     assert first == again != other
     assert all(0.2 < score < 1 for score in first)
+
+
+def test_an_untrained_model_lists_no_parameters(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+    cfg = read_config('configs/mocov3/vit-xs4_digits.py')
+    monkeypatch.setattr(MMLogger, '_instance_dict', {})  # as in a command that has read no config
+    untrained(cfg, seed=0)
+    assert capfd.readouterr() == ('', '')
