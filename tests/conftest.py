@@ -17,6 +17,8 @@ from tools.command import run
 from tools.forked_python import FOLDER
 from tools.once import once
 
+from mixcl.starting import STOP_SIGNALS
+
 torch.set_num_threads(1)
 
 
@@ -69,13 +71,14 @@ def nothing_left_behind() -> Iterator[None]:
     # of a fixture for its module.
     DefaultScope._instance_dict.clear()
     path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)}
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    excepthook, finders = sys.excepthook, list(sys.meta_path)
     yield
     DefaultScope._instance_dict.clear()
     MMLogger._instance_dict.clear()  # it writes to the standard error of this test
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    sys.path[:] = path
+    sys.path[:], sys.meta_path[:], sys.excepthook = path, finders, excepthook
     os.chdir(folder)
     for name in set(os.environ) - set(environment):
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""The backbone in a checkpoint, as timm, torchvision, Hugging Face, mmpretrain, mmdet or ONNX load it.
+"""The backbone in a checkpoint, as timm, torchvision, Hugging Face or ONNX load it.
 
 ``python tools/export.py CHECKPOINT --to timm --out FOLDER``
 
@@ -14,7 +14,7 @@ import argparse
 from mixcl.command_line import add_config_option
 from mixcl.errors import reported_to_user
 
-FORMATS = ('timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet', 'onnx')
+FORMATS = ('timm', 'torchvision', 'huggingface', 'onnx')
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -34,7 +34,7 @@ def export(
 
     Args:
         checkpoint: a file of a run, of a fine-tuned classifier, or of a backbone alone.
-        to: 'timm', 'torchvision', 'huggingface', 'mmpretrain', 'mmdet' or 'onnx'.
+        to: 'timm', 'torchvision', 'huggingface' or 'onnx'; mmpretrain and mmdet read checkpoints (docs/weights.md).
         out: the folder, which must not be there, or be empty.
         encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
         config: that the weights were trained with, in the place of the one that the file carries.
@@ -86,18 +86,18 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
         ):
-            expected = (way.expected or exported.features)(scope['images'])
+            expected = exported.features(scope['images'])
             exec(way.lines(folder), scope)
             found = torch.as_tensor(scope['features'])
             difference = float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
-    except (ImportError, UserError) as error:  # the latter from mixcl.detection
+    except ImportError as error:
         return f'not checked: {" ".join(str(error).split())}'
     except Exception as error:  # the other library's
         problem = f'{way.libraries[0]} does not load it ({type(error).__name__}: {" ".join(str(error).split())[:300]})'
     else:
         problem = '' if difference <= TOLERANCE else f'its features there differ by {difference:.2g}'
     if problem:
-        raise exported.refusal(to, problem, 'mmpretrain' if to == 'onnx' else 'onnx')
+        raise exported.refusal(to, problem)
     return f'checked with {way.libraries[0]}: features of random images differ by {difference:.1g} of the largest'
 
 

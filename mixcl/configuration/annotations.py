@@ -60,8 +60,9 @@ def _fits(value: Any, kind: Any) -> bool:
         return all(_fits(part, inner) for part in value)
     if origin in WORDS:
         return isinstance(value, WORDS[origin][1]) and (origin is bool or not isinstance(value, bool))
-    # Libraries take a number where they say a list, and repeat it (mmcv's RoIAlign); where they do not, they fail.
-    return not isinstance(value, (bool, str)) or not (is_dict or _is_list(origin))
+    if _is_list(origin):  # one number may stand for several, as RoIAlign's output_size
+        return not isinstance(value, (bool, str))
+    return not is_dict
 
 
 def _is_list(kind: Any) -> bool:

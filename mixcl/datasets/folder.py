@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from mixcl.datasets.own_images import Images, OwnImages, given_parts
 from mixcl.errors import UserError
@@ -26,7 +26,7 @@ class ImageFolder(OwnImages):
         **kwargs: of OwnImages.
 
     Raises:
-        UserError: if the folder is missing, holds no images or cannot be read, or an image in it is no file.
+        UserError: if the folder is missing, holds no images or cannot be read.
     """
 
     def __init__(self, data_root: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
@@ -80,27 +80,28 @@ def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
 
 
 def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[str]:
-    """The sorted paths, relative to a folder, of the images below it.
+    """The sorted paths, relative to a folder, of the images below it; links are followed, every real folder once.
+
+    What else is named as an image, such as a pipe, is refused when it is read.
 
     Raises:
-        UserError: if the folder is missing or holds none; if it, or a folder below, cannot be read, or what is named as
-            an image is a pipe or a device.
+        UserError: if the folder is missing or holds none; if it, or a folder below, cannot be read.
     """
     if not os.path.isdir(folder):
         raise UserError(f'the image folder {folder} does not exist: give another, by --data, --data-root or data_root')
-    images, others = [], 0
-    try:
-        for path, entry in files_below(folder):
-            if not is_image(entry.name, extensions):
-                others += 1
-            elif entry.is_file() or not os.path.exists(entry.path):  # links to nowhere are seen when they are read
-                images.append(path)
-            else:
-                raise UserError(f'{entry.path} is a pipe or a device, no file: take it out of the folder')
-    except OSError as error:
-        raise UserError(
-            f'{error.filename} cannot be searched for images ({error.strerror}): allow it, or give another folder'
-        ) from error
+    images: list[str] = []
+    others, seen, length = 0, set(), len(os.path.join(folder, ''))
+    for parent, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
+        real = os.path.realpath(parent)
+        if real in seen:  # a link to a folder above would be followed for ever
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if name[0] != '.')
+        visible = [name for name in files if name[0] != '.']
+        found = [name for name in visible if is_image(name, extensions)]
+        images += [os.path.join(parent[length:], name) for name in found]
+        others += len(visible) - len(found)
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
@@ -109,23 +110,7 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
     return sorted(images)
 
 
-def files_below(folder: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """All entries below a folder that are neither hidden nor folders, by their paths; every real folder once."""
-    seen = set()
-    waiting = ['']
-    while waiting:
-        parent = waiting.pop()
-        real = os.path.realpath(os.path.join(folder, parent))
-        if real in seen:  # a link to a folder above would be followed for ever
-            continue
-        seen.add(real)
-        folders = []
-        with os.scandir(os.path.join(folder, parent)) as entries:
-            for entry in entries:
-                if entry.name[0] == '.':
-                    continue
-                if entry.is_dir():  # the type comes with the name: only links are looked up
-                    folders.append(f'{parent}{entry.name}{os.sep}')
-                else:
-                    yield f'{parent}{entry.name}', entry
-        waiting += sorted(folders, reverse=True)
+def _refuse(error: OSError) -> NoReturn:
+    raise UserError(
+        f'{error.filename} cannot be searched for images ({error.strerror}): allow it, or give another folder'
+    ) from error

@@ -80,24 +80,17 @@ class ImageNetC(SplitDataset):
     """
 
     SPLITS = ('test',)
-    LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or the folders of the archives around'
+    LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or all of noise, blur, weather and digital with these folders'
 
     def check_layout(self) -> dict[tuple[str, int], Path]:
         """The folder of each corruption and severity, or an error if one is missing; no images are looked for."""
         root = self.required()
-        groups = [root, *(root / name for name in folders_in(root) if name not in CORRUPTIONS)]
+        groups = ['', *(name for name in folders_in(root) if name not in CORRUPTIONS)]
         settings: dict[tuple[str, int], Path] = {}
         for corruption in CORRUPTIONS:
-            folder = next((group / corruption for group in groups if (group / corruption).is_dir()), root / corruption)
-            settings |= {(corruption, severity): folder / str(severity) for severity in SEVERITIES}
-        absent = [folder for folder in settings.values() if not folder.is_dir()]
-        missing = dict.fromkeys(folder if folder.parent.is_dir() else folder.parent for folder in absent)
-        if missing:
-            raise UserError(
-                f'ImageNetC: folders are missing in {root} and the folders in it (noise, blur, weather, digital): '
-                f'{", ".join(str(folder.relative_to(root)) for folder in missing)}; unpack all archives there or give '
-                'the right folder with --data-root'
-            )
+            group = next((name for name in groups if (root / name / corruption).is_dir()), '')
+            for severity in SEVERITIES:
+                settings[corruption, severity] = self.required(group, corruption, str(severity))
         return settings
 
     def load_data_list(self) -> list[dict]:

@@ -31,8 +31,8 @@ class Images(NamedTuple):
     """
 
     names: list[str]
-    labels: Sequence[str | None]
-    parts: Sequence[str | None]
+    labels: list[str | None]
+    parts: list[str | None]
     places: Sequence[tuple[int, ...]] = ()
 
 
@@ -109,22 +109,24 @@ class OwnImages(BaseDataset):
         """Count the images and the classes."""
         images = self.images()
         classes = self._classes(images)
-        codes, parts = _codes(images, classes), np.array(images.parts, dtype=object)
-        train, test = (int(_in_part(images, codes, part).sum()) for part in ('train', 'test'))
-        return Survey(int(_pretrained_on(parts).sum()), classes, train, test, _is_given(images))
+        codes = _codes(images, classes)
+        parts, given = _parts(images, codes), _is_given(images)
+        train, test = (int(((codes >= 0) & (parts == part)).sum()) for part in ('train', 'test'))
+        return Survey(int((parts == 'train').sum()) if given else len(parts), classes, train, test, given)
 
     def load_data_list(self) -> list[dict]:
         """The images of the split; ``gt_label`` is the place of the class among the sorted names."""
         images = self.images()
         classes = self._metainfo['classes'] = self._classes(images)
         codes = _codes(images, classes)
+        parts, everything = _parts(images, codes), np.ones(len(codes), dtype=bool)
         if self.split == 'pretrain':
-            chosen, labelled = _pretrained_on(np.array(images.parts, dtype=object)), _in_part(images, codes, 'train')
+            labelled = (codes >= 0) & (parts == 'train')
+            chosen = parts == 'train' if _is_given(images) else everything
         elif self.split == 'all':
-            chosen = np.ones(len(codes), dtype=bool)
-            labelled = chosen & (codes >= 0).all()
+            chosen, labelled = everything, everything & (codes >= 0).all()
         elif classes:
-            chosen = labelled = _in_part(images, codes, self.split)
+            chosen = labelled = (codes >= 0) & (parts == self.split)
         else:
             raise UserError(
                 f'{self.source} has no labels of two classes or more, to learn from and to test on, which kNN, probes '
@@ -191,25 +193,19 @@ def _is_given(images: Images) -> bool:
     return any(images.parts)
 
 
-def _pretrained_on(parts: np.ndarray) -> np.ndarray:
-    return (parts == '') | (parts == 'train')
-
-
 def _codes(images: Images, classes: Sequence[str]) -> np.ndarray:
     """(n,) int64, the class of each image; -1 where it has none."""
     places: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
     return np.fromiter((places.get(label, -1) for label in images.labels), np.int64, len(images.labels))
 
 
-def _in_part(images: Images, codes: np.ndarray, part: str) -> np.ndarray:
-    """(n,) bool, which images with a class belong to a part, 'train' or 'test', as it is given or drawn."""
-    if _is_given(images):
-        return (np.array(images.parts, dtype=object) == part) & (codes >= 0)
-    rows = np.flatnonzero(codes >= 0)
-    chosen = np.zeros(len(codes), dtype=bool)
-    held_out = _drawn([images.names[row] for row in rows.tolist()], codes[rows])
-    chosen[rows] = held_out if part == 'test' else ~held_out
-    return chosen
+def _parts(images: Images, codes: np.ndarray) -> np.ndarray:
+    """(n,) of str or None, the part of each image as it is given; 'train' or 'test' of those with a class if drawn."""
+    parts = np.array(images.parts, dtype=object)
+    if not _is_given(images):
+        rows = np.flatnonzero(codes >= 0)
+        parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
+    return parts
 
 
 def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:

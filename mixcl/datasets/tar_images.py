@@ -5,16 +5,16 @@ import glob
 import os
 import re
 import tarfile
-from array import array
 from collections.abc import Iterator
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from json import loads
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from mixcl.datasets.folder import is_image
 from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
 from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
+from mixcl.files import open_regular
 from mixcl.registry import DATASETS
 
 RANGE = re.compile(r'\{(\d+)\.\.(\d+)\}')
@@ -24,12 +24,11 @@ MAX_LABEL = 2**24
 
 
 class Shard(NamedTuple):
-    """The images in a tar file: names, labels, and where the bytes of each lie."""
+    """The images in a tar file: names, labels, and where the bytes of each lie, as offset and number."""
 
     names: list[str]
     labels: list[str | None]
-    offsets: array
-    sizes: array
+    places: list[tuple[int, int]]
 
 
 @DATASETS.register_module()
@@ -53,29 +52,26 @@ class TarImages(OwnImages):
 
     def images(self) -> Images:
         """One per image file, in the order of the shards."""
-        paths = [path for pattern in _expanded(self.source) for path in _files(pattern)]
-        states = map(os.stat, paths)
-        self.shards = [(path, state.st_size, state.st_mtime_ns) for path, state in zip(paths, states, strict=True)]
-        given = given_parts(map(split_word, paths))
-        found = [index_shard(*shard) for shard in self.shards]
-        names = [name for shard in found for name in shard.names]
-        if not names:
-            raise UserError(f'no images in the {len(paths)} tar file(s) of {self.source}; give other files')
-        labels = [label for shard in found for label in shard.labels]
-        counts = zip(paths, found, strict=True)
-        parts = [part for path, shard in counts for part in [given[split_word(path)]] * len(shard.names)]
-        places = [
-            (number, *place)
-            for number, shard in enumerate(found)
-            for place in zip(shard.offsets, shard.sizes, strict=True)
-        ]
-        return Images(names, labels, parts, places)
+        self.shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
+        given = given_parts(map(split_word, self.shards))
+        places: list[tuple[int, ...]] = []
+        found = Images([], [], [], places)
+        for number, path in enumerate(self.shards):
+            state = os.stat(path)
+            shard = index_shard(path, state.st_size, state.st_mtime_ns)
+            found.names.extend(shard.names)
+            found.labels.extend(shard.labels)
+            found.parts.extend([given[split_word(path)]] * len(shard.names))
+            places.extend((number, *place) for place in shard.places)
+        if not found.names:
+            raise UserError(f'no images in the {len(self.shards)} tar file(s) of {self.source}; give other files')
+        return found
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """A name for messages, and a function ``read_bytes`` that reads the image."""
         number, offset, size = place
-        path, _, modified = self.shards[number]
-        return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, modified, offset, size))
+        path = self.shards[number]
+        return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, offset, size))
 
 
 @cache
@@ -85,7 +81,7 @@ def index_shard(path: str, size: int, modified: int) -> Shard:
     Raises:
         UserError: if it is not one whole tar file, an image in it is no file, or a key has two labels.
     """
-    found = Shard([], [], array('q'), array('q'))
+    found = Shard([], [], [])
     labels: dict[str, str] = {}
     files: dict[str, tuple[int, int]] = {}
     place = 0
@@ -101,15 +97,12 @@ def index_shard(path: str, size: int, modified: int) -> Shard:
                 wanted = key and (is_image(ending) or ending in LABELS)
                 if member.isdir() or not (wanted or member.isreg()):
                     continue
-                files[name] = offset, length = _content(member, files)
+                files[name] = _content(member, files)
                 if key and is_image(ending):
                     found.names.append(name)
-                    found.offsets.append(offset)
-                    found.sizes.append(length)
-                elif wanted and length > MAX_LABEL:
-                    raise ValueError(f'{name}, a label, has {length:,} bytes, {MAX_LABEL:,} are the most')
+                    found.places.append(files[name])
                 elif wanted:
-                    label = _label(read_member(path, modified, offset, length), ending)
+                    label = _label(read_member(path, *files[name], MAX_LABEL), ending)
                     if label and labels.setdefault(key, label) != label:
                         raise ValueError(f'{key} has two labels, {labels[key]!r} and {label!r}')
             place = shard.offset
@@ -146,16 +139,12 @@ def _check_end(path: str, offset: int) -> None:
                 raise ValueError(f'what follows, from byte {place}, is no header, or is another tar file')
 
 
-def read_member(path: str, modified: int, offset: int, size: int) -> bytes:
-    """Bytes of a tar file, at most MAX_BYTES, else OSError; other processes may share the open file."""
-    if size > MAX_BYTES:
-        raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {MAX_BYTES:,} are the most')
-    return os.pread(_opened(path, modified).fileno(), size, offset)
-
-
-@lru_cache(maxsize=128)
-def _opened(path: str, modified: int) -> BinaryIO:
-    return open(path, 'rb', buffering=0)  # closed when it is forgotten
+def read_member(path: str, offset: int, size: int, most: int = MAX_BYTES) -> bytes:
+    """Bytes of a tar file; OSError where they are more than ``most``."""
+    if size > most:
+        raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {most:,} are the most')
+    with open_regular(path) as file:
+        return os.pread(file.fileno(), size, offset)
 
 
 def _key_and_ending(name: str) -> tuple[str, str]:

@@ -44,7 +44,7 @@ class _CompleteData(BaseDetDataset):
         if _is_local(self.ann_file) and not Path(self.ann_file).is_file():
             raise UserError(f'there is no annotation file {self.ann_file}; put it there or pass --data-root DIR')
         data = super().load_data_list()
-        _check_files((item['img_path'] for item in data), self.ann_file, 'image')
+        _check_files((item['img_path'] for item in data), self.ann_file)
         return data
 
     def filter_data(self) -> list[dict]:
@@ -98,16 +98,9 @@ class VOCDetection(_CompleteData, VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data.
 
     Raises:
-        UserError: if the list of images is missing, an image or its annotation is not there, or no image is left.
+        UserError: if the list of images is missing, an image is not there, or no image is left.
             Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
     """
-
-    def load_data_list(self) -> list[dict]:
-        if Path(self.ann_file).is_file():
-            names = Path(self.ann_file).read_text(encoding='utf-8').split()
-            annotations = Path(self.sub_data_root, self.ann_subdir)
-            _check_files((str(annotations / f'{name}.xml') for name in names), self.ann_file, 'annotation')
-        return super().load_data_list()
 
 
 @DATA_SAMPLERS.register_module()
@@ -126,7 +119,7 @@ def _is_local(path: str) -> bool:
     return '://' not in path
 
 
-def _check_files(paths: Iterable[str], source: str, kind: str) -> None:
+def _check_files(paths: Iterable[str], source: str) -> None:
     """List every folder once: asking for every single file is slow on network disks."""
     present: dict[str, set[str]] = {}
     missing = []
@@ -138,5 +131,5 @@ def _check_files(paths: Iterable[str], source: str, kind: str) -> None:
             missing.append(path)
     if missing:
         raise UserError(
-            f'{len(missing)} {kind} file(s) that {source} names are missing, for example {printable(missing[0])}'
+            f'{len(missing)} image file(s) that {source} names are missing, for example {printable(missing[0])}'
         )

@@ -34,12 +34,10 @@ def check_requirements(device: str = 'cpu') -> None:
         boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0], [20.0, 20.0, 29.0, 29.0]], device=device)
         nms(boxes, torch.tensor([0.9, 0.8, 0.7], device=device), 0.5)
         roi_align(torch.ones(1, 1, 8, 8, device=device), torch.tensor([[0.0, 0.0, 0.0, 4.0, 4.0]], device=device), 2)
-    except ModuleNotFoundError as error:
-        raise UserError(f'mixcl.detection needs the compiled operators of mmcv ({error}); {COMPILE}') from error
     except Exception as error:  # operators of another torch raise whatever its runtime raises
         raise UserError(
-            f"mmcv's operators do not run on {device} with torch {torch.__version__} "
-            f'({" ".join(str(error).split())[:160]}), so they were compiled for another one; {COMPILE}'
+            f"mmcv's operators are missing, or do not run on {device} with torch {torch.__version__} "
+            f'({" ".join(str(error).split())[:160]}); {COMPILE}'
         ) from error
 
 

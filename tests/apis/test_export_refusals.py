@@ -18,7 +18,6 @@ REFUSED = [
     ('narrow', 'timm', 'not those of a plain ResNet'),
     ('average', 'timm', 'not the class token'),
     ('other_norm', 'timm', 'eps=0.001'),
-    ('convnext', 'mmpretrain', 'none of its backbones'),
     ('mobilenet', 'huggingface', 'no vision transformer or ResNet'),
     ('vit', 'keras', "there is no format 'keras'"),
 ]

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from mmpretrain.models import VisionTransformer
+from mmdet.registry import MODELS as DETECTION_MODELS
+from mmpretrain.models import ResNet, VisionTransformer
 from mmpretrain.models.backbones import ViTSAM
 
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
@@ -50,6 +51,28 @@ def test_all_global_blocks_equal_mmpretrains_vit(shape):
     assert all('rel_pos_' in name for name in report.missing_keys) and len(report.missing_keys) == 6
     images = torch.randn(2, 3, *shape, dtype=torch.float64)
     torch.testing.assert_close(model(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+
+
+def test_mmdet_reads_a_checkpoint_by_itself(tmp_path):
+    """As docs/weights.md has it: by a prefix, in a config of mmdet."""
+    vit, resnet = pretrained_vit(), ResNet(18).double()
+    torch.nn.Module.eval(resnet)
+    images = torch.randn(2, 3, 64, 64, dtype=torch.float64)
+    reference = without_class_token(vit, 64)
+    path = tmp_path / 'some.pth'
+    stored = dict(type='Pretrained', checkpoint=str(path), prefix='backbone.')
+    settings = dict(arch=ARCH, global_blocks=(0, 1, 2), img_size=64, pretrained_img_size=64, patch_size=8)
+    for theirs, config in (
+        (reference, dict(type='mixcl.DetectionViT', **settings)),
+        (resnet, dict(type='mmdet.ResNet', depth=18)),
+    ):
+        pretrained = vit if theirs is reference else resnet
+        state = {f'backbone.{name}': value for name, value in pretrained.state_dict().items()}
+        torch.save(dict(state_dict=state | {'head.weight': torch.ones(2)}), path)
+        backbone = DETECTION_MODELS.build(dict(config, init_cfg=stored)).double()
+        backbone.init_weights()
+        torch.nn.Module.eval(backbone)
+        torch.testing.assert_close(backbone(images)[-1], theirs(images)[-1], rtol=0, atol=1e-10)
 
 
 def test_position_embeddings_of_another_grid_are_resized_as_mmpretrain_does():

@@ -185,7 +185,7 @@ def test_robustness_tests_the_classifier_that_is_given(archives: dict[str, str],
 def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[str, str], tmp_path: Path) -> None:
     """Every data set tells by itself; here, that all of them are asked."""
     subject = read_subject(classifier(tmp_path))
-    with pytest.raises(UserError, match='folders are missing'):
+    with pytest.raises(UserError, match=r'ImageNetC: .* is missing; expected under'):
         robustness(subject, archives | {'imagenet-c': archives['imagenet-r']})
     for protocol, data, message in (
         ('svm', 'voc07', r'no ImageSets/Main/test\.txt in'),

@@ -8,8 +8,10 @@ import tiny
 import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
+from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet, VisionTransformer
 from mmpretrain.models.utils import resize_pos_embed
+from mmpretrain.registry import MODELS
 from torch import Tensor, nn
 
 from mixcl.engine.runners.launch import build_runner
@@ -70,6 +72,21 @@ def test_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
         assert_equal(backbone.backbone.state_dict(), found.state)
         outputs.append(backbone(torch.ones(1, 3, 8, 8))[0])
     assert not torch.allclose(*outputs)
+
+
+def test_mmpretrain_reads_a_run_by_itself(checkpoint: Path) -> None:
+    """As docs/weights.md has it: the name of the class, and a prefix, in a config of mmpretrain."""
+    images = torch.randn(2, 3, 8, 8)
+    for encoder, prefix in (('online', 'backbone.'), ('target', 'target.backbone.')):
+        ours = FrozenFeatures(tiny.model_config()['backbone'])
+        load_backbone(ours, read_pretrained(checkpoint, encoder))
+        stored = dict(type='Pretrained', checkpoint=str(checkpoint), prefix=prefix)
+        backbone = dict(tiny.model_config()['backbone'], type='VisionTransformer', init_cfg=stored)
+        with DefaultScope.overwrite_default_scope('mmpretrain'):
+            classifier = MODELS.build(dict(type='ImageClassifier', backbone=backbone))
+            classifier.init_weights()
+        classifier.eval()
+        torch.testing.assert_close(classifier.extract_feat(images), ours(images), rtol=0, atol=1e-6)
 
 
 def test_frozen_features_are_looked_through() -> None:

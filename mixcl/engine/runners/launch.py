@@ -34,7 +34,6 @@ from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
-from mixcl.engine.runners.write_errors import outlive_write_errors
 from mixcl.errors import UserError, undone_on_failure
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE, quieten
@@ -173,7 +172,6 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     with built_from(cfg):
         runner = QuietRunner.from_cfg(cfg)
-    outlive_write_errors(runner)
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.

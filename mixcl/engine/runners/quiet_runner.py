@@ -1,5 +1,6 @@
 """mmengine's Runner, of which a terminal shows only what people need; the log file has everything."""
 
+from logging import LogRecord
 from typing import Any
 
 import torch
@@ -27,6 +28,8 @@ class QuietRunner(Runner):
     def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:
         logger = super().build_logger(*args, **kwargs)
         quieten(logger)
+        for handler in logger.handlers:
+            handler.handleError = _fail
         return logger
 
     def build_model(self, *args: Any, **kwargs: Any) -> nn.Module:
@@ -54,6 +57,11 @@ class QuietRunner(Runner):
         """What a run that cannot go on has kept."""
         written = [hook.last_ckpt for hook in self.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
         return f'the newest checkpoint is {written[-1]}' if written else 'no checkpoint is saved yet'
+
+
+def _fail(record: LogRecord) -> None:
+    """End a run whose log cannot be written, as on a full disk; logging would print a traceback for every line."""
+    raise  # the error that is being handled
 
 
 def put_channels_last(model: nn.Module) -> None:

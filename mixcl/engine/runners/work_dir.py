@@ -36,12 +36,12 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
     if overwrite and inside:
         raise UserError(
             f'--overwrite removes the checkpoints of {cfg.work_dir}, but the run starts from {source}: choose another '
-            'folder with --work-dir'
+            'folder for this one'
         )
     if found and not overwrite and not (cfg.get('resume') and (inside or not source)):
         raise UserError(
             f'{cfg.work_dir} holds {len(found)} checkpoint(s) of another run, such as {found[-1].name}: continue that '
-            'run with --resume alone, choose another folder with --work-dir, or remove its checkpoints with --overwrite'
+            'run with --resume alone, choose another folder, or remove its checkpoints with --overwrite'
         )
 
 

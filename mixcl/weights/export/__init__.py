@@ -4,8 +4,6 @@ import mixcl.quiet_imports
 from mixcl.weights.export.base import Exported, Loading, Preprocessing
 from mixcl.weights.export.model_card import model_card
 from mixcl.weights.export.to_huggingface import write_huggingface
-from mixcl.weights.export.to_mmdet import write_mmdet
-from mixcl.weights.export.to_mmpretrain import write_mmpretrain
 from mixcl.weights.export.to_onnx import write_onnx
 from mixcl.weights.export.to_timm import write_timm
 from mixcl.weights.export.to_torchvision import write_torchvision
@@ -14,8 +12,6 @@ FORMATS = dict(
     timm=write_timm,
     torchvision=write_torchvision,
     huggingface=write_huggingface,
-    mmpretrain=write_mmpretrain,
-    mmdet=write_mmdet,
     onnx=write_onnx,
 )
 """By the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it.

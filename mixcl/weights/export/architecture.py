@@ -46,13 +46,13 @@ def vit_shape(exported: Exported, target: str) -> ViTShape | None:
 
 def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> Any:
     """The backbone if it is a ResNet of mmpretrain; None if it is anything else. Unusual ones are refused."""
-    resnet, others = exported.backbone, 'mmpretrain or onnx'
+    resnet = exported.backbone
     if not isinstance(resnet, ResNet):
         return None
     if isinstance(resnet, ResNet_CIFAR) and not small_stem:
         reason = f'{target} has no ResNet with the stem for small images (3x3, without stride and pooling)'
-        raise exported.refusal(target, reason, others)
+        raise exported.refusal(target, reason, 'torchvision')
     usual = resnet.base_channels == resnet.stem_channels == 64 and tuple(resnet.strides) == (1, 2, 2, 2)
     if not usual or resnet.deep_stem or type(resnet) not in (ResNet, ResNet_CIFAR):
-        raise exported.refusal(target, 'its stem, widths or strides are not those of a plain ResNet', others)
+        raise exported.refusal(target, 'its stem, widths or strides are not those of a plain ResNet')
     return resnet

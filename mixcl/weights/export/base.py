@@ -1,8 +1,7 @@
 """What is exported, and how the files are loaded elsewhere."""
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,28 +51,24 @@ class Exported:
     preprocessing: Preprocessing
     source: str
 
-    def outputs(self, images: Tensor) -> Tensor:
-        """The last output of images (B, C, H, W): (B, D), or maps (B, D, h, w)."""
-        outputs = self.backbone(images)
-        return outputs if isinstance(outputs, Tensor) else outputs[-1]
-
     def features(self, images: Tensor) -> Tensor:
         """(B, D) of images (B, C, H, W), normalised: what the files must give elsewhere, too."""
-        return pooled(self.outputs(images))
+        outputs = self.backbone(images)
+        return pooled(outputs if isinstance(outputs, Tensor) else outputs[-1])
 
     def renamed(self, layout: str) -> dict[str, Tensor]:
         """The weights of a vision transformer or ResNet by another library's names, or the error that it has none."""
         renamed, absent = translated(self.backbone.state_dict(), 'mmpretrain', layout)
         if absent:
-            raise self.refusal(layout, f'it has no name for {absent[0]}', 'mmpretrain or onnx')
+            raise self.refusal(layout, f'it has no name for {absent[0]}')
         return renamed
 
-    def refusal(self, target: str, reason: str, others: str = 'onnx') -> UserError:
-        """The error that says why a format cannot take it, and which others can."""
+    def refusal(self, target: str, reason: str, *others: str) -> UserError:
+        """The error that says why a format cannot take it, and that ``others``, its own library or ONNX can."""
         name = type(self.backbone).__name__
-        others = dict(TimmBackbone='timm or onnx', TorchvisionBackbone='torchvision or onnx').get(name, others)
-        choices = ' or '.join(other for other in re.split(', | or ', others) if other != target)
-        advice = f'choose --to {choices} instead' if choices else 'mixcl.load_backbone loads it'
+        own = dict(TimmBackbone=['timm'], TorchvisionBackbone=['torchvision']).get(name, [])
+        choices = [other for other in (*own, *others, 'onnx') if other != target]
+        advice = f'choose --to {" or ".join(choices)} instead' if choices else 'mixcl.load_backbone loads it'
         return UserError(f'the {name} in {self.source} cannot be exported to {target}: {reason}; {advice}')
 
 
@@ -84,12 +79,10 @@ class Loading:
     Attributes:
         libraries: modules that have to be installed.
         code: Python lines, in which PATH stands for the folder, that make ``features`` (B, D) of ``images``.
-        expected: what those must be, as a function of the images; None for the backbone's own.
     """
 
     libraries: tuple[str, ...]
     code: str
-    expected: Callable[[Tensor], Tensor] | None = None
 
     def lines(self, folder: Path) -> str:
         """The lines for a folder."""

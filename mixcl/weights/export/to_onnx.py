@@ -46,7 +46,7 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     except OSError:
         raise
     except Exception as error:  # it raises whatever its passes raise
-        raise exported.refusal('onnx', ' '.join(str(error).split())[:200], 'timm or mmpretrain') from error
+        raise exported.refusal('onnx', ' '.join(str(error).split())[:200]) from error
     finally:
         logging.disable(logging.NOTSET)
     return (Loading(('onnxruntime',), RUN),)

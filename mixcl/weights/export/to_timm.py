@@ -71,6 +71,6 @@ def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dic
         name, arguments = 'vit_base_patch16_clip_224', dict(arguments, pre_norm=False)
     elif vit.eps != 1e-6:
         reason = f'its layer norms have eps={vit.eps}, where timm has entries with 1e-6 and 1e-5 only'
-        raise exported.refusal('timm', reason, 'huggingface, mmpretrain or onnx')
+        raise exported.refusal('timm', reason, 'huggingface')
     notes = dict(first_conv='patch_embed.proj', classifier='head', fixed_input_size=True)
     return name, arguments, notes, exported.renamed('timm')

@@ -58,7 +58,7 @@ def test_a_lock_that_no_run_made_is_left_alone(kind: str, tmp_path: Path) -> Non
         lock.mkdir()
     else:
         lock.symlink_to(outside)
-    with pytest.raises(UserError, match=r'run/run\.lock is a link, a folder or a pipe.*--work-dir'):
+    with pytest.raises(UserError, match=r'run/run\.lock is a link, a folder or a pipe.*remove it'):
         RunLock(lock.parent).acquire()
     assert not outside.exists() if kind == 'dangling link' else outside.read_text() == 'precious'
 
@@ -73,7 +73,7 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
     folder.mkdir()
     newest.touch()
     for settings in (dict(), dict(resume=True, load_from=str(tmp_path / 'other/epoch_1.pth'))):
-        with pytest.raises(UserError, match=r'epoch_2.pth.*--resume.*--work-dir.*--overwrite'):
+        with pytest.raises(UserError, match=r'epoch_2.pth.*--resume.*another folder.*--overwrite'):
             check(**settings)
     check(resume=True)
     check(resume=True, load_from=str(newest))
