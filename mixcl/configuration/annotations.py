@@ -12,7 +12,7 @@ WORDS: dict[type, tuple[str, tuple[type, ...]]] = {
     int: ('a number', (int, float)),
     float: ('a number', (int, float)),
     str: ('a text', (str, int, float)),
-    torch.Tensor: ('a number', (int, float, torch.Tensor)),
+    torch.Tensor: ('a number', (int, float)),
 }
 """By the annotation of a plain value: the words for it, and what is accepted. A bool is no number."""
 
@@ -23,9 +23,10 @@ def type_of(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
     if annotation is parameter.empty:
         return type(parameter.default) if isinstance(parameter.default, (bool, int, float)) else Any
     try:
-        return eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
+        kind = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
     except NameError:  # it is imported for type checkers only
         return Any
+    return kind if parameter.default is parameter.empty or _fits(parameter.default, kind) else Any  # bias: bool = 'qv'
 
 
 def mistyped(node: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -40,7 +41,7 @@ def mistyped(node: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tupl
 
 def _fits(value: Any, kind: Any) -> bool:
     origin, arguments = get_origin(kind) or kind, get_args(kind)
-    if value is None:
+    if not isinstance(value, (bool, int, float, str, list, tuple)):
         return True
     if origin is NoneType:
         return False
@@ -61,7 +62,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, WORDS[origin][1]) and (origin is bool or not isinstance(value, bool))
     if _is_list(origin):  # one number may stand for several, as RoIAlign's output_size
         return not isinstance(value, (bool, str))
-    return not (is_dict and isinstance(value, (bool, int, float, str)))
+    return not is_dict
 
 
 def _is_list(kind: Any) -> bool:

@@ -42,7 +42,7 @@ class ListedImages(OwnImages):
         files: dict[str, str] = {}
         labels: dict[str, str] = {}
         for path, label in self._rows():
-            file = os.path.normpath(self.reading(path)['img_path'])
+            file = os.path.abspath(self.reading(path)['img_path'])
             name = files.setdefault(file, path)
             if labels.setdefault(name, label) != label:
                 raise UserError(

@@ -159,7 +159,8 @@ def _label(content: bytes, ending: str) -> str:
     if ending == '.cls':
         return text
     fields = loads(text)
-    return str(next((fields[name] for name in ('label', 'cls', 'class') if name in fields), ''))
+    found = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
+    return '' if found is None else str(found)
 
 
 def _expanded(pattern: str) -> Iterator[str]:

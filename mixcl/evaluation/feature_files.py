@@ -118,6 +118,8 @@ def _check_rows(arrays: dict[str, np.ndarray]) -> None:
     for name, array in arrays.items():
         if len(shape) != 2 or (array.shape if name == 'features' else (*array.shape, shape[1])) != shape:
             raise ValueError(f'{shape} features, but {name} of shape {array.shape}')
+    if [arrays[name].dtype.kind for name in ('features', 'names', 'unreadable')] != ['f', 'U', 'U']:
+        raise ValueError('features that are no floats, or names or reasons that are no texts')
     if not np.isfinite(arrays['features'][arrays['unreadable'] == '']).all():
         raise ValueError('features that are no finite numbers')
     if 'labels' in arrays and (arrays['labels'].dtype != np.int64 or arrays['labels'].min(initial=0) < 0):

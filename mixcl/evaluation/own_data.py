@@ -43,9 +43,8 @@ def read_own_data(
     if protocol in OWN_DATA:
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
-    data.images = source_config(spec, data_root) | (
-        extensions_of(pretraining or {}) if spec.startswith('folder:') else {}
-    )
+    extensions = extensions_of(pretraining or {}) if spec.startswith('folder:') else {}
+    data.images = source_config(spec, data_root if spec.startswith('list:') else None) | extensions
     found = survey(data.images)
     if not found.classes:
         raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import mmpretrain
+import numpy as np
 import pytest
 import torch
 from configuration.all_configs import read
@@ -147,6 +148,7 @@ class _Typed:
         mode: Literal['a', 'b'] = 'a',
         part: dict | torch.nn.Module | None = None,
         unknown: 'NotImported' = None,  # noqa: F821
+        misnamed: bool = 'qv_bias',
         plain=1,
         anything=None,
     ):
@@ -157,14 +159,14 @@ def test_types_are_those_of_the_annotations() -> None:
     types = accepted_keywords(_Typed).types
     for key, wrong, right in (
         ('flag', ['maybe', 1, 0.0, [1]], [True, None, [False]]),
-        ('rate', [True, 'x', [True]], [1, 0.5, [0.1, 0.2], torch.ones(1)]),
-        ('sizes', [True, 'text', [1, 'x'], [True]], [(1, 2), [], [None], 3]),
-        ('pair', [(True, True), (0.1, 0.2)], [(1, False), (1.0, 2.0, 3.0)[:0]]),
-        ('name', [True], ['x', 3, None]),
+        ('rate', [True, 'x', [True]], [1, 0.5, [0.1, 0.2], torch.ones(1), np.float32(1)]),
+        ('sizes', ['text', True, [1, 'x'], [True]], [(1, 2), [], [None], 3]),
+        ('pair', [(True, True), (0.1, 0.2), True], [(1, False), (1.0, 2.0, 3.0)[:0]]),
+        ('name', [True], ['x', 3, None, {}]),
         ('mode', ['c', True], ['b', None]),
         ('plain', [True, 'x'], [2, 0.5]),
         ('part', [], [{}, torch.nn.Identity()]),
-        *((key, [], [True, 'x', 1, [1]]) for key in ('unknown', 'anything')),
+        *((key, [], [True, 'x', 1, [1]]) for key in ('unknown', 'anything', 'misnamed')),
     ):
         assert [value for value in wrong if not list(mistyped({key: value}, types))] == [], key
         assert [value for value in right if list(mistyped({key: value}, types))] == [], key

@@ -194,6 +194,15 @@ def test_lists_that_are_wrong(text: bytes, message: str, tmp_path: Path) -> None
         ListedImages(f'{tmp_path}/none.csv')
 
 
+def test_an_absolute_spelling_in_a_list_that_is_named_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path, {'a.jpg': b'', 'l.csv': f'a.jpg,1\n{tmp_path}/a.jpg,2'.encode()})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"names .*/a\.jpg twice, with the labels '1' and '2'"):
+        ListedImages('l.csv')
+
+
 @pytest.mark.parametrize('ending', ['csv', 'txt'])
 def test_only_ends_of_lines_end_a_name_in_a_list(ending: str, tmp_path: Path) -> None:
     names = ['a\u2028b.jpg', 'c\x0b\x1cd.jpg', 'e\x85f.jpg']
@@ -241,9 +250,11 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
         write_tar(
             tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
         )
-    write_tar(tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}'})
+    write_tar(
+        tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'{"label": null}'}
+    )
     train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))
-    assert labelled(train) == [(b'x', '7'), (b'y', '7'), (b'1', '8')] and len(learnt) == 3
+    assert labelled(train) == [(b'x', '7'), (b'y', '7'), (b'1', '8')] and len(learnt) == 4
     assert labelled(test) == [(b'x', '7'), (b'y', '7')]
 
 

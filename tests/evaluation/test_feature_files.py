@@ -105,6 +105,8 @@ ROWS = dict(
         ('features', np.ones(2, np.float32), r'\(2,\) features'),
         ('features', np.array([[1, 2, np.nan]] * 2, np.float32), 'features that are no finite numbers'),
         ('names', np.array(['a', None], dtype=object), 'allow_pickle'),
+        ('features', np.ones((2, 3), np.complex64), 'features that are no floats'),
+        ('unreadable', np.zeros(2, np.int64), 'reasons that are no texts'),
     ],
 )
 def test_arrays_that_do_not_fit_each_other(tmp_path: Path, name: str, value: np.ndarray, message: str) -> None:

@@ -196,6 +196,8 @@ def test_a_blank_page_is_read() -> None:
     for kind in ('PNG', 'JPEG', 'TIFF'):
         content = encoded(Image.new('1' if kind != 'JPEG' else 'L', (4200, 4200), 1), kind)
         assert decode(content, 'blank')[0].shape == (4200, 4200, 3)
+    dense = encoded(Image.new('RGB', (4200, 4200)), 'JPEG2000')
+    assert len(dense) < 4200**2 / 30_000 and decode(dense, 'blank')[0].shape == (4200, 4200, 3)
 
 
 def highest_memory() -> int:
