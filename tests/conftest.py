@@ -64,6 +64,16 @@ def pretrain(folder: Path) -> None:
     assert result.returncode == 0, result.stderr[-3000:]
 
 
+HANDLERS = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+
+
+def _forget_commands() -> None:
+    """Put back what the start of a command sets, be it in a fixture of a module, which comes before those of a test."""
+    for number, handler in HANDLERS.items():
+        signal.signal(number, handler)
+    sys.excepthook = sys.__excepthook__
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Put back what commands change that run inside the tests, and processes that later tests start would inherit."""
@@ -71,14 +81,12 @@ def nothing_left_behind() -> Iterator[None]:
     # of a fixture for its module.
     DefaultScope._instance_dict.clear()
     path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
-    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-    excepthook, finders = sys.excepthook, list(sys.meta_path)
+    _forget_commands()
     yield
     DefaultScope._instance_dict.clear()
     MMLogger._instance_dict.clear()  # it writes to the standard error of this test
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-    sys.path[:], sys.meta_path[:], sys.excepthook = path, finders, excepthook
+    _forget_commands()
+    sys.path[:] = path
     os.chdir(folder)
     for name in set(os.environ) - set(environment):
         del os.environ[name]

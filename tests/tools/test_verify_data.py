@@ -98,5 +98,5 @@ def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Pat
     assert 'met 3 unreadable image(s), named above: 1 empty, 1 no image, 1 truncated' in log
     assert 'converted images as it loaded them: 1 four channels, 1 tiny' in log
     record = json.loads((tmp_path / '0/environment.json').read_text())
-    assert record['train_data']['samples'] == 40 and len(record['train_data']['paths']) == 16
+    assert record['train_data']['images']['number'] == 40
     assert 'torch' in record['packages']
