@@ -134,6 +134,9 @@ def undone_on_failure(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def _end_by(error: Exception) -> NoReturn:
+    # torchrun kills all processes as soon as one has failed, even the one that is about to report why. None of them was
+    # stopped, which status 85 would say.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with suppress(OSError):  # nobody reads it any longer
         sys.stdout.flush()
     _tell(error)
@@ -157,8 +160,6 @@ def _tell(error: Exception) -> None:
     expected = isinstance(error, UserError)
     concerned = _first_process() or getattr(error, 'of_one_process', False)
     sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))
-    # torchrun kills all processes as soon as one has failed, even the one that is about to report why.
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not concerned:
         time.sleep(PATIENCE)
     if concerned or not expected:
