@@ -65,6 +65,7 @@ def pretrain(folder: Path) -> None:
 
 
 HANDLERS = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+HANDLERS[signal.SIGINT] = signal.default_int_handler  # which a shell's background jobs are started without
 
 
 def _forget_commands() -> None:
