@@ -46,7 +46,7 @@ OPTIONAL = dict(
     lora=['peft'],
 )
 DOCUMENTATION = ['sphinx', 'myst-parser', 'furo']
-CHECKS = ['pytest', 'pytest-xdist', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
+CHECKS = ['pytest', 'pytest-xdist', 'pytest-timeout', 'hypothesis', 'mypy', 'ruff', 'setuptools', 'wheel']
 
 setup(
     name='mixcl',

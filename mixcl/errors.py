@@ -96,15 +96,11 @@ def end_uncaught(kind: type[BaseException], error: BaseException, trace: Traceba
     sys.__excepthook__(kind, error, trace)
 
 
-def stop_at_once(process: int, number: int, frame: FrameType | None) -> None:
+def stop_at_once(number: int, frame: FrameType | None) -> None:
     """End a command that has nothing to save by a signal: with a line, and status 85, or 130 after Ctrl-C.
 
     It raises no exception, which imports and libraries swallow, or turn into others.
     """
-    if os.getpid() != process:  # forked: it ends as other processes do
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        return
     with suppress(Exception):  # such as that of a stream that is being written to
         sys.stdout.flush()
     for undo in reversed(_undone):

@@ -3,10 +3,12 @@
 import os
 import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache
+from typing import Any
 
 from mixcl import machine
 from mixcl.errors import end_uncaught, stop_at_once
@@ -38,18 +40,54 @@ def begin(name: str) -> None:
     """
     if name != '__main__':
         return
-    for number in heard_signals():
-        signal.signal(number, partial(stop_at_once, os.getpid()))
+    hear(stop_at_once)
     sys.excepthook = end_uncaught
     machine.prepare()
     for message in OF_OTHERS:
         warnings.filterwarnings('ignore', message=message)
 
 
-def heard_signals() -> list[signal.Signals]:
-    """The stop signals, without SIGHUP in a program that ``nohup`` started, to outlive its terminal."""
+def hear(handler: Callable) -> dict[signal.Signals, Any]:
+    """Set a handler of the stop signals in this process, and not in those that it forks; the handlers before.
+
+    SIGHUP stays ignored in a program that ``nohup`` started, to outlive its terminal.
+    """
+    _keep_from_forks()
+    _own.add(_function(handler))
     outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    return [number for number in STOP_SIGNALS if not (outlives and number == signal.SIGHUP)]
+    heard = [number for number in STOP_SIGNALS if not (outlives and number == signal.SIGHUP)]
+    return {number: signal.signal(number, handler) for number in heard}
+
+
+_own: set[Callable] = set()
+_before_fork = threading.local()
+
+
+def _function(handler: Any) -> Any:
+    return getattr(handler, '__func__', handler)
+
+
+@cache
+def _keep_from_forks() -> None:
+    """Let the stop signals end whatever process is forked, such as those of a pool, which ends them by SIGTERM.
+
+    A handler of Python's could not: a signal that comes before the child waits for a lock is acted on after the wait.
+    For the same reason the signals are held back until the child has its own.
+    """
+
+    def hold() -> None:
+        _before_fork.mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+
+    def release() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _before_fork.mask)
+
+    def begin_child() -> None:
+        for number in STOP_SIGNALS:
+            if _function(signal.getsignal(number)) in _own:
+                signal.signal(number, signal.SIG_DFL)
+        release()
+
+    os.register_at_fork(before=hold, after_in_parent=release, after_in_child=begin_child)
 
 
 @contextmanager

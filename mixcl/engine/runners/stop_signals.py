@@ -14,7 +14,7 @@ from torch import distributed
 from torch.utils.data import DataLoader
 
 from mixcl.distributed import host_group
-from mixcl.starting import heard_signals
+from mixcl.starting import hear
 
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
@@ -33,7 +33,7 @@ class StopSignals:
     def __enter__(self) -> 'StopSignals':
         # Python lets only the main thread decide about signals.
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._note) for number in heard_signals()}
+            self._previous = hear(self._note)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -122,3 +122,19 @@ def test_a_run_under_nohup_outlives_its_terminal() -> None:
         assert signals.received is None
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_forked_processes_end_by_sigterm_whatever_they_wait_for() -> None:
+    """Pools end theirs so, and wait for them: mmdet's VOC metric makes one in a validation."""
+    lock = multiprocessing.get_context('fork').Lock()
+    lock.acquire()
+    with StopSignals() as signals:
+        for _ in range(20):  # some get it before they wait
+            child = os.fork()
+            if not child:
+                lock.acquire()
+            os.kill(child, signal.SIGTERM)
+            assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM
+        assert signals.received is None
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert signals.received == 'SIGTERM'
