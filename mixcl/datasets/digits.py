@@ -2,18 +2,19 @@
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.registry import DATASETS
+
+NUM_TRAIN = 1437
 
 
 @DATASETS.register_module()
 class Digits(SplitDataset):
     """1,797 images of digits, 8x8, grey repeated over three channels: 1,437 to train on, 360 to test on.
 
-    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The split ('train' or 'test') is stratified and
-    always the same.
+    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The test images are the last of the file. Digits
+    of one person follow each other there, so a random split would test on people who were trained on.
 
     Source: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits (test part), UCI repository.
     """
@@ -24,12 +25,9 @@ class Digits(SplitDataset):
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""
         digits = load_digits()
-        train, test = train_test_split(
-            np.arange(len(digits.target)), test_size=0.2, stratify=digits.target, random_state=0
-        )
-        indices = train if self.split == 'train' else test
         images = np.round(digits.images * (255 / 16)).astype(np.uint8)
+        rows = range(NUM_TRAIN) if self.split == 'train' else range(NUM_TRAIN, len(images))
         return [
             {'img': np.repeat(images[index][..., None], 3, axis=2), 'gt_label': int(digits.target[index])}
-            for index in indices
+            for index in rows
         ]

@@ -14,15 +14,13 @@ from torch.nn.functional import normalize
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.evaluation.functional.knn import TEMPERATURE, vote
 from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
 SHOTS = (1, 2, 5, 20)
 DRAWS = 40
-NEIGHBOURS = 10
-MEASURES = ('knn', 'logistic')
+MEASURES = ('means', 'logistic')
 
 
 def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
@@ -53,6 +51,44 @@ def standardised(bank: Tensor, queries: Tensor) -> tuple[np.ndarray, np.ndarray]
     return ((rows - mean) / deviation).numpy(), ((others - mean) / deviation).numpy()
 
 
+def few_label_answers(
+    bank: Tensor, bank_labels: Tensor, queries: Tensor, shots: Sequence[int] = SHOTS, draws: int = DRAWS, seed: int = 0
+) -> dict[tuple[int, str], Tensor]:
+    """Classify queries by k labelled images of each class, for several k and many draws of the labelled images.
+
+    ``means`` answers the class whose mean has the largest cosine to the query, all features L2-normalised. ``logistic``
+    is scikit-learn's logistic regression with C = 1 on features that are L2-normalised and then standardised over the
+    whole bank, whose labels take no part in that. A draw depends on the labels of the bank and the seed alone.
+
+    Args:
+        bank, queries: (Nb, D) training and (Nq, D) test features, any floating dtype and device.
+        bank_labels: (Nb,) int64 classes, each with at least ``max(shots)`` images.
+        shots: values of k, 1 or more.
+        draws: how many, 1 or more.
+        seed: of the draws.
+
+    Returns:
+        by (k, measure) the classes (draws, Nq) int64, on the CPU.
+
+    Raises:
+        UserError: if a setting is out of range, a set is not finite, or a class has too few images.
+    """
+    check_settings('few labels', dict(shots=shots, draws=draws, seed=seed))
+    check_finite(bank=bank, query=queries)
+    bank_labels = bank_labels.cpu()
+    _check_counts(bank_labels, max(shots))
+    train, test = standardised(bank, queries)
+    directions, asked = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
+    answers: dict[tuple[int, str], list[Tensor]] = {(shot, measure): [] for shot in shots for measure in MEASURES}
+    for draw in progress(range(draws), 'draws of few labels', draws, 'draws'):
+        chosen = draw_labelled(bank_labels, max(shots), seed, draw)
+        for shot in shots:
+            rows = chosen[:, :shot].flatten()
+            answers[shot, 'means'].append(_nearest_mean(directions[chosen[:, :shot]], bank_labels[chosen[:, 0]], asked))
+            answers[shot, 'logistic'].append(_regression(train[rows], bank_labels[rows], test))
+    return {name: torch.stack(parts) for name, parts in answers.items()}
+
+
 def few_label_accuracies(
     bank: Tensor,
     bank_labels: Tensor,
@@ -62,43 +98,18 @@ def few_label_accuracies(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Classify queries by k labelled images of each class, for several k and many draws of the labelled images.
-
-    ``knn`` is the vote of the 10 nearest labelled images, weighted by exp(cosine / .07). ``logistic`` is scikit-learn's
-    logistic regression with C = 1 on features that are L2-normalised and then standardised over the whole bank, whose
-    labels that takes no part of. A draw is a function of the labels of the bank and the seed alone.
+    """Measure :func:`few_label_answers`, of which are all arguments but one.
 
     Args:
-        bank, queries: (Nb, D) training and (Nq, D) test features, any floating dtype and device.
-        bank_labels, labels: (Nb,) and (Nq,) int64 classes; each of the bank has at least ``max(shots)`` images.
-        shots: values of k, 1 or more.
-        draws: how many, 1 or more.
-        seed: of the draws.
+        labels: (Nq,) int64 classes of the queries.
 
     Returns:
         top-1 accuracies in percent: ``few{k}_{measure}``, the mean over the draws, ``few{k}_{measure}_std``, their
         sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
-
-    Raises:
-        UserError: if a setting is out of range, a set is not finite, or a class has too few images.
     """
-    check_settings('few labels', dict(shots=shots, draws=draws, seed=seed))
-    check_finite(bank=bank, query=queries)
-    bank_labels, truth = bank_labels.cpu(), labels.cpu()
-    _check_counts(bank_labels, max(shots))
-    train, test = standardised(bank, queries)
-    nearby, asking = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
-    found: dict[tuple[int, str], list[float]] = {(shot, measure): [] for shot in shots for measure in MEASURES}
-    for draw in progress(range(draws), 'draws of few labels', draws, 'draws'):
-        chosen = draw_labelled(bank_labels, max(shots), seed, draw)
-        for shot in shots:
-            rows = chosen[:, :shot].flatten()
-            known = bank_labels[rows]
-            answers = _nearest(nearby[rows], known, asking), _regression(train[rows], known, test)
-            for measure, answer in zip(MEASURES, answers, strict=True):
-                found[shot, measure].append(100 * (answer == truth).double().mean().item())
     values: dict[str, float] = {}
-    for (shot, measure), accuracies in found.items():
+    for (shot, measure), answers in few_label_answers(bank, bank_labels, queries, shots, draws, seed).items():
+        accuracies = (100 * (answers == labels.cpu()).double().mean(dim=1)).tolist()
         name = f'few{shot}_{measure}'
         values[name] = float(np.mean(accuracies))
         values[f'{name}_std'] = float(np.std(accuracies, ddof=1)) if draws > 1 else 0.0
@@ -117,9 +128,9 @@ def _check_counts(labels: Tensor, least: int) -> None:
         )
 
 
-def _nearest(bank: Tensor, bank_labels: Tensor, queries: Tensor) -> Tensor:
-    cosines, places = (queries @ bank.T).topk(min(NEIGHBOURS, len(bank)))
-    return vote(cosines, bank_labels[places], int(bank_labels.max()) + 1, TEMPERATURE).argmax(dim=1)
+def _nearest_mean(labelled: Tensor, classes: Tensor, queries: Tensor) -> Tensor:
+    """The classes (Nq,) of the nearest means, of labelled rows (classes, k, D)."""
+    return classes[(queries @ normalize(labelled.mean(dim=1), dim=1).T).argmax(dim=1)]
 
 
 def _regression(train: np.ndarray, labels: Tensor, test: np.ndarray) -> Tensor:

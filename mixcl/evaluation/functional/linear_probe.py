@@ -82,21 +82,29 @@ def probe_sweep(
     Raises:
         UserError: if a set is not finite.
     """
-    settings, device = settings or ProbeSettings(), test_features.device
+    settings = settings or ProbeSettings()
     check_finite(training=train_features, test=test_features)
     num_classes = int(max(train_labels.max(), test_labels.max())) + 1
-    order = torch.randperm(len(train_labels), generator=generator('held out', settings.seed))
-    count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
-    unseen, kept = order[:count].sort().values, order[count:].sort().values
-    chooser = train_probes(train_features[kept], train_labels[kept], num_classes, settings, device)
-    held_out, losses = chooser.scores(train_features[unseen], train_labels[unseen])
-    probes = train_probes(train_features, train_labels, num_classes, settings, device)
+    best, held_out = choose_probe(train_features, train_labels, num_classes, settings, test_features.device)
+    probes = train_probes(train_features, train_labels, num_classes, settings, test_features.device)
     tested, _ = probes.scores(test_features, test_labels)
-    best = max(range(len(held_out)), key=lambda number: (held_out[number], -losses[number]))
     rate, decay = settings.grid[best]
-    chosen = dict(probe_top1=tested[best], probe_held_out=held_out[best], probe_rate=rate, probe_weight_decay=decay)
+    chosen = dict(probe_top1=tested[best], probe_held_out=held_out, probe_rate=rate, probe_weight_decay=decay)
     pairs = zip(settings.grid, tested, strict=True)
     return chosen | {f'probe_lr{rate:g}_wd{decay:g}_top1': accuracy for (rate, decay), accuracy in pairs}
+
+
+def choose_probe(
+    features: Tensor, labels: Tensor, num_classes: int, settings: ProbeSettings, device: torch.device | str = 'cpu'
+) -> tuple[int, float]:
+    """The place in ``settings.grid`` of the best probe on held-out features, and its accuracy there in percent."""
+    order = torch.randperm(len(labels), generator=generator('held out', settings.seed))
+    count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
+    unseen, kept = order[:count].sort().values, order[count:].sort().values
+    chooser = train_probes(features[kept], labels[kept], num_classes, settings, device)
+    held_out, losses = chooser.scores(features[unseen], labels[unseen])
+    best = max(range(len(held_out)), key=lambda number: (held_out[number], -losses[number]))
+    return best, held_out[best]
 
 
 class Probes(NamedTuple):

@@ -77,7 +77,7 @@ class LinearProbeSweep(ProbeSettings, FeatureMetric):
 @METRICS.register_module()
 @dataclass
 class FewLabels(CheckedMetric):
-    """kNN and logistic regression on k labels per class, over draws of labels that all checkpoints share.
+    """Class means and logistic regression on k labels per class, over draws of labels that all checkpoints share.
 
     Values and arguments: :func:`~mixcl.evaluation.functional.few_labels.few_label_accuracies`.
     """
