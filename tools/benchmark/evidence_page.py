@@ -1,194 +1,129 @@
-"""The page of tools/benchmark/evidence.py: what the runs found, paired with their hosts, and the papers beside it."""
+"""The page of evidence.py: what the runs found, and when the rule of evidence_statistics.py tells methods apart."""
 
+import json
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from evidence_rows import Pair, Papers, Run, Table
+from evidence_measures import Right, unpacked
+from evidence_statistics import MEASURES, NAMED, Difference, accuracies, difference
+from evidence_tables import TABLES, Found, Pair, Table
+from matplotlib.figure import Figure
 
-MEASURES = dict(
-    knn='kNN', linear='linear', few1_logistic='1 label', few5_logistic='5 labels', few20_logistic='20 labels'
-)
-"""Shown of all, by their names in results; in percent."""
+JUDGED = (NAMED, 'nearest', 'linear', 'tuned')
+HEAD = """# Evidence: the tables
 
-Found = Mapping[str, dict[str, Any]]
-
-
-def last(result: Mapping[str, Any]) -> dict[str, float]:
-    """Of a run, what its last evaluation found."""
-    return result['curve'][max(result['curve'], key=int)]
-
-
-def encoders(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Those that all of the results have, the EMA encoder first."""
-    return [name for name in ('target', 'online') if results and all(f'{name}_knn' in last(one) for one in results)]
+Written by `tools/benchmark/evidence.py`; [evidence.md](../evidence.md) has the ruler and the rule. Accuracies in
+percent, mean ± standard deviation over seeds; verdicts are about the encoder that `mixcl embed` takes. Differences are
+paired by seed, with their 95 % interval; "better" and "worse" mean that it excludes 0.
+"""
 
 
-def pairs_of(table: Table, pair: Pair, variant: str, found: Found) -> list[tuple[dict, dict]]:
-    """Results of the method and of its host with one seed, of the seeds for which both are done."""
-    runs = [(table.run(pair.method, variant, seed), table.run(pair.host, variant, seed)) for seed in table.seeds]
-    return [(found[own.name], found[host.name]) for own, host in runs if own.name in found and host.name in found]
+def write(out: Path, found: Found) -> Path:
+    """Write evidence.md, a figure for each table, and evidence.json; where the page is."""
+    out.mkdir(parents=True, exist_ok=True)
+    lines, rows = [HEAD], []
+    for table in TABLES:
+        compared = list(differences(table, found))
+        if not compared:
+            continue
+        named = [(pair, gains[NAMED]) for pair, gains in compared if NAMED in gains]
+        figure = f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
+        draw(named).savefig(out / figure, dpi=110)
+        verdicts = sum(len(gains) for _, gains in compared)
+        lines += [f'## {table.title}\n', *accuracy_rows(table, found), '']
+        lines += [f'{verdicts} verdicts; by chance alone one in twenty would not be "not told apart".\n']
+        lines += [*gains_of(compared), '', f'![Differences in the mean over 1, 2, 5 and 20 labels]({figure})\n']
+        rows += [dict(table=table.title, **pair._asdict(), gains={name: gain._asdict() for name, gain in gains.items()})
+                 for pair, gains in compared]  # fmt: skip
+    (out / 'evidence.json').write_text(json.dumps(rows, indent=1) + '\n')
+    (out / 'evidence.md').write_text('\n'.join(lines))
+    return out / 'evidence.md'
 
 
-def differences(pairs: Sequence[tuple[dict, dict]], name: str) -> list[float]:
-    """Points by which methods are ahead of their hosts in a measure, by seed."""
-    return [last(own)[name] - last(host)[name] for own, host in pairs]
+def answers(result: dict[str, Any]) -> Right:
+    """Of the encoder that verdicts are about."""
+    return unpacked(result['answers'][result['encoder']])
 
 
-def over_draws(pairs: Sequence[tuple[dict, dict]], name: str) -> list[float]:
-    """The same, by draw of labels: the mean over the seeds of what each draw says."""
-    return [
-        statistics.mean(values)
-        for values in zip(*([a - b for a, b in zip(own['draws'][name], host['draws'][name], strict=True)]
-                            for own, host in pairs), strict=True)
-    ]  # fmt: skip
+def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Difference]]]:
+    """By pair of which a seed is done, what its measures say."""
+    for pair in table.pairs:
+        own, host = table.results(pair.method, 1, found), table.results(pair.host, pair.length, found)
+        seeds = sorted({*own} & {*host})
+        one, other = ([answers(results[seed]) for seed in seeds] for results in (own, host))
+        shared = [accuracies(right) for right in (*one[:1], *other[:1])]
+        measures = [name for name in JUDGED if seeds and all(name in found for found in shared)]
+        if measures:
+            yield pair, {name: difference(one, other, name) for name in measures}
 
 
-def verdict(gains: Sequence[float], papers: Papers | None) -> str:
-    """Whether our order is the papers', by more than the spread over seeds."""
-    if papers is None or papers.measure == 'other':
-        return 'no number of this measure'
-    if len(gains) < 2:
-        return 'one seed'
-    mean = statistics.mean(gains)
-    if abs(mean) <= statistics.stdev(gains):
-        return 'too close to tell'
-    return 'agrees' if (mean > 0) == (papers.difference > 0) else '**differs**'
+def label(method: str, length: float) -> str:
+    return method if length == 1 else f'{method}, {length:g} x epochs'
 
 
-def mean_and_spread(values: Sequence[float], sign: str = '') -> str:
-    """Mean and sample standard deviation; ``sign='+'`` for differences."""
-    mean = f'{statistics.mean(values):{sign}.1f}'
-    return f'{mean} ± {statistics.stdev(values):.1f}' if len(values) > 1 else mean
-
-
-def rows_of(tables: Sequence[Table], found: Found) -> list[dict[str, Any]]:
-    """Every comparison for which a seed is done, with plain values."""
-    rows = []
-    for table in tables:
-        for variant in table.variants:
-            for pair in table.pairs:
-                both = pairs_of(table, pair, variant, found)
-                for encoder in encoders([one for two in both for one in two]):
-                    rows.append(_row(table, variant, pair, both, encoder))
-    return rows
-
-
-def _row(table: Table, variant: str, pair: Pair, both: list[tuple[dict, dict]], encoder: str) -> dict[str, Any]:
-    row: dict[str, Any] = dict(
-        table=table.title, variant=variant, method=pair.method, host=pair.host, encoder=encoder, seeds=len(both)
-    )
-    for name, words in MEASURES.items():
-        gains = differences(both, f'{encoder}_{name}')
-        row[words] = mean_and_spread(gains, '+')
-        row[f'{name}_by_seed'] = [round(gain, 2) for gain in gains]
-    papers = pair.papers
-    row['papers'] = f'{papers.difference:+.1f} ({papers.source})' if papers else ''
-    measure = papers.measure if papers and papers.measure != 'other' else 'knn'
-    row['order'] = verdict(row[f'{measure}_by_seed'], papers)
-    row['draws, 1 label'] = mean_and_spread(over_draws(both, f'{encoder}_few1_logistic'), '+')
-    return row
-
-
-def page(tables: Sequence[Table], found: Found, left: Sequence[tuple[str, str, float]]) -> str:
-    """The whole page; ``left`` has row, state and hours of what is left of it."""
-    rows = rows_of(tables, found)
-    counted = list(_orders(tables, rows).values())
-    orders = {word: counted.count(word) for word in ('agrees', '**differs**', 'too close to tell', 'one seed')}
-    waiting = [f'| {row} | {words} | {hours:.1f} |' for row, words, hours in left if hours]
-    lines = [
-        '# Evidence: the tables',
-        '',
-        'Written by `python tools/benchmark/evidence.py` (docs/evidence.md); `--only NAME` does one row. Accuracies in '
-        'percent, mean ± standard deviation over seeds, at the end of a run, of frozen features; gains are paired by '
-        'seed. "Labels" are logistic regressions on so many labels per class, over 40 draws that all runs share. '
-        'Held-out tables are on training images that the run did not see.',
-        '',
-        'Order of method and host, by the measure of the papers: '
-        + ', '.join(f'{number} {word.strip("*")}' for word, number in orders.items())
-        + ' (a comparison counts once for each encoder).',
-    ]
-    for table in tables:
-        own = [row for row in rows if row['table'] == table.title]
-        if any(run.name in found for run in table.runs()):
-            lines += [
-                '',
-                f'## {table.title}',
-                '',
-                *_accuracies(table, found),
-                '',
-                *_gains(own),
-                '',
-                *([f'![By epoch]({figure_name(table)})'] if has_figure(table, found) else _curves(table, found)),
+def accuracy_rows(table: Table, found: Found) -> Iterator[str]:
+    """A line per method and baseline, which says of a method which baselines it is below in the named measure."""
+    yield from head('', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below')
+    means: dict[str, float] = {}
+    for method, length in table.rows:
+        results = list(table.results(method, length, found).values())
+        if not results:
+            continue
+        named = statistics.mean(one['named'] for one in results)
+        if method in table.baselines:
+            means[method] = named
+        below = ', '.join(name for name, mean in means.items() if method not in means and named < mean)
+        hours = f'{statistics.mean(one["seconds"] for one in results) / 3600:.2f}'
+        judged = results[0]['encoder']
+        for encoder in (judged, *sorted({*results[0]['accuracies']} - {judged})):
+            found_by = [one['accuracies'][encoder] for one in results]
+            cells = [
+                mean_and_spread([one[name] for one in found_by]) if name in found_by[0] else '' for name in MEASURES
             ]
-    lines += ['', '## Waiting', '', f'{sum(hours for *_, hours in left):.0f} hours of one run at a time.', '']
-    return '\n'.join([*lines, *_markdown(('row', 'state', 'hours')), *waiting]) + '\n'
+            yield row(label(method, length), encoder, len(results), *cells, results[0].get('steps', ''), hours, below)
 
 
-def _orders(tables: Sequence[Table], rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
-    """Verdicts by what is compared: two tables may have the same runs, the first of them counts."""
-    named = {table.title: table for table in tables}
-    orders: dict[tuple[str, str, str], str] = {}
-    for row in rows:
-        own, host = (named[row['table']].run(row[part], row['variant'], 0).row for part in ('method', 'host'))
-        orders.setdefault((own, host, row['encoder']), row['order'])
-    return orders
+def gains_of(compared: list[tuple[Pair, dict[str, Difference]]]) -> Iterator[str]:
+    yield from head('method', 'beside', 'seeds', *(MEASURES[name] for name in JUDGED), 'paper')
+    for pair, gains in compared:
+        cells = [words(gains[name]) if name in gains else '' for name in JUDGED]
+        seeds = len(next(iter(gains.values())).by_seed)
+        yield row(pair.method, label(pair.host, pair.length), seeds, *cells, pair.papers)
 
 
-def figure_name(table: Table) -> str:
-    return f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
+def words(gain: Difference) -> str:
+    interval = f' [{gain.low:+.1f}, {gain.high:+.1f}]' if len(gain.by_seed) > 1 else ''
+    return f'{gain.mean:+.1f}{interval} {gain.verdict}'
 
 
-def has_figure(table: Table, found: Found) -> bool:
-    """Whether there is something of every method; a table of settings would have too many lines."""
-    return len(table.variants) == 1 and len(groups(table, found)) == len(table.methods)
+def mean_and_spread(values: list[float]) -> str:
+    if not values:  # not measured
+        return ''
+    return f'{statistics.mean(values):.1f}' + (f' ± {statistics.stdev(values):.1f}' if len(values) > 1 else '')
 
 
-def groups(table: Table, found: Found) -> list[tuple[Run, list[dict]]]:
-    """A run of every row of a table, and the row's results, where there are any."""
-    groups = []
-    for variant in table.variants:
-        for method in table.methods:
-            runs = [table.run(method, variant, seed) for seed in table.seeds]
-            results = [found[run.name] for run in runs if run.name in found]
-            groups += [(runs[0], results)] if results else []
-    return groups
+def head(*names: str) -> list[str]:
+    return [row(*names), row(*['---'] * len(names))]
 
 
-def _accuracies(table: Table, found: Found) -> list[str]:
-    lines = _markdown(('row', 'encoder', 'seeds', *MEASURES.values(), 'passes', 'steps', 'hours'))
-    for run, results in groups(table, found):
-        hours = statistics.mean(one['seconds'] for one in results) / 3600
-        for encoder in encoders(results):
-            cells = [mean_and_spread([last(one)[f'{encoder}_{name}'] for one in results]) for name in MEASURES]
-            passes = ' + '.join(map(str, results[0]['passes']))
-            words = [run.row, encoder, len(results), *cells, passes, results[0]['steps'], f'{hours:.2f}']
-            lines.append(f'| {" | ".join(map(str, words))} |')
-    return lines
+def row(*cells: object) -> str:
+    return f'| {" | ".join(map(str, cells))} |'
 
 
-def _gains(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not rows:
-        return ['No method and its host are done with one seed yet.']
-    names = ('method', 'variant', 'host', 'encoder', 'seeds', *MEASURES.values(), 'draws, 1 label', 'papers', 'order')
-    return [*_markdown(names), *(f'| {" | ".join(str(row[name]) for name in names)} |' for row in rows)]
-
-
-def _curves(table: Table, found: Found) -> list[str]:
-    """kNN and one label by epoch: whether a curve is flat at its end."""
-    lines = ['Means over seeds by epoch, kNN / 1 label:', '']
-    for run, results in groups(table, found):
-        encoder = encoders(results)[0]
-        epochs = sorted(set.intersection(*(set(one['curve']) for one in results)), key=int)
-        points = []
-        for epoch in epochs:
-            means = [statistics.mean(one['curve'][epoch][f'{encoder}_{name}'] for one in results)
-                     for name in ('knn', 'few1_logistic')]  # fmt: skip
-            points.append(f'{epoch}: {means[0]:.1f} / {means[1]:.1f}')
-        lines.append(f'- {run.row}, {encoder}: {", ".join(points)}')
-    return lines
-
-
-def _markdown(names: Sequence[str]) -> list[str]:
-    return [f'| {" | ".join(names)} |', '|---' * len(names) + '|']
+def draw(gains: list[tuple[Pair, Difference]]) -> Figure:
+    """The differences in the named measure, their intervals, and every seed."""
+    figure = Figure(figsize=(7, 1 + 0.35 * len(gains)), layout='constrained')
+    axis = figure.subplots()
+    for place, (_, gain) in enumerate(gains):
+        axis.plot(gain.by_seed, [place] * len(gain.by_seed), '.', color='0.6')
+        axis.errorbar(
+            gain.mean, place, xerr=[[gain.mean - gain.low], [gain.high - gain.mean]], fmt='o', capsize=3, color='C0'
+        )
+    axis.axvline(0, color='0.3', linewidth=0.8)
+    axis.set_yticks(range(len(gains)), [f'{pair.method} - {label(pair.host, pair.length)}' for pair, _ in gains])
+    axis.invert_yaxis()
+    axis.set_xlabel('points, mean over 1, 2, 5 and 20 labels per class (95 % interval; dots are seeds)')
+    return figure

@@ -1,0 +1,165 @@
+"""What evidence.py measures: which images are classified rightly by frozen features, and after fine-tuning."""
+
+import base64
+import copy
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from mmengine.config import Config
+from mmengine.model import BaseModel
+from mmengine.runner import Runner
+from sklearn.decomposition import PCA
+from sklearn.manifold import Isomap
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, pad
+
+from mixcl.evaluation.features import evaluating, extract
+from mixcl.evaluation.functional.few_labels import SHOTS, draw_labelled, few_label_answers
+from mixcl.evaluation.functional.knn import nearest_neighbours
+from mixcl.evaluation.functional.linear_probe import ProbeSettings, choose_probe, train_probes
+from mixcl.evaluation.small_data import RawPixels, untrained
+from mixcl.randomness import generator, seed_global_generators
+from mixcl.registry import DATASETS, MODELS, build
+
+FINE_TUNED_DRAWS = 5
+FINE_TUNING_STEPS, FINE_TUNING_BATCH = 200, 64
+
+Right = dict[str, np.ndarray]
+"""By measure, whether each test image was classified rightly in each draw of labels: (draws, images) bool."""
+
+
+def measured(
+    model: BaseModel | None, cfg: Config, baseline: str | None, settings: Mapping[str, float], probe: Mapping, seed: int
+) -> dict[str, Right]:
+    """By encoder, what its features are good for; the encoder of a baseline is called 'features'.
+
+    Args:
+        model: that was pretrained, None for a baseline.
+        cfg: of its run, with the images to learn from and to test on.
+        baseline: one of :data:`BASELINES`, or 'random' or 'scratch'.
+        settings: of the run; with a ``fine_tuning_rate`` encoders are fine-tuned on few labels, too.
+        probe: settings of the linear probe.
+        seed: of networks that are not pretrained, and of fine-tuning.
+    """
+    loaders = [
+        Runner.build_dataloader(dict(part, dataset=build(DATASETS, part.dataset)), seed=0)
+        for part in (cfg.val_cfg.bank_dataloader, cfg.val_dataloader)
+    ]
+    pixels = RawPixels(build(MODELS, cfg.data_preprocessor))
+    (bank, labels), (queries, truth) = [extract(pixels, loader, ('pixels',)) for loader in loaders]
+    images = bank['pixels'], labels, queries['pixels'], truth
+    if baseline in BASELINES:
+        reduced = BASELINES[baseline](images[0].numpy(), images[2].numpy(), settings)
+        return dict(features=_frozen(*map(torch.from_numpy, reduced), labels, truth, probe))
+    model = model or untrained(cfg, seed)
+    names = model.encoder_names if baseline is None else ('online',)
+    found: dict[str, Right] = {name: {} for name in names}
+    if baseline != 'scratch':
+        (bank, _), (queries, _) = [extract(model, loader, names) for loader in loaders]
+        found = {name: _frozen(bank[name], queries[name], labels, truth, probe) for name in names}
+    if 'fine_tuning_rate' in settings:
+        size = cfg.model.backbone.get('img_size') or round((images[0].shape[1] / 3) ** 0.5)
+        squares = [values.unflatten(1, (3, size, size)) if values.ndim == 2 else values for values in images]
+        for name in names:
+            found[name] |= _fine_tuned(model, name, *squares, rate=settings['fine_tuning_rate'], seed=seed)
+    return found if baseline is None else dict(features=found['online'])
+
+
+def _isomap(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """A map of the training images, into which test images are placed (Tenenbaum et al., 2000)."""
+    mapped = Isomap(n_neighbors=settings['neighbours'], n_components=settings.get('components', 20)).fit(bank)
+    return mapped.transform(bank), mapped.transform(queries)
+
+
+def _pca(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    fitted = PCA(settings['components'], random_state=0).fit(bank)
+    return fitted.transform(bank), fitted.transform(queries)
+
+
+BASELINES: dict[str, Callable] = dict(pixels=lambda bank, queries, settings: (bank, queries), pca=_pca, isomap=_isomap)
+
+
+def _frozen(bank: Tensor, queries: Tensor, labels: Tensor, truth: Tensor, probe: Mapping[str, Any]) -> Right:
+    """Few labels, the nearest of all labelled images, and the linear probe."""
+    answers = {f'few{shot}_{name}': rows for (shot, name), rows in few_label_answers(bank, labels, queries).items()}
+    answers['nearest'] = labels[nearest_neighbours(queries, bank, 1)[1]].T
+    settings, classes = ProbeSettings(**probe), int(labels.max()) + 1
+    best, _ = choose_probe(bank, labels, classes, settings)
+    probes = train_probes(bank, labels, classes, settings)
+    answers['linear'] = probes.logits(probes.inputs(queries)).argmax(dim=2)[:, best][None]
+    return {name: (rows == truth).numpy() for name, rows in answers.items()}
+
+
+def _fine_tuned(
+    model: BaseModel,
+    encoder: str,
+    images: Tensor,
+    labels: Tensor,
+    queries: Tensor,
+    truth: Tensor,
+    rate: float,
+    seed: int,
+) -> Right:
+    """Train a copy of an encoder, and a linear layer on it, on the labelled images of some of the draws."""
+    answers: dict[str, list[Tensor]] = {f'few{shot}_tuned': [] for shot in SHOTS}
+    for draw in range(FINE_TUNED_DRAWS):
+        chosen = draw_labelled(labels, max(SHOTS), 0, draw)
+        for shot in SHOTS:
+            rows = chosen[:, :shot].flatten()
+            network = _Classifier(copy.deepcopy(model), encoder, int(labels.max()) + 1, images)
+            _train(network, images[rows], labels[rows], rate, seed)
+            with evaluating(network):
+                parts = [network(part).argmax(dim=1) for part in queries.split(1024)]
+            answers[f'few{shot}_tuned'].append(torch.cat(parts))
+    return {name: (torch.stack(rows) == truth).numpy() for name, rows in answers.items()}
+
+
+class _Classifier(nn.Module):
+    def __init__(self, model: BaseModel, encoder: str, classes: int, images: Tensor) -> None:
+        super().__init__()
+        self.model, self.encoder = model.cpu().requires_grad_(True), encoder
+        with evaluating(model):
+            width = model.extract_features(images[:2], encoder=encoder).shape[1]
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.head(self.model.extract_features(images, encoder=self.encoder))
+
+
+def _train(network: nn.Module, images: Tensor, labels: Tensor, rate: float, seed: int) -> None:
+    """AdamW with a warm-up and a cosine; images are shifted by up to an eighth, as small images usually are."""
+    seed_global_generators(seed, 'fine-tuning')
+    random = generator(seed, 'fine-tuning')
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=FINE_TUNING_STEPS, pct_start=0.1)
+    size, border = images.shape[-1], images.shape[-1] // 8
+    crops = pad(images, [border] * 4, mode='replicate').unfold(2, size, 1).unfold(3, size, 1)  # (N, 3, y, x, h, w)
+    network.train()
+    for _ in range(FINE_TUNING_STEPS):
+        rows = torch.randperm(len(images), generator=random)[:FINE_TUNING_BATCH]
+        y, x = torch.randint(2 * border + 1, (2, len(rows)), generator=random)
+        loss = cross_entropy(network(crops[rows, :, y, x]), labels[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+
+
+def packed(right: Right) -> dict[str, list]:
+    """Images, draws and bits of each measure as text, image by image, whose draws resemble each other."""
+    return {
+        name: [*rows.T.shape, base64.b85encode(zlib.compress(np.packbits(rows.T).tobytes(), 9)).decode()]
+        for name, rows in right.items()
+    }
+
+
+def unpacked(stored: Mapping[str, list]) -> Right:
+    """What :func:`packed` stored."""
+    found = {}
+    for name, (images, draws, text) in stored.items():
+        bits = np.unpackbits(np.frombuffer(zlib.decompress(base64.b85decode(text)), np.uint8), count=images * draws)
+        found[name] = bits.reshape(images, draws).T.astype(bool)
+    return found

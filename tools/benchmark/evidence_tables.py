@@ -1,0 +1,208 @@
+"""Which runs the evidence consists of, and what is compared: tables as data, in the order in which they are run."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evidence_methods import METHODS, evidence_config
+from mmengine.config import Config
+
+Found = Mapping[str, dict[str, Any]]
+"""Results by :meth:`Run.key`."""
+
+DECIDING = (
+    *('model', 'data_preprocessor', 'train_dataloader', 'val_dataloader', 'optim_wrapper', 'param_scheduler'),
+    *('train_cfg', 'val_cfg', 'custom_hooks', 'randomness'),
+)
+"""The parts of a config that decide what a run finds."""
+
+EPOCHS = dict(digits=200, fashionmnist5000=128, fashionmnist=100)
+CHOICES_ON = 'digits'
+"""The data set that settings are chosen on, for all of them."""
+
+
+class Run(NamedTuple):
+    """One training, or one baseline; tables that ask for the same run share it."""
+
+    method: str
+    data: str
+    epochs: int
+    seed: int = 0
+    settings: tuple[tuple[str, float], ...] = ()
+    held_out: bool = False
+
+    @property
+    def name(self) -> str:
+        settings = [f'{name}{value:g}' for name, value in self.settings]
+        parts = [self.method, *settings, self.data, f'{self.epochs}e', 'held_out' * self.held_out, f's{self.seed}']
+        return '-'.join(filter(None, parts))
+
+    def config(self) -> Config:
+        cfg = evidence_config(self.method, self.data, self.epochs, dict(self.settings), self.held_out)
+        cfg.randomness = dict(seed=self.seed)
+        return cfg
+
+    @functools.cache  # noqa: B019 (as long as the program)
+    def key(self) -> str:
+        """The name, and a digest of all that the config says of what is computed: others' results are not taken."""
+        cfg = self.config().to_dict()
+        text = json.dumps([self, {name: cfg.get(name) for name in DECIDING}], sort_keys=True, default=str)
+        return f'{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}'
+
+
+class Pair(NamedTuple):
+    """A method and what it is compared with, which trains ``length`` times as many epochs."""
+
+    method: str
+    host: str
+    length: float = 1
+    papers: str = ''
+
+
+@dataclass(frozen=True)
+class Table:
+    """Runs that belong together; ``network`` is the suffix of the baselines of the same network."""
+
+    title: str
+    pairs: tuple[Pair, ...]
+    data: str = 'digits'
+    seeds: int = 3
+    network: str = ''
+    on_gpu: bool = False
+
+    @property
+    def baselines(self) -> list[str]:
+        return ['pixels', 'pca', 'isomap', f'random{self.network}', f'scratch{self.network}']
+
+    @property
+    def rows(self) -> list[tuple[str, float]]:
+        """Methods and their lengths."""
+        both = [row for pair in self.pairs for row in ((pair.host, pair.length), (pair.method, 1))]
+        return list(dict.fromkeys([*((name, 1) for name in self.baselines), *both]))
+
+    def run(self, method: str, length: float, seed: int, found: Found) -> Run | None:
+        """None as long as its settings are not chosen."""
+        settings, missing = choices(method, found)
+        seed = 0 if METHODS[method].baseline in ('pixels', 'pca', 'isomap') else seed
+        return None if missing else Run(method, self.data, round(length * EPOCHS[self.data]), seed, settings)
+
+    def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
+        """By seed, what is done."""
+        runs = {seed: self.run(method, length, seed, found) for seed in range(self.seeds)}
+        return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
+
+
+def choices(method: str, found: Found) -> tuple[tuple[tuple[str, float], ...], list[Run]]:
+    """The settings of a method that are best on held-out images by the named measure, and the runs that this lacks.
+
+    One setting is chosen after the other, of runs of full length with one seed.
+    """
+    own = METHODS[method]
+    if own.like:
+        return choices(own.like, found)
+    settings: tuple[tuple[str, float], ...] = ()
+    for name, values in own.chosen:
+        if isinstance(values, str):
+            chosen, missing = choices(values, found)
+            value = dict(chosen).get(name)
+        else:
+            runs = {
+                value: Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], 0, (*settings, (name, value)), held_out=True)
+                for value in values
+            }
+            missing = [run for run in runs.values() if run.key() not in found]
+            value = None if missing else max(values, key=lambda value: found[runs[value].key()]['named'])
+        if missing:
+            return settings, missing
+        settings = (*settings, (name, value))
+    return settings, []
+
+
+def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
+    """Runs to be done that can be done now, in order: first what settings are chosen by, then seed by seed."""
+    for table in tables:
+        for method, _ in table.rows:
+            yield from choices(method, found)[1]
+        for seed in range(table.seeds):
+            for method, length in table.rows:
+                run = table.run(method, length, seed, found)
+                if run and run.key() not in found:
+                    yield run
+
+
+_OTO, _MOCOV3 = 'kNN +7.6 (PatchMix T7, CIFAR-10)', 'kNN +4.8 (PatchMix T3, CIFAR-10)'
+_SDMP = 'linear +0.6 (SDMP T1, ImageNet-1K)'
+# A pass with gradient costs three: PatchMix and SDMP make 9 per image and step, MoCo v3 8, the frame alone 4.
+HOSTS = (
+    Pair('patchmix', 'patchmix_oto', 1, _OTO),
+    Pair('patchmix', 'patchmix_oto', 9 / 4, _OTO),
+    Pair('patchmix', 'mocov3', 1, _MOCOV3),
+    Pair('patchmix', 'mocov3', 9 / 8, _MOCOV3),
+    Pair('sdmp_mocov3', 'mocov3', 1, _SDMP),
+    Pair('sdmp_mocov3', 'mocov3', 9 / 8, _SDMP),
+    Pair('patchmix', 'sdmp_mocov3'),
+)
+
+
+def _against(host: str, papers: str, **differences: str) -> tuple[Pair, ...]:
+    return tuple(Pair(method, host, 1, f'{gain} ({papers})') for method, gain in differences.items())
+
+
+TABLES = (
+    Table('PatchMix and SDMP beside their hosts', HOSTS, seeds=5),
+    Table(
+        'Mixers in the frame of PatchMix (Table 5)',
+        _against(
+            *('patchmix_m1', 'PatchMix T5, kNN, CIFAR-10'),
+            **dict(
+                patchmix='+6.4', patchmix_resizemix='+3.9', patchmix_regionswap='+3.1', patchmix_cutmix_mixup='+0.5'
+            ),
+        ),
+    ),
+    Table(
+        'How many images are mixed (Table 6)',
+        _against(
+            'patchmix_m1', 'PatchMix T6, kNN, CIFAR-10', **dict(patchmix_m2='+6.1', patchmix='+6.4', patchmix_m4='+6.1')
+        ),
+    ),
+    Table(
+        'Terms of the loss (Table 7)',
+        _against(
+            *('patchmix_oto', 'PatchMix T7, kNN, CIFAR-10; single terms CIFAR-100'),
+            **dict(patchmix='+7.6', patchmix_oto_mto='+6.8', patchmix_mto='-2.5', patchmix_mtm='-12.3'),
+        ),
+    ),
+    Table(
+        'Mixing, or softer targets and fewer patches',
+        (
+            *(Pair('patchmix', f'mocov3_{control}') for control in ('smooth10', 'smooth30', 'keep33')),
+            *(Pair(f'mocov3_{control}', 'mocov3') for control in ('smooth10', 'smooth30', 'keep33')),
+            *(Pair(f'patchmix_{weights}', 'patchmix') for weights in ('1_1_1', '1_1_3')),
+        ),
+    ),
+    Table(
+        'MixCo, BSIM and WBSIM beside their hosts, ResNet-18',
+        (
+            *_against('simclr', 'MixCo T1, linear, TinyImageNet', mixco_simclr='+1.1'),
+            *_against('mocov2', 'MixCo T1, linear, TinyImageNet', mixco_mocov2='+6.9'),
+            *_against('byol', 'BSIM T2, linear, ImageNet-1K', bsim_byol='+0.7', wbsim_byol='+0.7'),
+            *_against('simclr', 'BSIM T2, linear, ImageNet-1K', bsim_simclr='+0.7'),
+            Pair('wbsim_simclr', 'simclr'),
+        ),
+        network='_resnet',
+    ),
+    Table(
+        'APS beside MoCo v3, patches of 2',
+        _against('mocov3_patch2', 'APS T2, fine-tuned, ViT-T/2, CIFAR-10', aps_patch2='+1.1'),
+        network='_patch2',
+    ),
+    Table('5,000 images of Fashion-MNIST', HOSTS[::2], 'fashionmnist5000'),
+    Table(
+        'Learned positions beside fixed ones',
+        tuple(Pair(f'{method}_learned', method) for method in ('patchmix', 'patchmix_oto', 'mocov3')),
+    ),
+    Table('All of Fashion-MNIST', HOSTS[::2], 'fashionmnist', on_gpu=True),
+)
