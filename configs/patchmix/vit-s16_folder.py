@@ -1,7 +1,7 @@
 # PatchMix, ViT-S/16 on your own images: --data-root DIR. One GPU, batch 128, 300 epochs of the ImageNet recipe.
 _base_ = ['../_base_/methods/patchmix.py', '../_base_/datasets/folder.py']
 
-# Not the paper's: learned positions cost short runs on small data much accuracy (docs/results.md).
+# Not the paper's: learned positions cost short runs on small data accuracy.
 model = dict(backbone=dict(fixed_position=True))
 crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))
 views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])

@@ -6,7 +6,7 @@ model = dict(
         arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
         img_size=16,
         patch_size=4,
-        fixed_position=True,  # learned positions cost short runs some points: docs/results.md
+        fixed_position=True,  # learned positions cost short runs some points
         drop_path_rate=0.0,
     ),
     neck=dict(in_channels=96, hidden_channels=512, out_channels=128),

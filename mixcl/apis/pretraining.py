@@ -39,8 +39,7 @@ STEPS_PER_EPOCH = 4
 """Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
 
 WARM_UP = 300
-"""About so many steps a warm-up has at least, or a third of the epochs where these are fewer: on digits 270 did better
-than 70 (docs/results.md)."""
+"""About so many steps a warm-up has at least, or a third of the epochs where these are fewer."""
 
 CHECKPOINTS = 10
 """How many a run writes."""
