@@ -50,21 +50,21 @@ def measured(
     ]
     pixels = RawPixels(build(MODELS, cfg.data_preprocessor))
     (bank, labels), (queries, truth) = [extract(pixels, loader, ('pixels',)) for loader in loaders]
-    images = bank['pixels'], labels, queries['pixels'], truth
     if baseline in BASELINES:
-        reduced = BASELINES[baseline](images[0].numpy(), images[2].numpy(), settings)
-        return dict(features=_frozen(*map(torch.from_numpy, reduced), labels, truth, probe))
+        one, other = BASELINES[baseline](bank['pixels'].numpy(), queries['pixels'].numpy(), settings)
+        return dict(features=_frozen(torch.from_numpy(one), torch.from_numpy(other), labels, truth, probe))
     model = model or untrained(cfg, seed)
     names = model.encoder_names if baseline is None else ('online',)
     found: dict[str, Right] = {name: {} for name in names}
+    if 'fine_tuning_rate' in settings:
+        size = round((bank['pixels'].shape[1] / 3) ** 0.5)
+        squares, others = (values['pixels'].unflatten(1, (3, size, size)) for values in (bank, queries))
+        for name in names:
+            rate = settings['fine_tuning_rate']
+            found[name] = _fine_tuned(model, name, squares, labels, others, truth, rate, seed)
     if baseline != 'scratch':
         (bank, _), (queries, _) = [extract(model, loader, names) for loader in loaders]
-        found = {name: _frozen(bank[name], queries[name], labels, truth, probe) for name in names}
-    if 'fine_tuning_rate' in settings:
-        size = cfg.model.backbone.get('img_size') or round((images[0].shape[1] / 3) ** 0.5)
-        squares = [values.unflatten(1, (3, size, size)) if values.ndim == 2 else values for values in images]
-        for name in names:
-            found[name] |= _fine_tuned(model, name, *squares, rate=settings['fine_tuning_rate'], seed=seed)
+        found = {name: found[name] | _frozen(bank[name], queries[name], labels, truth, probe) for name in names}
     return found if baseline is None else dict(features=found['online'])
 
 

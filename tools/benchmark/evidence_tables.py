@@ -107,14 +107,14 @@ def choices(method: str, found: Found) -> tuple[tuple[tuple[str, float], ...], l
     for name, values in own.chosen:
         if isinstance(values, str):
             chosen, missing = choices(values, found)
-            value = dict(chosen).get(name)
+            value = dict(chosen).get(name, 0.0)
         else:
             runs = {
                 value: Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], 0, (*settings, (name, value)), held_out=True)
                 for value in values
             }
             missing = [run for run in runs.values() if run.key() not in found]
-            value = None if missing else max(values, key=lambda value: found[runs[value].key()]['named'])
+            value = 0.0 if missing else max(values, key=lambda value: found[runs[value].key()]['named'])
         if missing:
             return settings, missing
         settings = (*settings, (name, value))
