@@ -14,6 +14,7 @@ from tools.command import ROOT
 
 from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
+from mixcl.evaluation.subject import default_encoder
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import evidence
@@ -43,6 +44,9 @@ def test_a_method_differs_from_its_host_in_its_rows_alone(method: str) -> None:
     if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others have views of these
         try_views(cfg, model)
     host = METHODS[method].host
+    assert default_encoder(cfg.config_name, cfg.model.backbone) == (
+        'online' if METHODS[method].backbone == 'resnet' else 'target'
+    )
     if host:
         own, other = cfg.to_dict(), config_of(host).to_dict()
         differing = {key for key in own['model'] | other['model'] if own['model'].get(key) != other['model'].get(key)}
@@ -117,7 +121,8 @@ def result(run: Run, share: float, seed: int = 0) -> dict:
     right['nearest'] = random.random((1, 50)) < share
     return dict(
         name=run.name, key=run.key(), seconds=3600, steps=4400, encoder='target', named=100 * share,
-        accuracies={name: {NAMED: 100 * share, 'nearest': 100 * share} for name in ('online', 'target')},
+        accuracies={name: {NAMED: 100 * share, 'tuned': 100 * share} for name in ('online', 'target')},
+        settings=run.settings,
         answers={} if run.held_out else dict(target=packed(right)),
     )  # fmt: skip
 
@@ -139,7 +144,7 @@ def test_settings_are_chosen_on_held_out_images_before_anything_is_judged() -> N
     assert [dict(run.settings)['temperature'] for run in first] == [0.1, 0.2, 0.4, 0.6, 1.0]
     assert all(run.held_out and run.epochs == 200 for run in first)
     found = done_in_order(TABLE)
-    assert choices('patchmix', found) == ((('temperature', 0.4),), []) == choices('patchmix_m1', found)
+    assert choices('patchmix', found) == ((('temperature', 0.4),), []) == choices('patchmix_m2', found)
     run = TABLE.run('mocov3', 9 / 8, 1, found)
     assert run and run.name == 'mocov3-temperature0.4-digits-225e-s1' and run.key() in found
     seeds = {run.seed for run in wanted((TABLE,), {key: one for key, one in found.items() if 'held_out' in key})}
@@ -152,8 +157,10 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     evidence_page.write(tmp_path, found)
     text = (tmp_path / 'evidence.md').read_text()
     assert '2 verdicts' in text and 'kNN +4.8 (T3) |' in text and (tmp_path / 'mixing.png').stat().st_size > 5000
-    (line,) = [line for line in text.splitlines() if line.startswith('| mocov3, 1.125 x epochs | target')]
-    assert line.startswith('| mocov3, 1.125 x epochs | target | 3 | 80.0 ± 0.0 |') and line.endswith(
+    (line,) = [
+        line for line in text.splitlines() if line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target')
+    ]
+    assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
         '| 4400 | 1.00 |  |'
     )
     (row,) = json.loads((tmp_path / 'evidence.json').read_text())
@@ -164,8 +171,13 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     text = evidence_page.write(
         tmp_path, {key: one for key, one in found.items() if 'mocov3-' not in key or 's0' in key}
     )
-    assert '| patchmix | target | 3 | 90.0 ± 0.0 |' in text.read_text() and 'one seed' in text.read_text()
-    (line,) = [line for line in text.read_text().splitlines() if line.startswith('| patchmix | target')]
+    assert (
+        '| patchmix | temperature 0.4 | target | 3 | 90.0 ± 0.0 |' in text.read_text()
+        and 'one seed' in text.read_text()
+    )
+    (line,) = [
+        line for line in text.read_text().splitlines() if line.startswith('| patchmix | temperature 0.4 | target')
+    ]
     assert line.endswith('| pixels |')
 
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TO_BEGIN, TO_MEASURE = 60, 120
+TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
 """Seconds without which no run is begun, and that are left to measure what was trained."""
 
 
@@ -84,7 +84,8 @@ class State:
                 result = json.loads(file.read_text())
                 for right in result['answers'].values():
                     unpacked(right)
-                found[result['key']] = dict(result, named=float(result['named']))
+                result['accuracies'][result['encoder']]
+                found[result['key']] = dict(result, named=float(result['named']), seconds=float(result['seconds']))
             except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
                 print(f'{file} is damaged and counts as not done: {error!r}', file=sys.stderr)
         return found
@@ -107,9 +108,12 @@ def perform(run: Run, state: State, seconds: float) -> None:
     for part in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         part.update(num_workers=0, persistent_workers=False)
     model, encoder, clock = None, 'features', folder / 'seconds.json'
-    before, begun = json.loads(clock.read_text()) if clock.exists() else 0.0, time.process_time()
+    before, begun = float(clock.read_text() or 0) if clock.exists() else 0.0, time.process_time()
     result = dict(
-        name=run.name, key=run.key(), device=torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu'
+        name=run.name,
+        key=run.key(),
+        settings=run.settings,
+        device=torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu',
     )
     if not method.baseline:
         folder.mkdir(exist_ok=True)
@@ -151,7 +155,8 @@ def work(state: State, args: argparse.Namespace, end: float) -> tuple[bool, list
                 busy.add(runs[0].name)
                 continue
             try:
-                perform(runs[0], state, max(end - time.monotonic() - TO_MEASURE, 1))
+                to_measure = TO_FINE_TUNE if 'fine_tuning_rate' in dict(runs[0].settings) else TO_MEASURE
+                perform(runs[0], state, max(end - time.monotonic() - to_measure, 1))
                 print(f'{runs[0].name}: done', flush=True)
             except RunStopped:
                 return True, failed

@@ -26,6 +26,8 @@ from mixcl.registry import DATASETS, MODELS, build
 
 FINE_TUNED_DRAWS = 5
 FINE_TUNING_STEPS, FINE_TUNING_BATCH = 200, 64
+MAPPED = 5000
+"""Images that Isomap maps, whose memory is their number squared; all others are placed into the map."""
 
 Right = dict[str, np.ndarray]
 """By measure, whether each test image was classified rightly in each draw of labels: (draws, images) bool."""
@@ -69,13 +71,14 @@ def measured(
 
 
 def _isomap(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """A map of the training images, into which test images are placed (Tenenbaum et al., 2000)."""
-    mapped = Isomap(n_neighbors=settings['neighbours'], n_components=settings.get('components', 20)).fit(bank)
+    """A map of training images, into which all others are placed (Tenenbaum et al., 2000)."""
+    isomap = Isomap(n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20)))
+    mapped = isomap.fit(bank[:MAPPED])
     return mapped.transform(bank), mapped.transform(queries)
 
 
 def _pca(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    fitted = PCA(settings['components'], random_state=0).fit(bank)
+    fitted = PCA(int(settings['components']), random_state=0).fit(bank)
     return fitted.transform(bank), fitted.transform(queries)
 
 
@@ -109,6 +112,7 @@ def _fine_tuned(
         chosen = draw_labelled(labels, max(SHOTS), 0, draw)
         for shot in SHOTS:
             rows = chosen[:, :shot].flatten()
+            seed_global_generators(seed, 'fine-tuning')
             network = _Classifier(copy.deepcopy(model), encoder, int(labels.max()) + 1, images)
             _train(network, images[rows], labels[rows], rate, seed)
             with evaluating(network):
@@ -131,10 +135,11 @@ class _Classifier(nn.Module):
 
 def _train(network: nn.Module, images: Tensor, labels: Tensor, rate: float, seed: int) -> None:
     """AdamW with a warm-up and a cosine; images are shifted by up to an eighth, as small images usually are."""
-    seed_global_generators(seed, 'fine-tuning')
     random = generator(seed, 'fine-tuning')
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.05)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=FINE_TUNING_STEPS, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, rate, total_steps=FINE_TUNING_STEPS, pct_start=0.1, cycle_momentum=False
+    )
     size, border = images.shape[-1], images.shape[-1] // 8
     crops = pad(images, [border] * 4, mode='replicate').unfold(2, size, 1).unfold(3, size, 1)  # (N, 3, y, x, h, w)
     network.train()

@@ -16,9 +16,8 @@ ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_view
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
 SGD_RATES = ('rate', (0.03, 0.06, 0.12))
 """For 256 images."""
-COMPONENTS = ('components', (5, 10, 20))
+COMPONENTS = ('components', (3, 5, 10, 20))
 FINE_TUNING_RATES = ('fine_tuning_rate', (3e-4, 1e-3, 3e-3))
-AS_FROM_SCRATCH = ('fine_tuning_rate', 'scratch_patch2')
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ class Method:
         warmup: share of the run, as in its paper.
         pipeline: how views are made: 'two_views' or 'sampled_patches'.
         backbone: 'vit', 'vit_patch2' or 'resnet'.
-        chosen: settings and the values to choose from, one after the other, on held-out images; or a method, whose
-            choice is taken. With a ``fine_tuning_rate`` it is judged by fine-tuning on few labels, too.
+        chosen: settings and the values to choose from, one after the other, on held-out images. With a
+            ``fine_tuning_rate`` the method is judged by fine-tuning on few labels, too.
         like: the method whose choices it takes, in place of its own.
         baseline: a name in ``evidence_measures.BASELINES``; nothing is pretrained.
     """
@@ -65,7 +64,7 @@ class Method:
     warmup: float = 1 / 8
     pipeline: str = 'two_views'
     backbone: str = 'vit'
-    chosen: tuple[tuple[str, tuple | str], ...] = (TEMPERATURES,)
+    chosen: tuple[tuple[str, tuple], ...] = (TEMPERATURES,)
     like: str | None = None
     baseline: str | None = None
 
@@ -139,7 +138,10 @@ METHODS = dict(
     patchmix_resizemix=_ablation(mixer=dict(_delete_=True, type='ResizeMix')),
     patchmix_regionswap=_ablation(mixer=dict(_delete_=True, type='RegionSwap', cell=2)),
     patchmix_cutmix_mixup=_ablation(mixer=MIXUP_OR_CUTMIX),
-    **{f'patchmix_m{number}': _ablation(mixer=dict(num_mix=number)) for number in (1, 2, 4)},
+    patchmix_m1=replace(
+        PATCHMIX, changes={**PATCHMIX.changes, 'mixer': dict(num_mix=1)}
+    ),  # a host, with its own choice
+    **{f'patchmix_m{number}': _ablation(mixer=dict(num_mix=number)) for number in (2, 4)},
     patchmix_oto_mto=_ablation(terms=_terms(1, 0)),
     patchmix_mto=_ablation(terms=[('mix2', 'view1', 1.0)]),
     patchmix_mtm=_ablation(terms=[('mix2', 'mix1', 1.0)]),
@@ -148,20 +150,20 @@ METHODS = dict(
     mocov3_smooth10=_control(objective=dict(smoothing=0.1)),
     mocov3_smooth30=_control(objective=dict(smoothing=0.3)),
     mocov3_keep33=_control(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
-    mocov3_patch2=replace(MOCOV3, backbone='vit_patch2', chosen=(TEMPERATURES, AS_FROM_SCRATCH)),
+    mocov3_patch2=replace(MOCOV3, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES)),
     aps_patch2=Method(
         'aps/vit-t2_cifar10',
         changes=HEADS,
         warmup=1 / 80,
         pipeline='sampled_patches',
         backbone='vit_patch2',
-        chosen=(TEMPERATURES, AS_FROM_SCRATCH),
+        chosen=(TEMPERATURES, FINE_TUNING_RATES),
     ),
     simclr=_resnet('simclr/r50_in1k', changes=dict(neck=RESNET_NECK), warmup=1 / 20),
     mixco_simclr=_resnet('mixco/r18_tinyimagenet_simclr', 'simclr'),
     bsim_simclr=_resnet('bsim/r50_in1k_simclr', 'simclr'),
     wbsim_simclr=_resnet('wbsim/r50_in1k_simclr', 'simclr'),
-    # The queue is shorter than an epoch, so that no image meets its older key.
+    # The queue is shorter than an epoch.
     mocov2=_resnet(
         'mocov2/r18_tinyimagenet', changes=dict(neck=RESNET_NECK, memory=dict(queue=dict(size=1024))), warmup=0
     ),
@@ -196,6 +198,9 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
     host = METHODS[own.host] if own.host else own
     cfg = _read(images.config)
     cfg.train_dataloader.batch_size = 256 if data == 'fashionmnist' else 64
+    if data != 'digits':  # images as they are, not a part of an enlargement
+        for part in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
+            part.dataset.pipeline = part.dataset.pipeline[-1:]
     _keep(cfg, images, held_out)
     cfg.model = _model(cfg, own, host, images)
     cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host.pipeline, cfg)
@@ -218,7 +223,8 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
         cfg.train_cfg.type = 'ChunkedPretrainLoop'
     for setting, value in settings.items():
         SETTINGS[setting](cfg, value)
-    cfg.config_name = own.config
+    # By it the encoder is known that `mixcl embed` takes: one for all methods on a network.
+    cfg.config_name = images.config
     return cfg
 
 

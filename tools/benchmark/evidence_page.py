@@ -32,7 +32,7 @@ def write(out: Path, found: Found) -> Path:
         named = [(pair, gains[NAMED]) for pair, gains in compared if NAMED in gains]
         figure = f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
         draw(named).savefig(out / figure, dpi=110)
-        verdicts = sum(len(gains) for _, gains in compared)
+        verdicts = sum(len(gain.by_seed) > 1 for _, gains in compared for gain in gains.values())
         lines += [f'## {table.title}\n', *accuracy_rows(table, found), '']
         lines += [f'{verdicts} verdicts; by chance alone one in twenty would not be "not told apart".\n']
         lines += [*gains_of(compared), '', f'![Differences in the mean over 1, 2, 5 and 20 labels]({figure})\n']
@@ -66,7 +66,7 @@ def label(method: str, length: float) -> str:
 
 def accuracy_rows(table: Table, found: Found) -> Iterator[str]:
     """A line per method and baseline, which says of a method which baselines it is below in the named measure."""
-    yield from head('', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below')
+    yield from head('', 'settings', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below')
     means: dict[str, float] = {}
     for method, length in table.rows:
         results = list(table.results(method, length, found).values())
@@ -83,7 +83,9 @@ def accuracy_rows(table: Table, found: Found) -> Iterator[str]:
             cells = [
                 mean_and_spread([one[name] for one in found_by]) if name in found_by[0] else '' for name in MEASURES
             ]
-            yield row(label(method, length), encoder, len(results), *cells, results[0].get('steps', ''), hours, below)
+            settings = ', '.join(f'{name} {value:g}' for name, value in results[0]['settings'])
+            one = (label(method, length), settings, encoder, len(results))
+            yield row(*one, *cells, results[0].get('steps', ''), hours, below if encoder == judged else '')
 
 
 def gains_of(compared: list[tuple[Pair, dict[str, Difference]]]) -> Iterator[str]:
