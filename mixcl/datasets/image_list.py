@@ -57,7 +57,7 @@ class ListedImages(OwnImages):
                 f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
                 '--data-root which folder its paths are relative to'
             )
-        return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels))
+        return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels), [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """The path, below the folder unless it is absolute."""
