@@ -27,17 +27,13 @@ class KeyedMultiView(MultiView):
 
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by the list of its views."""
-        return self.combined(results, self.run_views(results))
-
-    def run_views(self, results: dict) -> list[dict]:
-        """What the pipeline of each view returns."""
         views = []
         for number, pipeline in enumerate(self.transforms):
             if results.get('sample_key') is not None:
                 seed_global_generators(*results['sample_key'], 'view', number)
             # A deep copy of everything, as in the base class, would cost more than some of the transforms.
             views.append(pipeline({**results, 'img': results['img'].copy()}))
-        return views
+        return self.combined(results, views)
 
     def combined(self, results: dict, views: Sequence[dict]) -> dict:
         """What the views of some results give together."""
