@@ -24,7 +24,8 @@ FIGURES = dict(
     map='features in two dimensions, by t-SNE or UMAP, with DBI and CHI',
     curves='loss, kNN, rank, learning rate and data wait of one run or several',
 )
-MOST = dict(mix=6, views=4, attention=4, similarity=12, keys=200, neighbours=6, map=1000)
+OPTIONS = ('num_images', 'k', 'among', 'worst', 'method', 'clusters')
+"""What figures take beside the model; each has defaults of its own."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -42,7 +43,7 @@ def parse_arguments() -> argparse.Namespace:
         images = figure.add_mutually_exclusive_group()
         images.add_argument('--images', metavar='FOLDER', help='a folder of images in the place of those of the config')
         images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
-        figure.add_argument('--num-images', type=int, default=MOST[name], help='how many images')
+        figure.add_argument('--num-images', type=int, help='how many images')
         figure.add_argument('--seed', type=int, default=0, help='of all random draws')
         figure.add_argument('--data-root', metavar='DIR', help='root folder of every data set of the config')
         figure.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code')
@@ -56,11 +57,11 @@ def parse_arguments() -> argparse.Namespace:
             )
             figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
         if name == 'neighbours':
-            figure.add_argument('--k', type=int, default=7, help='neighbours of each image')
-            figure.add_argument('--among', type=int, default=2000, metavar='N', help='look at so many images at most')
-            figure.add_argument('--worst', action='store_true', help='the worst mistakes first; needs labels')
+            figure.add_argument('--k', type=int, help='neighbours of each image')
+            figure.add_argument('--among', type=int, metavar='N', help='look at so many images at most')
+            figure.add_argument('--worst', action='store_true', default=None, help='worst mistakes first; needs labels')
         if name == 'map':
-            figure.add_argument('--method', choices=['tsne', 'umap'], default='tsne')
+            figure.add_argument('--method', choices=['tsne', 'umap'], help='default: tsne')
             figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
     return parser.parse_args()
 
@@ -87,29 +88,17 @@ def main(args: argparse.Namespace) -> None:
 def drawn(args: argparse.Namespace) -> Figure:
     if args.allow_pickle:
         allow_pickle()
-    if args.num_images < 1 or getattr(args, 'k', 1) < 1:
-        raise UserError('--num-images and --k must be at least 1')
+    options = {name: getattr(args, name, None) for name in OPTIONS}
+    if any(isinstance(value, int) and value < 1 for value in options.values()):
+        raise UserError('--num-images, --k, --among and --clusters must be at least 1')
     source = f'folder:{Path(args.images)}' if args.images else args.data
     pictured = visualization.read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
     if args.smoke:
         shrink_to_smoke(pictured.config)
-    if args.figure in ('mix', 'views'):
-        draw = dict(mix=visualization.mixture_figure, views=visualization.view_figure)[args.figure]
-        return draw(pictured.training, args.num_images, args.seed)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
-    if args.figure in ('similarity', 'keys'):
-        compared = dict(similarity=visualization.similarity_figure, keys=visualization.key_figure)
-        return compared[args.figure](pictured, args.num_images)
-    if args.figure == 'neighbours':
-        return visualization.neighbour_figure(pictured, args.num_images, args.k, args.worst, args.among)
-    if args.figure == 'map':
-        return visualization.map_figure(
-            pictured, num_images=args.num_images, method=args.method, clusters=args.clusters
-        )
-    figure, said = visualization.attention_figure(pictured, args.num_images)
-    print(f'drawn: {said}')
-    return figure
+    given = {name: value for name, value in options.items() if value is not None}
+    return visualization.drawn(args.figure, pictured, **given)
 
 
 if __name__ == '__main__':

@@ -15,13 +15,15 @@ EXTENSIONS = (
 
 
 @DATASETS.register_module()
-class ImageFolder(OwnImages):
+class FolderImages(OwnImages):
     """All images under a folder, however deep, of any mix of formats; hidden files and folders are skipped.
 
-    Symbolic links are followed. Samples have ``img_path``, in the order of the sorted paths.
+    Symbolic links are followed. Samples have ``img_path``, in the order of the sorted paths. A label is the first
+    folder of an image's path. With folders ``train`` and ``val`` (or ``valid``, ``validation``, ``test``) the split is
+    given, and the label is the next folder. Images beside the folders have no label.
 
     Args:
-        data_root: the folder.
+        source: the folder.
         extensions: endings of the names of images; ``('.npy', '.tif')`` for ``LoadChannels``.
         **kwargs: of OwnImages.
 
@@ -29,43 +31,30 @@ class ImageFolder(OwnImages):
         UserError: if the folder is missing, holds no images or cannot be read.
     """
 
-    def __init__(self, data_root: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
+    def __init__(self, source: str, extensions: Sequence[str] = EXTENSIONS, **kwargs: Any) -> None:
         self.extensions = tuple(extensions)
-        super().__init__(data_root, **kwargs)
-
-    @property
-    def folder(self) -> str:
-        """The source itself."""
-        return os.path.normpath(self.source)
-
-    def images(self) -> Images:
-        """One per file, without labels."""
-        names = images_below(self.folder, self.extensions)
-        return Images(names, [None] * len(names), [''] * len(names))
-
-
-@DATASETS.register_module()
-class FolderImages(ImageFolder):
-    """The images that :class:`ImageFolder` finds, labelled by the folders that they lie in.
-
-    A label is the first folder of an image's path. With folders ``train`` and ``val`` (or ``valid``, ``validation``,
-    ``test``) the split is given, and the label is the next folder. Images beside the folders have no label.
-
-    Args:
-        source: the folder.
-        **kwargs: of ImageFolder.
-    """
-
-    def __init__(self, source: str, **kwargs: Any) -> None:
         super().__init__(source, **kwargs)
 
     def images(self) -> Images:
         """One per file."""
-        names = images_below(self.folder, self.extensions)
+        names = images_below(self.source, self.extensions)
         given = given_parts({name.partition(os.sep)[0] for name in names if os.sep in name})
         beside, depth = (None, 1) if any(given.values()) else ('', 0)
         labels = [_folder(name, depth) for name in names]
-        return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names])
+        return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names], [])
+
+
+@DATASETS.register_module()
+class ImageFolder(FolderImages):
+    """The images of :class:`FolderImages`, without labels and without a split; the folder is ``data_root``."""
+
+    def __init__(self, data_root: str, **kwargs: Any) -> None:
+        super().__init__(data_root, **kwargs)
+
+    def images(self) -> Images:
+        """One per file."""
+        names = images_below(self.source, self.extensions)
+        return Images(names, [None] * len(names), [''] * len(names), [])
 
 
 def _folder(name: str, depth: int) -> str | None:

@@ -43,7 +43,7 @@ class HuggingFaceImages(OwnImages):
         if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
         labels = [label for table in found.values() for label in self._labels(table)]
-        return Images(names, labels, [given[name.rpartition('/')[0]] for name in names])
+        return Images(names, labels, [given[name.rpartition('/')[0]] for name in names], [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """A name for messages, and a function ``read_bytes`` that reads the image."""

@@ -57,7 +57,7 @@ class ListedImages(OwnImages):
                 f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
                 '--data-root which folder its paths are relative to'
             )
-        return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels))
+        return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels), [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """The path, below the folder unless it is absolute."""
@@ -79,32 +79,27 @@ class ListedImages(OwnImages):
     def _cells(self, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
         first = next(lines, '')
         mark = max(',;\t', key=first.count)
-        width, places = 0, [0, 1]
-        for row in csv.reader(chain([first], lines), delimiter=mark, strict=True):
-            cells = [cell.strip() for cell in row]
-            if not width:
-                width = len(cells)
-                if width and not any(map(is_image, cells)):
-                    places = self._columns([cell.lower() for cell in cells])
-                    continue
-            if len(cells) != width:
-                raise UserError(
-                    f'{self.source}: {printable(mark.join(row)[:100])} is {len(cells)} cells, but the first line has '
-                    f'{width}: put {mark!r} between the cells of every line, and quote cells that hold one'
-                )
-            if any(cells):
-                path, label = (cells[place] if place < width else '' for place in places)
-                yield path, label
-
-    def _columns(self, names: list[str]) -> list[int]:
-        """Where the first line has path and label; behind its end where there is no label."""
-        known = (next((name for name in options if name in names), '') for options in COLUMNS.values())
-        places = [names.index(name) if name else len(names) for name in known]
-        if places[0] == len(names):
+        rows: Iterator[list[str]] = csv.reader(chain([first], lines), delimiter=mark, strict=True)
+        head = next(rows, [])
+        names = [cell.strip().lower() for cell in head]
+        if any(map(is_image, names)):  # the first line names no columns
+            names, rows = ['path', 'label'][: len(head)], chain([head], rows)
+        path, label = (
+            next((names.index(name) for name in options if name in names), len(names)) for options in COLUMNS.values()
+        )
+        if path == len(names) > 0:
             raise UserError(
                 f'the first line of {self.source} names no column of paths: call one of them path (and another label)'
             )
-        return places
+        for row in rows:
+            if len(row) != len(head):
+                raise UserError(
+                    f'{self.source}: {printable(mark.join(row)[:100])} is {len(row)} cells, but the first line has '
+                    f'{len(head)}: put {mark!r} between the cells of every line, and quote cells that hold one'
+                )
+            cells = [*map(str.strip, row), '']
+            if any(cells):
+                yield cells[path], cells[label]
 
 
 def _path_and_label(line: str) -> tuple[str, str]:

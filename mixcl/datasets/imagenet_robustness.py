@@ -3,43 +3,35 @@
 from collections import Counter
 from pathlib import Path
 
-from mixcl.datasets.imagenet import check_class_folders, folders_in, imagenet_classes, images_in
+from mixcl.datasets.imagenet import ClassFolders, imagenet_classes, labelled_images
 from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.robustness import CORRUPTIONS, SEVERITIES
 from mixcl.registry import DATASETS
 
 
-class _ClassSubset(SplitDataset):
+class _ClassSubset(ClassFolders):
     """A folder per class, for 200 classes of ImageNet-1K.
 
     ``gt_label`` is the number among its 1,000 classes (WordNet ids in ascending order), ``metainfo['class_numbers']``
     those of the 200, for :class:`~mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`. Arguments same as
     SplitDataset's.
-
-    Raises:
-        UserError: if the folder does not hold exactly the 200 classes.
     """
 
     SPLITS = ('test',)
     LAYOUT = '<wnid>/*.jpg'
     SUBSET = ''
 
-    def check_layout(self) -> None:
-        """Refuse a folder of other classes, without looking for images."""
-        root = self.required()
-        check_class_folders(type(self).__name__, root, folders_in(root), imagenet_classes(self.SUBSET))
+    def class_folders(self) -> list[Path]:
+        """The folders of the 200 classes."""
+        return [self.required(wnid) for wnid in imagenet_classes(self.SUBSET)]
 
     def load_data_list(self) -> list[dict]:
-        self.check_layout()
-        every = imagenet_classes()
-        numbers = {every.index(wnid): wnid for wnid in imagenet_classes(self.SUBSET)}
-        self._metainfo.update(classes=tuple(numbers.values()), class_numbers=tuple(numbers))
-        return [
-            dict(img_path=path, gt_label=number)
-            for number, wnid in numbers.items()
-            for path in images_in(self.required(wnid))
-        ]
+        """One entry per image."""
+        wnids = tuple(imagenet_classes(self.SUBSET))
+        numbers = tuple(map(imagenet_classes().index, wnids))
+        self._metainfo.update(classes=wnids, class_numbers=numbers)
+        return labelled_images(zip(numbers, self.class_folders(), strict=True))
 
 
 @DATASETS.register_module()
@@ -82,27 +74,30 @@ class ImageNetC(SplitDataset):
     SPLITS = ('test',)
     LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or all of noise, blur, weather and digital with these folders'
 
-    def check_layout(self) -> dict[tuple[str, int], Path]:
+    def settings(self) -> dict[tuple[str, int], Path]:
         """The folder of each corruption and severity, or an error if one is missing; no images are looked for."""
         root = self.required()
-        groups = ['', *(name for name in folders_in(root) if name not in CORRUPTIONS)]
         settings: dict[tuple[str, int], Path] = {}
         for corruption in CORRUPTIONS:
-            group = next((name for name in groups if (root / name / corruption).is_dir()), '')
-            for severity in SEVERITIES:
-                settings[corruption, severity] = self.required(group, corruption, str(severity))
+            folder, *_ = (*root.glob(corruption), *root.glob(f'*/{corruption}'), root / corruption)
+            parts = folder.relative_to(root).parts
+            settings |= {(corruption, number): self.required(*parts, str(number)) for number in SEVERITIES}
         return settings
 
+    def check_layout(self) -> None:
+        """Refuse a folder that lacks a setting, without looking for images."""
+        self.settings()
+
     def load_data_list(self) -> list[dict]:
-        classes = imagenet_classes()
-        self._metainfo['classes'] = tuple(classes)
-        settings = self.check_layout()
+        """One entry per image."""
+        classes = self._metainfo['classes'] = tuple(imagenet_classes())
+        settings = self.settings()
         images = [
-            dict(img_path=path, gt_label=label, corruption=corruption, severity=severity)
+            dict(image, corruption=corruption, severity=severity)
             for (corruption, severity), folder in settings.items()
-            for label, wnid in enumerate(classes)
-            if (folder / wnid).is_dir()
-            for path in images_in(folder / wnid)
+            for image in labelled_images(
+                (label, folder / wnid) for label, wnid in enumerate(classes) if (folder / wnid).is_dir()
+            )
         ]
         sizes = Counter((image['corruption'], image['severity']) for image in images)
         fewest, most = (pick(settings, key=lambda setting: sizes[setting]) for pick in (min, max))

@@ -10,7 +10,7 @@ from mmengine.dataset import BaseDataset, ConcatDataset
 from mmengine.logging import print_log
 from torch.utils.data import Dataset
 
-from mixcl.datasets.transforms.views import use_device
+from mixcl.datasets.transforms.device_views import DeviceViews, device_steps
 from mixcl.datasets.unreadable import ImageNote, NoReadableImage, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.randomness import generator, seed_global_generators
@@ -61,9 +61,13 @@ class KeyedDataset(Dataset):
                 'give it a data set derived from mmengine.dataset.BaseDataset'
             )
         self.views = views
-        for part in self._parts if views == 'device' else ():
-            if names := use_device(part.pipeline):
-                print_log(f'the device cannot do these steps of the views, nor what precedes them: {", ".join(names)}')
+        pipelines = [part.pipeline.transforms for part in self._parts]
+        self.pipelines = list(map(device_steps, pipelines)) if views == 'device' else pipelines
+        made = [
+            view for steps in self.pipelines for step in steps if isinstance(step, DeviceViews) for view in step.views
+        ]
+        if names := sorted({name for view in made for name in view.remaining}):
+            print_log(f'the device cannot do these steps of the views, nor what precedes them: {", ".join(names)}')
         self.full_init()
 
     def full_init(self) -> None:
@@ -105,15 +109,15 @@ class KeyedDataset(Dataset):
         key = key if isinstance(key, SampleKey) else SampleKey(0, 0, int(key))
         failures: list[ImageNote] = []
         for index in self._candidates(key):
-            conversions: list[ImageNote] = []
             try:
-                packed = self._sample(key, index, conversions)
+                packed = self._sample(key, index)
             except UnreadableImage as error:
                 failures.append(error.note)
                 continue
             if packed is None:
                 continue
-            notes = dict(sample_key=key, unreadable=failures, converted=conversions)
+            converted = [packed.pop('conversion')] if 'conversion' in packed else []
+            notes = dict(sample_key=key, unreadable=failures, converted=converted)
             if 'data_samples' in packed:
                 packed['data_samples'].set_metainfo({name: value for name, value in notes.items() if value})
             return packed
@@ -135,11 +139,15 @@ class KeyedDataset(Dataset):
         others = torch.randperm(len(self), generator=generator(*key, 'substitute'))[:MAX_ATTEMPTS].tolist()
         yield from [index for index in others if index != key.index][: MAX_ATTEMPTS - 1]
 
-    def _sample(self, key: SampleKey, index: int, conversions: list[ImageNote]) -> dict | None:
+    def _sample(self, key: SampleKey, index: int) -> dict | None:
+        """What the pipeline packs, and what it says besides, which packing would lose."""
         seed_global_generators(*key, 'sample')
-        info = self.dataset.get_data_info(index)
         part = bisect_right(self.dataset.cumulative_sizes, index) if len(self._parts) > 1 else 0
-        programs: list[torch.Tensor] = []
-        notes = dict(sample_key=key, conversions=conversions, photometry=programs)
-        packed = self._parts[part].pipeline({**info, **notes})
-        return {**packed, 'photometry': programs[0]} if packed and programs else packed
+        results = {**self.dataset.get_data_info(index), 'sample_key': key}
+        kept: dict = {}
+        for step in self.pipelines[part]:
+            results = step(results)
+            if results is None:
+                return None
+            kept |= {name: results[name] for name in ('conversion', 'photometry') if name in results}
+        return {**results, **kept}

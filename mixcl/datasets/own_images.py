@@ -10,11 +10,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
-from mmpretrain.datasets import BaseDataset
 
+from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError, printable
 
-SPLITS = ('all', 'pretrain', 'train', 'test')
 HELD_OUT = ('val', 'valid', 'validation', 'test')
 SHARE = 0.2
 """Of the labelled images of a class, about so many are held out where no split is given."""
@@ -27,13 +26,13 @@ class Images(NamedTuple):
         names: each stays when the source moves; the drawn split is a function of it.
         labels: None where an image has none.
         parts: of the split that is given, 'train' or 'test'; '' where none is, None of images in no part.
-        places: where the images lie, in sources that need more than the name to read them.
+        places: where the images lie; empty where the name is enough to read them.
     """
 
     names: list[str]
     labels: list[str | None]
     parts: list[str | None]
-    places: Sequence[tuple[int, ...]] = ()
+    places: list[tuple[int, ...]]
 
 
 class Survey(NamedTuple):
@@ -63,7 +62,7 @@ class Survey(NamedTuple):
         )
 
 
-class OwnImages(BaseDataset):
+class OwnImages(SplitDataset):
     """Named images of a source, with labels or without. Subclasses read the source.
 
     Where the source says which images are for training and which for validation or test, that is the split. Else
@@ -80,18 +79,17 @@ class OwnImages(BaseDataset):
         UserError: if the source cannot be read or holds no images, or labels are needed and there are none.
     """
 
-    def __init__(self, source: str, data_root: str = '', split: str = 'all', **kwargs: Any) -> None:
-        if split not in SPLITS:
-            raise UserError(f'{type(self).__name__}: split={split!r} is none of {", ".join(SPLITS)}')
+    SPLITS = ('all', 'pretrain', 'train', 'test')
+
+    def __init__(self, source: str, data_root: str = '', **kwargs: Any) -> None:
         self.source = os.path.expanduser(source)
-        self.split = split
         self.class_names: tuple[str, ...] = ()  # where a source has an order of its own
-        super().__init__(ann_file='', data_root=os.path.expanduser(data_root) or self.folder, **kwargs)
+        super().__init__(data_root or self.folder, **kwargs)
 
     @property
     def folder(self) -> str:
-        """The folder that a source lies in."""
-        return os.path.dirname(self.source)
+        """The folder that names are relative to."""
+        return self.source if os.path.isdir(self.source) else os.path.dirname(self.source)
 
     def images(self) -> Images:
         """All images of the source."""
@@ -108,21 +106,20 @@ class OwnImages(BaseDataset):
     def survey(self) -> Survey:
         """Count the images and the classes."""
         images = self.images()
-        classes = self._classes(images)
-        codes = _codes(images, classes)
-        parts, given = _parts(images, codes), _is_given(images)
+        classes, codes, parts = self._divided(images)
         train, test = (int(((codes >= 0) & (parts == part)).sum()) for part in ('train', 'test'))
+        given = any(images.parts)
         return Survey(int((parts == 'train').sum()) if given else len(parts), classes, train, test, given)
 
     def load_data_list(self) -> list[dict]:
         """The images of the split; ``gt_label`` is the place of the class among the sorted names."""
         images = self.images()
-        classes = self._metainfo['classes'] = self._classes(images)
-        codes = _codes(images, classes)
-        parts, everything = _parts(images, codes), np.ones(len(codes), dtype=bool)
+        classes, codes, parts = self._divided(images)
+        self._metainfo['classes'] = classes
+        everything = np.ones(len(codes), dtype=bool)
         if self.split == 'pretrain':
             labelled = (codes >= 0) & (parts == 'train')
-            chosen = parts == 'train' if _is_given(images) else everything
+            chosen = parts == 'train' if any(images.parts) else everything
         elif self.split == 'all':
             chosen, labelled = everything, everything & (codes >= 0).all()
         elif classes:
@@ -154,20 +151,30 @@ class OwnImages(BaseDataset):
         self.data_list.clear()
         return np.frombuffer(content.getbuffer(), np.uint8), np.frombuffer(ends, np.int64)
 
-    def _classes(self, images: Images) -> tuple[str, ...]:
-        pairs = {(label, part) for label, part in zip(images.labels, images.parts, strict=True) if label is not None}
-        learnt, tested = ({label for label, part in pairs if part == name} for name in ('train', 'test'))
-        labels = learnt | tested if _is_given(images) else {label for label, _ in pairs}
-        labelled = sum(label is not None for label in images.labels)
-        both = learnt and tested if _is_given(images) else labelled > len(labels)
-        if len(labels) < 2 or not both:
-            return ()
-        if unknown := sorted(tested - learnt):
+    def _divided(self, images: Images) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """The names of the classes; (n,) int64, the class of each image or -1; (n,) of str or None, its part.
+
+        The part is 'train' or 'test', as given, or drawn for images with a class. There are no classes where fewer
+        than two are found, or nothing to learn from or to test on.
+        """
+        pairs = set(zip(images.labels, images.parts, strict=True))
+        found = {label for label, part in pairs if label is not None and part is not None}
+        classes = self.class_names or tuple(sorted(found, key=_in_order))
+        numbers: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
+        codes = np.fromiter((numbers.get(label, -1) for label in images.labels), np.int64, len(images.labels))
+        parts = np.array(images.parts, dtype=object)
+        if not any(images.parts):
+            rows = np.flatnonzero(codes >= 0)
+            parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
+        learnt, tested = (set(codes[(codes >= 0) & (parts == part)].tolist()) for part in ('train', 'test'))
+        if len(found) < 2 or not learnt or not tested:
+            return (), np.full_like(codes, -1), parts
+        if unknown := sorted(classes[code] for code in tested - learnt):
             raise UserError(
                 f'{self.source}: {len(unknown)} of {len(tested)} classes to test on have no image to learn from, such '
                 f'as {printable(unknown[0])}; name them as in the training part, or pretrain on that part alone'
             )
-        return self.class_names or tuple(sorted(labels, key=_in_order))
+        return classes, codes, parts
 
 
 def split_word(path: str) -> str:
@@ -186,26 +193,6 @@ def given_parts(names: Iterable[str]) -> dict[str, str | None]:
     if held_out is None or 'train' not in words.values():
         return dict.fromkeys(words, '')
     return {name: {'train': 'train', held_out: 'test'}.get(word) for name, word in words.items()}
-
-
-def _is_given(images: Images) -> bool:
-    """Whether the source says which images are held out."""
-    return any(images.parts)
-
-
-def _codes(images: Images, classes: Sequence[str]) -> np.ndarray:
-    """(n,) int64, the class of each image; -1 where it has none."""
-    places: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
-    return np.fromiter((places.get(label, -1) for label in images.labels), np.int64, len(images.labels))
-
-
-def _parts(images: Images, codes: np.ndarray) -> np.ndarray:
-    """(n,) of str or None, the part of each image as it is given; 'train' or 'test' of those with a class if drawn."""
-    parts = np.array(images.parts, dtype=object)
-    if not _is_given(images):
-        rows = np.flatnonzero(codes >= 0)
-        parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
-    return parts
 
 
 def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:

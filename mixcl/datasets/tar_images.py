@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from functools import cache, partial
 from json import loads
-from typing import Any, NamedTuple
+from typing import Any
 
 from mixcl.datasets.folder import is_image
 from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
@@ -21,14 +21,6 @@ RANGE = re.compile(r'\{(\d+)\.\.(\d+)\}')
 LABELS = ('.cls', '.json')
 MAX_LABEL = 2**24
 """Bytes of a file with a label."""
-
-
-class Shard(NamedTuple):
-    """The images in a tar file: names, labels, and where the bytes of each lie, as offset and number."""
-
-    names: list[str]
-    labels: list[str | None]
-    places: list[tuple[int, int]]
 
 
 @DATASETS.register_module()
@@ -54,15 +46,14 @@ class TarImages(OwnImages):
         """One per image file, in the order of the shards."""
         self.shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
         given = given_parts(map(split_word, self.shards))
-        places: list[tuple[int, ...]] = []
-        found = Images([], [], [], places)
+        found = Images([], [], [], [])
         for number, path in enumerate(self.shards):
             state = os.stat(path)
             shard = index_shard(path, state.st_size, state.st_mtime_ns)
             found.names.extend(shard.names)
             found.labels.extend(shard.labels)
             found.parts.extend([given[split_word(path)]] * len(shard.names))
-            places.extend((number, *place) for place in shard.places)
+            found.places.extend((number, *place) for place in shard.places)
         if not found.names:
             raise UserError(f'no images in the {len(self.shards)} tar file(s) of {self.source}; give other files')
         return found
@@ -75,13 +66,15 @@ class TarImages(OwnImages):
 
 
 @cache
-def index_shard(path: str, size: int, modified: int) -> Shard:
-    """The images of a tar file, which is remembered until its size or time of change is another one.
+def index_shard(path: str, size: int, modified: int) -> Images:
+    """The images of a tar file, without parts; a place is an offset and a number of bytes.
+
+    The result is kept until the size or the time of change of the file is another one.
 
     Raises:
         UserError: if it is not one whole tar file, an image in it is no file, or a key has two labels.
     """
-    found = Shard([], [], [])
+    found = Images([], [], [], [])
     labels: dict[str, str] = {}
     files: dict[str, tuple[int, int]] = {}
     place = 0

@@ -1,6 +1,6 @@
 """Reading every image file of data sets ahead of a run, in parallel."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -9,7 +9,7 @@ import cv2
 from mmengine.dataset import BaseDataset
 
 from mixcl.datasets.transforms.channels import LoadChannels
-from mixcl.datasets.transforms.decoding import decode, read_file
+from mixcl.datasets.transforms.views import LoadImage
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.terminal import progress
@@ -18,21 +18,22 @@ FILES_PER_TASK = 32
 
 
 class ImageFile(NamedTuple):
-    """The name of an image, the function that reads it where it lies within another file, and what decodes it."""
+    """What reads an image, and what says where it lies."""
 
-    path: str
-    read: Callable[[], bytes] | None
-    load: LoadChannels | None = None
+    load: LoadImage | LoadChannels
+    place: dict
 
 
 def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
     """The image files of data sets, each once; empty where all lie in memory."""
     found: dict[str, ImageFile] = {}
     for dataset in datasets:
-        load = next((step for step in dataset.pipeline.transforms if isinstance(step, LoadChannels)), None)
+        steps = (step for step in dataset.pipeline.transforms if isinstance(step, LoadImage | LoadChannels))
+        load = next(steps, LoadImage())
         for info in map(dataset.get_data_info, range(len(dataset))):
             if 'img_path' in info:
-                found[info['img_path']] = ImageFile(info['img_path'], info.get('read_bytes'), load)
+                place = {name: info[name] for name in ('img_path', 'read_bytes') if name in info}
+                found[info['img_path']] = ImageFile(load, place)
     return list(found.values())
 
 
@@ -55,11 +56,8 @@ def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[Im
 def _inspect(file: ImageFile) -> tuple[ImageNote | None, bool]:
     """What there is to say of a file, and whether it is unreadable."""
     try:
-        if file.load is not None:
-            file.load(dict(img_path=file.path, read_bytes=file.read))
-            return None, False
-        return decode(read_file(file.path, read=file.read), file.path)[1], False
+        return file.load.transform(file.place).get('conversion'), False
     except UnreadableImage as error:
         return error.note, True
     except UserError as error:  # of other channels or values than the config says
-        return ImageNote(file.path, 'not as the config says', str(error)), True
+        return ImageNote(file.place['img_path'], 'not as the config says', str(error)), True

@@ -34,9 +34,9 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
     Attention of the class token where there is one, else of the patches; activation maps of other architectures.
     """
     tokens = other_tokens(backbone)
-    if tokens is None:
+    layers = attention_layers(backbone, images) if tokens else []
+    if not tokens or not layers:
         return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
-    layers = attention_layers(backbone, images)
     size = images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
@@ -45,11 +45,8 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
     return 'attention of the class token' if tokens[1] else 'attention of all patches', maps
 
 
-def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, str]:
-    """Heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
-
-    Returns:
-        the figure, and a sentence on what it shows.
+def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
+    """Draw heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
 
     Raises:
         UserError: if there are too few images, or the backbone has neither attention nor maps.
@@ -68,7 +65,8 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, s
     height, width = (columns, rows) if lying else (rows, columns)
     figure = Figure(figsize=(max(1.35 * width, 7.5), 1.5 * (height + extra) + 1), layout='constrained')
     parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
-    parts[0].suptitle(f'{plain(pictured.name, 80)}: {kind}' + (', last block' if len(maps) > 1 else ''))
+    what = ', last block' if len(maps) > 1 else f', as {type(backbone).__name__} has no attention'
+    parts[0].suptitle(f'{plain(pictured.name, 80)}: {kind}{what}', fontsize=10)
     axes = parts[0].subplots(height, width, squeeze=False)
     for row, (image, *others) in enumerate(axes.T if lying else axes):
         show(image, seen[row], f'image {row + 1}')
@@ -76,10 +74,7 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> tuple[Figure, s
             heat(axis, values[row], name if row == 0 or lying else '')
     if mixtures:
         _draw_mixtures(parts[1], *mixtures[1:], *maps_of(backbone, mixtures[0]), extra)
-    said = f'{kind} ({type(backbone).__name__})'
-    if len(maps) == 1:
-        said += ', in the place of attention, which this backbone has not'
-    return figure, said
+    return figure
 
 
 def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:

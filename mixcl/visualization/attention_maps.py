@@ -2,57 +2,49 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import timm
 import torch
 import torchvision
 from mmpretrain.models import VisionTransformer
-from mmpretrain.models.utils import MultiheadAttention
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from mixcl.errors import UserError
 from mixcl.evaluation.features import evaluating
+
+
+class _Attention(TorchFunctionMode):
+    """Computes the attention (B, heads, tokens, tokens) of every call of torch's, which gives only what it makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers: list[Tensor] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        options = kwargs or {}
+        if function is functional.multi_head_attention_forward:
+            output: Any = function(*args, **{**options, 'need_weights': True, 'average_attn_weights': False})
+            self.layers.append(output[1].float())
+            return output
+        if function is functional.scaled_dot_product_attention:
+            query, key, *_ = args
+            self.layers.append((query @ key.mT * query.shape[-1] ** -0.5).float().softmax(dim=-1))
+        return function(*args, **options)
 
 
 def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
     """The attention of every block, (B, heads, tokens, tokens) each; rows sum to 1.
 
     Args:
-        backbone: a vision transformer of mmpretrain, timm (also ``Eva``) or torchvision, perhaps within a backbone of
-            mixcl; see :func:`other_tokens`.
+        backbone: a vision transformer that attends by ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
         images: (B, C, H, W), normalised.
     """
-    layers: list[Tensor] = []
-    with evaluating(backbone), ExitStack() as stack:
-        for module in backbone.modules():
-            if isinstance(module, MultiheadAttention):
-                stack.enter_context(patch.object(module, 'scaled_dot_product_attention', partial(_attend, layers)))
-            elif hasattr(module, 'fused_attn') and isinstance(getattr(module, 'attn_drop', None), nn.Module):
-                stack.enter_context(patch.object(module, 'fused_attn', False))
-                hook = module.get_submodule('attn_drop').register_forward_hook(
-                    lambda _, __, output: layers.append(output)
-                )
-                stack.callback(hook.remove)
-            elif isinstance(module, nn.MultiheadAttention):
-                hook = module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True)
-                stack.callback(hook.remove)
-                hook = module.register_forward_hook(lambda _, __, output: layers.append(output[1]))
-                stack.callback(hook.remove)
+    with evaluating(backbone), _Attention() as attention:
         backbone(images)
-    return [layer.float() for layer in layers]
-
-
-def _ask_for_weights(_: nn.Module, inputs: tuple, options: dict) -> tuple[tuple, dict]:
-    return inputs, options | dict(need_weights=True, average_attn_weights=False)
-
-
-def _attend(layers: list[Tensor], query: Tensor, key: Tensor, value: Tensor, **_: Any) -> Tensor:
-    layers.append((query @ key.mT * query.shape[-1] ** -0.5).softmax(dim=-1))
-    return layers[-1] @ value
+    return attention.layers
 
 
 def other_tokens(backbone: nn.Module) -> tuple[int, bool] | None:
@@ -142,7 +134,7 @@ def shares_by_source(shares: Tensor, shown: Tensor, sources: int) -> tuple[Tenso
         sources: how many there are.
     """
     masks = torch.stack([(shown == source).float() for source in range(sources)], dim=1)
-    resize = nn.functional.interpolate
+    resize = functional.interpolate
     # Onto a grid on which both are whole cells, over which a share is spread evenly.
     size = [math.lcm(*sides) for sides in zip(masks.shape[2:], shares.shape[1:], strict=True)]
     spread = resize(shares[:, None], size) * (shares[0].numel() / (size[0] * size[1]))

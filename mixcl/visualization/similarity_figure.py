@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 from matplotlib.figure import Figure
+from mmengine.dataset import default_collate
 from torch import Tensor
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
@@ -14,7 +15,7 @@ from mixcl.evaluation.small_data import untrained
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators
 from mixcl.visualization.canvas import plain
-from mixcl.visualization.pictured import Pictured, collate_views, training_set
+from mixcl.visualization.pictured import Pictured, training_set
 from mixcl.weights import check_fits, read_checkpoint, weights_of
 
 
@@ -71,10 +72,7 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     if num_images < 4:
         raise UserError(f'--num-images {num_images}: similarities need 4 images or more')
     dataset = training_set(cfg, num_images)
-    samples = [dataset[index] for index in range(num_images)]
-    batch = collate_views(samples)
-    if 'data_samples' in samples[0]:
-        batch['data_samples'] = [sample['data_samples'] for sample in samples]
+    batch = default_collate([dataset[index] for index in range(num_images)])
     stages = {'before training': untrained(cfg, pictured.seed)}
     if pictured.subject is not None:
         trained = untrained(cfg, pictured.seed)

@@ -1,7 +1,7 @@
 """What augmentation does to images, with the parameters that were drawn."""
 
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,13 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from mmengine.config import Config
-from mmengine.dataset import ConcatDataset
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
+from mixcl.datasets.transforms.device_views import DeviceViews
 from mixcl.datasets.transforms.photometry import Operation
-from mixcl.datasets.transforms.views import KeyedMultiView
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, plain, show
 from mixcl.visualization.pictured import training_crops, training_set
@@ -85,38 +84,26 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: Datase
 
 def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], list[list[dict]]]:
     """Each image as its views found it, and the results of their pipelines, up to the photometry."""
-    dataset = KeyedDataset(_with_own_pipeline(dataset.dataset), views='device')
-    step: Any = next(_multi_views(dataset), None)
-    if step is None:
+    dataset = KeyedDataset(dataset.dataset, views='device')
+    steps: list[Any] = [
+        step for steps in dataset.pipelines for step in steps if isinstance(step, DeviceViews) and step.whole
+    ]
+    if not steps:
         raise UserError('the training pipeline makes no views: it has neither KeyedMultiView nor SampledPatchPair')
     seen: list[tuple[np.ndarray, list[dict]]] = []
-    make = step.run_views
 
-    def noted(results: dict) -> list[dict]:
-        seen.append((results['img'], make(results)))
-        return seen[-1][1]
+    def noted(make: Callable, results: dict) -> tuple[dict, list[dict]]:
+        loaded, views = make(results)
+        seen.append((loaded['img'], list(map(dict, views))))
+        return loaded, views
 
-    step.run_views = noted
+    for step in steps:
+        step.drawn = partial(noted, step.drawn)
     found = []
     for key in keys:
         dataset[key]
         found.append(seen[-1])
     return [image for image, _ in found], [views for _, views in found]
-
-
-def _with_own_pipeline(images: Any) -> Any:
-    """The same images, whose pipeline may be changed."""
-    twin = copy.copy(images)
-    if isinstance(images, ConcatDataset):
-        twin.datasets = list(map(_with_own_pipeline, images.datasets))
-    else:
-        twin.pipeline = copy.deepcopy(images.pipeline)
-    return twin
-
-
-def _multi_views(dataset: Any) -> Iterator[KeyedMultiView]:
-    for part in dataset._parts:
-        yield from (step for step in part.pipeline.transforms if isinstance(step, KeyedMultiView))
 
 
 def _parameters(view: dict, image: np.ndarray) -> list[str]:

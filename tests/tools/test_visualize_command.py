@@ -43,13 +43,13 @@ def test_every_figure_of_a_run(run: Path, photos: Path, tmp_path: Path, figure: 
     assert np.asarray(Image.open(out[0]).convert('L')).std() > 5 and '<svg' in out[1].read_text()
 
 
-def test_a_config_without_attention_says_what_is_drawn(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+def test_a_figure_without_attention_says_what_is_drawn(tmp_path: Path) -> None:
     backbone = dict(_delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, base_channels=8, stem_channels=8)
     config = tmp_path / 'resnet.py'
     config.write_text(f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone={backbone})\n")
-    out = tmp_path / 'attention.png'
+    out = tmp_path / 'attention.svg'
     assert run_as_given(TOOL, 'attention', config, '--out', out) == 0
-    assert 'share of the feature (ResNet_CIFAR), in the place of attention' in capfd.readouterr().out
+    assert 'share of the feature, as ResNet_CIFAR has no attention' in out.read_text()
 
 
 def test_what_cannot_be_drawn_is_told(photos: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:

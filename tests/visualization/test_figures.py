@@ -8,13 +8,13 @@ import pytest
 from engine.tiny_runs import run_config
 from matplotlib.figure import Figure
 from mmengine.config import Config
-from PIL import Image
+from PIL import Image, ImageColor
 
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
 from mixcl.visualization import curves_figure, mixture_figure
-from mixcl.visualization.canvas import check_figure_path, write
+from mixcl.visualization.canvas import PALETTE, check_figure_path, write
 
 TRAIN = [dict(loss=3.0 - step, loss_view1_view2=2.0, loss_mix2_view1=1.0 - step, epoch=1, step=step) for step in (0, 1)]
 EVALUATION = dict(online_knn20_top1=50.0, online_knn20_top5=80.0, target_knn20_top1=40.0, step=1)
@@ -81,6 +81,12 @@ def test_curves_of_the_newest_run(tmp_path: Path) -> None:
         'loss terms (query_key, weighted)', 'mix2_view1', 'view1_view2',
         'kNN and online probe during pretraining', 'online_knn20', 'target_knn20',
     ]  # fmt: skip
+
+
+def test_a_run_of_one_epoch_has_points_and_no_line(tmp_path: Path) -> None:
+    write_log(tmp_path, '20240101_000000', dict(loss=1.0, lr=0.1, epoch=1, step=1, time=1.0))
+    seen = pixels(write(curves_figure([tmp_path]), tmp_path / 'curves.png'))
+    assert (seen == ImageColor.getrgb(PALETTE[0])).all(axis=-1).any()
 
 
 def test_a_preview_of_streams_of_several_lengths() -> None:

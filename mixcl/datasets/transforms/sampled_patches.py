@@ -1,5 +1,6 @@
 """Asymmetric patch sampling: two views of an image keep patches that share few pixels (APS, 2023)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -141,12 +142,12 @@ class SampledPatchPair(KeyedMultiView):
         self.chunks = chunks or most
         self.flip_aware = flip_aware
 
-    def transform(self, results: dict) -> dict:
+    def combined(self, results: dict, views: Sequence[dict]) -> dict:
         """Replace ``img`` by the list of two views; add which patches to keep.
 
         Added are ``tokens``, an int64 tensor (2 views, chunks, patches kept), and ``patch_grid``, (rows, columns).
         """
-        view1, view2 = self.run_views(results)
+        view1, view2 = views
         grid = self._grid(view1, view2)
         cells = grid[0] * grid[1]
         count = _floor(cells * self.ratio)

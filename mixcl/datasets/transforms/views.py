@@ -1,17 +1,13 @@
 """Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import pairwise
 
 import numpy as np
-from mmcv.transforms import BaseTransform, Compose, LoadImageFromFile
-from mmpretrain.datasets import MultiView, PackInputs
+from mmcv.transforms import BaseTransform, LoadImageFromFile
+from mmpretrain.datasets import MultiView
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
-from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.decoding import decode, read_file
-from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -29,86 +25,19 @@ class KeyedMultiView(MultiView):
     as they are.
     """
 
-    device_views: Sequence[DeviceView] = ()
-
-    def use_device(self) -> list[str]:
-        """From now on leave the photometry at the end of the pipelines to the device.
-
-        The results must then have a list ``photometry``, to which is appended, as float32 (views, n, 2), what
-        :func:`~mixcl.datasets.transforms.photometry.run_programs` is to do.
-
-        Returns:
-            The names of other transforms than random resized crops that stay on the CPU.
-        """
-        views = {id(pipeline): DeviceView(pipeline.transforms) for pipeline in self.pipelines}
-        self.device_views = [views[id(pipeline)] for pipeline in self.transforms]
-        return sorted({name for view in views.values() for name in view.remaining})
-
-    def reduction(self, results: dict, shape: tuple[int, int]) -> int:
-        """By which of 1, 2, 4 and 8 the sides of an image of such a (height, width) can be divided.
-
-        The crops of all views of the results' key then still have as many pixels as they are resized to.
-        """
-        crops = {('view', number): view.crop for number, view in enumerate(self.device_views) if view.crop is not None}
-        return _reduction(crops, results, shape) if len(crops) == len(self.device_views) else 1
-
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by the list of its views."""
-        return {**results, 'img': [view['img'] for view in self.run_views(results)]}
-
-    def run_views(self, results: dict) -> list[dict]:
-        """What the pipeline of each view returns."""
-        key = results.get('sample_key')
         views = []
-        for view, pipeline in enumerate(self.device_views or self.transforms):
-            if key is not None:
-                seed_global_generators(*key, 'view', view)
+        for number, pipeline in enumerate(self.transforms):
+            if results.get('sample_key') is not None:
+                seed_global_generators(*results['sample_key'], 'view', number)
             # A deep copy of everything, as in the base class, would cost more than some of the transforms.
-            image = results['img'] if self.device_views else results['img'].copy()
-            views.append(pipeline({**results, 'img': image}))
-        if self.device_views:
-            length = max(view.length for view in self.device_views)
-            results['photometry'].append(pack_programs([view['program'] for view in views], length))
-        return views
+            views.append(pipeline({**results, 'img': results['img'].copy()}))
+        return self.combined(results, views)
 
-
-class SingleView(BaseTransform):
-    """The only view of an image, such as a classifier's, of which the device does the photometry.
-
-    The results must have a list ``photometry``, see :meth:`KeyedMultiView.use_device`.
-
-    Args:
-        view: what is done.
-        crop: all that the CPU does of it.
-    """
-
-    def __init__(self, view: DeviceView, crop: FastResizedCrop) -> None:
-        self.view = view
-        self.crop = crop
-
-    def reduction(self, results: dict, shape: tuple[int, int]) -> int:
-        """Same as :meth:`KeyedMultiView.reduction`, for results of which nothing was drawn yet."""
-        factor = _reduction({('sample',): self.crop}, results, shape)
-        seed_global_generators(*results['sample_key'], 'sample')  # as if the crop had not been drawn
-        return factor
-
-    def transform(self, results: dict) -> dict:
-        """Replace ``img`` by the crop."""
-        view = self.view(results)
-        results['photometry'].append(pack_programs([view.pop('program')], self.view.length))
-        return view
-
-
-def _reduction(crops: dict[tuple, FastResizedCrop], results: dict, shape: tuple[int, int]) -> int:
-    """For crops by the names of their draws."""
-    key = results.get('sample_key')
-    if key is None or min(shape) < 2 * max(max(crop.size) for crop in crops.values()):
-        return 1
-    ratios = []
-    for name, crop in crops.items():
-        seed_global_generators(*key, *name)
-        ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
-    return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
+    def combined(self, results: dict, views: Sequence[dict]) -> dict:
+        """What the views of some results give together."""
+        return {**results, 'img': [view['img'] for view in views]}
 
 
 @TRANSFORMS.register_module()
@@ -122,33 +51,32 @@ class LoadImage(LoadImageFromFile):
     Args:
         backend_args: mmengine's file backend; by default the local file system.
 
-    Attributes:
-        reduction: tells for the results and a (height, width) by what the sides of a photo may be divided; None for 1.
-
     Raises:
         UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
 
     def __init__(self, backend_args: dict | None = None) -> None:
         super().__init__(color_type='color', imdecode_backend='cv2', backend_args=backend_args)
-        self.reduction: Callable[[dict, tuple[int, int]], int] | None = None
 
-    def transform(self, results: dict) -> dict:
+    def transform(self, results: dict, reduction: Callable[[tuple[int, int]], int] | None = None) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
 
-        A photo much larger than what follows needs is decoded at a fraction of its size; ``full_shape`` tells it.
-        The note of a conversion (see :func:`~mixcl.datasets.transforms.decoding.decode`) is appended to the list
-        ``conversions``, if the results have one.
+        Args:
+            results: with ``img_path``.
+            reduction: optional function (height, width) -> 1, 2, 4 or 8, the factor by which a JPEG may be shrunk while
+                decoding; ``full_shape`` then tells its size.
+
+        Returns:
+            The results, with an :class:`ImageNote` as ``conversion`` if the file held no 8-bit colour image.
         """
         if 'img' in results:
             return results
         path = results['img_path']
         content = read_file(path, self.backend_args, results.get('read_bytes'))
-        image, note, full = decode(content, path, self.reduction and partial(self.reduction, results))
-        if note is not None and 'conversions' in results:
-            results['conversions'].append(note)
-        shapes = dict(img_shape=image.shape[:2], ori_shape=full)
-        return {**results, 'img': image, **shapes, **({} if full == image.shape[:2] else {'full_shape': full})}
+        image, note, full = decode(content, path, reduction)
+        found = dict(img=image, img_shape=image.shape[:2], ori_shape=full)
+        found |= {} if full == image.shape[:2] else dict(full_shape=full)
+        return {**results, **found, **({} if note is None else dict(conversion=note))}
 
 
 @TRANSFORMS.register_module()
@@ -203,23 +131,3 @@ class RandomErasing(ClippedErasing):
             self.fill_color, self.fill_std, (height, width, 3)
         )
         return img
-
-
-def use_device(pipeline: Compose) -> list[str]:
-    """Let the views of a pipeline be finished on the device, see :meth:`KeyedMultiView.use_device`.
-
-    Pipelines without several views are changed where all steps from a random resized crop to the packing are known to
-    the device. Photos that are loaded right before are decoded no larger than the views need.
-    """
-    steps, remaining = pipeline.transforms, []
-    crop = next((place for place, step in enumerate(steps) if FastResizedCrop.replaces(step)), None)
-    if crop is not None and isinstance(steps[-1], PackInputs):
-        view = DeviceView(steps[crop:-1])
-        if view.crop is not None:
-            steps[crop:-1] = [SingleView(view, view.crop)]
-    for before, step in pairwise([None, *steps]):
-        if isinstance(step, KeyedMultiView):
-            remaining += step.use_device()
-        if isinstance(step, KeyedMultiView | SingleView) and isinstance(before, LoadImage):
-            before.reduction = step.reduction
-    return remaining

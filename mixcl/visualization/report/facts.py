@@ -137,7 +137,7 @@ def loading(run: RunRecord) -> list[Block]:
     folder, quoted, _ = str(run.folder), shlex.quote(str(run.folder)), run.trained
     python = f'import mixcl\n\nbackbone = mixcl.load_backbone({folder!r})  # a module: (B, 3, H, W) to (B, C)\n'
     shell = (
-        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, mmpretrain, mmdet, onnx\n'
+        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, onnx\n'
         """python -c "import timm; timm.create_model('local-dir:backbone', pretrained=True)"\n"""
     )
     return [Block('code', f"{python}features = mixcl.embed({folder!r}, ['image.png'])"), Block('code', shell)]

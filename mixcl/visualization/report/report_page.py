@@ -3,36 +3,24 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from matplotlib.figure import Figure
 
 import mixcl
 from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
-from mixcl.visualization.attention_figure import attention_figure
 from mixcl.visualization.curves import curves_figure
-from mixcl.visualization.map_figure import map_figure
-from mixcl.visualization.mix_preview import mixture_figure
-from mixcl.visualization.neighbour_figure import neighbour_figure
-from mixcl.visualization.pictured import Pictured
+from mixcl.visualization.figure_list import drawn
 from mixcl.visualization.report import facts
 from mixcl.visualization.report.blocks import Block, picture, told
 from mixcl.visualization.report.run_record import RunRecord
-from mixcl.visualization.similarity_figure import similarity_figure
 
 MAPPED = 800
 """Images on all maps of a page together."""
 
 AMONG = 1000
 """Images among which neighbours are looked for."""
-
-FIGURES: dict[str, Callable[[Pictured], Figure]] = {
-    'Mixtures': lambda model: mixture_figure(model.training),
-    'Neighbours': partial(neighbour_figure, among=AMONG),
-    'Attention': lambda model: attention_figure(model)[0],
-    'Similarity': similarity_figure,
-}
 
 
 def write_report(
@@ -73,8 +61,11 @@ def write_report(
         'Warnings': facts.health,
         'Table of terms': facts.terms,
         'Evaluation': facts.evaluation,
-        **{title: partial(_figure, title) for title in FIGURES},
-        'Map': lambda run: [picture(map_figure(run.trained, MAPPED // len(runs)), 'Map', 'svg+xml')],
+        'Mixtures': partial(_figure, 'mix'),
+        'Neighbours': partial(_figure, 'neighbours', among=AMONG),
+        'Attention': partial(_figure, 'attention'),
+        'Similarity': partial(_figure, 'similarity'),
+        'Map': partial(_figure, 'map', form='svg+xml', num_images=MAPPED // len(runs)),
         'Config': partial(facts.changes, other=runs[0]),
         'Environment': facts.environment,
         'How to reproduce': facts.reproduction,
@@ -89,5 +80,5 @@ def write_report(
     return out
 
 
-def _figure(title: str, run: RunRecord) -> list[Block]:
-    return [picture(FIGURES[title](run.trained), title)]
+def _figure(name: str, run: RunRecord, form: str = 'png', **options: Any) -> list[Block]:
+    return [picture(drawn(name, run.trained, **options), name, form)]

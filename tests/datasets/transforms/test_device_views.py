@@ -181,15 +181,15 @@ def test_large_photos_are_decoded_no_larger_than_needed(tmp_path: Path) -> None:
     crop = dict(CROP, type='RecordedResizedCrop', crop_ratio_range=(0.2, 1.0))
     pipeline = [dict(type='LoadImage'), dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, FLIP]])]
     images = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
-    load, views = KeyedDataset(images, 'device').dataset.pipeline.transforms
+    ((views,),) = KeyedDataset(images, 'device').pipelines
     factors = set()
     for path in sorted(tmp_path.iterdir()):
         for index in range(10):
-            results = load(dict(img_path=str(path), sample_key=(0, 0, index), photometry=[]))
+            results, drawn = views.drawn(dict(img_path=str(path), sample_key=(0, 0, index)))
             factor = round(482 / results['img'].shape[0])
             factors.add((path.suffix, factor))
             assert results['ori_shape'] == (482, 643)
-            for view in views.run_views(results):
+            for view in drawn:
                 top, left, height, width = view['crop_box']
                 assert min(height, width) > 31 * factor
                 box = (left, top, left + width, top + height)
@@ -233,10 +233,10 @@ def test_only_pipelines_that_the_device_knows_are_changed() -> None:
     kinds = []
     for steps in ([CROP, FLIP, pack], [CROP, FLIP, erasing, pack], [FLIP, pack], [CROP, FLIP]):
         dataset = KeyedDataset(SyntheticImages(1, 16, pipeline=steps), 'device')
-        kinds.append([type(step).__name__ for step in dataset.dataset.pipeline.transforms])
+        kinds.append([type(step).__name__ for step in dataset.pipelines[0]])
     crop, flip = 'RandomResizedCrop', 'RandomFlip'
     assert kinds == [
-        ['SingleView', 'PackInputs'], [crop, flip, 'RandomErasing', 'PackInputs'], [flip, 'PackInputs'], [crop, flip]
+        ['DeviceViews', 'PackInputs'], [crop, flip, 'RandomErasing', 'PackInputs'], [flip, 'PackInputs'], [crop, flip]
     ]  # fmt: skip
 
 
@@ -246,11 +246,12 @@ def test_large_photos_of_classifiers_are_decoded_no_larger_than_needed(tmp_path:
     pipeline = [dict(type='LoadImage'), crop, FLIP, pack]
     images = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
     device, pillow = (KeyedDataset(images, views) for views in ('device', 'pillow'))
-    load, shapes = device.dataset.pipeline.transforms[0], []
-    device.dataset.pipeline.transforms.insert(1, lambda results: shapes.append(results['img'].shape) or results)
-    assert load.reduction is not None
+    (view, _), shapes = device.pipelines[0], []
     for epoch in range(5):
-        small, large = (dataset[SampleKey(0, epoch, 0)] for dataset in (device, pillow))
+        key = SampleKey(0, epoch, 0)
+        loaded, _ = view.drawn(dict(img_path=str(tmp_path / 'large.jpg'), sample_key=key))
+        shapes.append(loaded['img'].shape)
+        small, large = device[key], pillow[key]
         finished = photometry.run_programs(small['inputs'][None].float(), small['photometry'])[0]
         assert (finished - large['inputs']).abs().mean() < 2
     assert min(shapes) < (482, 643)

@@ -113,8 +113,8 @@ def test_parts_that_do_not_fit_are_refused(tmp_path: Path, overrides: dict, name
 
 def test_runs_read_only_as_many_images_as_they_have_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    transform: Callable = SampledPatchPair.transform
-    monkeypatch.setattr(SampledPatchPair, 'transform', lambda self, r: calls.append(1) or transform(self, r))
+    combined: Callable = SampledPatchPair.combined
+    monkeypatch.setattr(SampledPatchPair, 'combined', lambda self, *found: calls.append(1) or combined(self, *found))
     run(tmp_path, train_cfg__max_epochs=1)
     checked_at_the_start = 3  # one of them a synthetic image
     assert len(calls) == checked_at_the_start + STEPS_PER_EPOCH * BATCH_SIZE

@@ -1,0 +1,85 @@
+"""Views of which a worker does the geometry, and the device the photometry."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from mmcv.transforms import BaseTransform
+from mmpretrain.datasets import PackInputs
+
+from mixcl.datasets.transforms.crops import FastResizedCrop
+from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
+from mixcl.datasets.transforms.views import KeyedMultiView, LoadImage
+from mixcl.randomness import seed_global_generators
+
+
+class DeviceViews(BaseTransform):
+    """Loads an image, crops its views, and draws the photometry that the device is to do.
+
+    Args:
+        views: what is done for each view.
+        whole: the step that these views stand for; None for the only view of a classifier, which draws from the
+            global generators as they are.
+        load: the step right before, which then decodes photos no larger than the views need; None for any other.
+    """
+
+    def __init__(self, views: Sequence[DeviceView], whole: KeyedMultiView | None, load: LoadImage | None) -> None:
+        self.views = views
+        self.whole = whole
+        self.load = load
+
+    def transform(self, results: dict) -> dict:
+        """Put the views in the place of ``img``, and add ``photometry``, float32 (views, n, 2): what
+        :func:`~mixcl.datasets.transforms.photometry.run_programs` is to do."""
+        loaded, views = self.drawn(results)
+        programs = pack_programs([view.pop('program') for view in views], max(view.length for view in self.views))
+        made = views[0] if self.whole is None else self.whole.combined(loaded, views)
+        return {**made, 'photometry': programs}
+
+    def drawn(self, results: dict) -> tuple[dict, list[dict]]:
+        """The results with the loaded image, and those of each view with its ``program``."""
+        key = results['sample_key']
+        if self.load is not None:
+            results = self.load.transform(results, partial(self._reduction, key))
+        views = []
+        for number, view in enumerate(self.views):
+            if self.whole is not None:
+                seed_global_generators(*key, 'view', number)
+            views.append(view(results))
+        return results, views
+
+    def _reduction(self, key: Sequence[int], shape: tuple[int, int]) -> int:
+        """By which of 1, 2, 4 and 8 the sides of an image of such a (height, width) can be divided.
+
+        The crops of all views of the key then still have as many pixels as they are resized to.
+        """
+        crops = [view.crop for view in self.views if view.crop is not None]
+        if len(crops) < len(self.views) or min(shape) < 2 * max(max(crop.size) for crop in crops):
+            return 1
+        ratios = []
+        for number, crop in enumerate(crops):
+            seed_global_generators(*key, *(('sample',) if self.whole is None else ('view', number)))
+            ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
+        seed_global_generators(*key, 'sample')  # as if nothing had been drawn
+        return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
+
+
+def device_steps(steps: Sequence[Any]) -> list[Any]:
+    """The steps of a pipeline, of which the device does what it can.
+
+    :class:`DeviceViews` take the place of a ``KeyedMultiView``, or of all steps from a random resized crop to the
+    packing where the device knows these, and of a ``LoadImage`` right before.
+    """
+    place, view = next(
+        ((place, step) for place, step in enumerate(steps) if isinstance(step, KeyedMultiView)), (0, None)
+    )
+    if view is not None:
+        kinds = {id(pipeline): DeviceView(pipeline.transforms) for pipeline in view.pipelines}
+        views, end = [kinds[id(pipeline)] for pipeline in view.transforms], place + 1
+    else:
+        place = next((place for place, step in enumerate(steps) if FastResizedCrop.replaces(step)), len(steps))
+        views, end = [DeviceView(steps[place:-1])], len(steps) - 1
+        if views[0].crop is None or not isinstance(steps[-1], PackInputs):
+            return list(steps)
+    load = steps[place - 1] if place and isinstance(steps[place - 1], LoadImage) else None
+    return [*steps[: place - (load is not None)], DeviceViews(views, view, load), *steps[end:]]
