@@ -18,9 +18,7 @@ from torch import nn
 
 from mixcl import terminal
 from mixcl.engine import ProgressHook
-from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import put_channels_last
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -68,19 +66,6 @@ def test_the_loss_is_read_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch)
         assert len(read) == 1
         hub.update_scalar('val/online_knn20_top1', 61.5)
         assert hook._note(runner) == 'loss 4.5, kNN 61.5'
-
-
-def test_a_test_that_cannot_start_leaves_no_folder(tmp_path: Path) -> None:
-    cfg = run_config(tmp_path / 'new/run', load_from=str(tmp_path / 'weights.pth'))
-    cfg.merge_from_dict(
-        dict(test_cfg=dict(), test_dataloader=cfg.train_dataloader, test_evaluator=dict(type='KNNAccuracy'))
-    )
-    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
-        cfg[part] = None
-    (tmp_path / 'weights.pth').write_bytes(b'damaged')
-    with pytest.raises(UserError, match=r'weights\.pth'):
-        build_runner(cfg)
-    assert not (tmp_path / 'new').exists()
 
 
 @pytest.mark.parametrize(('backbone', 'last'), [('resnet', True), ('vit', False)])
