@@ -86,7 +86,7 @@ def assert_same(left: Runner, right: Runner) -> None:
     assert len(histories(left)['train/loss']) == left.max_iters
     torch.testing.assert_close(left.model.state_dict(), right.model.state_dict(), rtol=0, atol=0)
     probes = [
-        [part for hook in runner.hooks if isinstance(hook, OnlineProbe) for part in (hook.weight, hook.moments)]
+        [part for hook in runner.hooks if isinstance(hook, OnlineProbe) for part in hook.probe.state_dict().values()]
         for runner in (left, right)
     ]
     torch.testing.assert_close(*probes, rtol=0, atol=0)
