@@ -29,10 +29,9 @@ from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.engine.runners.quiet_runner import QuietRunner
-from mixcl.engine.runners.run_lock import ReleaseHook, RunLock
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
+from mixcl.engine.runners.work_dir import ReleaseHook, RunLock, check_unused, config_name, remove_checkpoints
 from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE, quieten

@@ -13,8 +13,7 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.run_lock import LOCK, RunLock
-from mixcl.engine.runners.work_dir import check_unused, default_work_dir
+from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused, default_work_dir
 from mixcl.errors import UserError
 
 
@@ -29,7 +28,7 @@ def test_default_work_dirs_of_all_configs_differ() -> None:
 
 def is_held(folder: Path) -> bool:
     """Whether another process finds the folder in use."""
-    program = 'import sys; from mixcl.engine.runners.run_lock import RunLock; RunLock(sys.argv[1]).acquire()'
+    program = 'import sys; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire()'
     found = subprocess.run([sys.executable, '-c', program, str(folder)], capture_output=True, text=True)
     assert found.returncode == 0 or 'is in use by' in found.stderr, found.stderr
     return found.returncode != 0
@@ -37,7 +36,7 @@ def is_held(folder: Path) -> bool:
 
 def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: Path) -> None:
     hold = (
-        'import sys, time; from mixcl.engine.runners.run_lock import RunLock; RunLock(sys.argv[1]).acquire(); '
+        'import sys, time; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire(); '
         'print("held", flush=True); time.sleep(100)'
     )
     process = subprocess.Popen([sys.executable, '-c', hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
