@@ -70,7 +70,7 @@ setup(
         'packaging',
         'safetensors',
         'tensorboard',
-        'tqdm',
+        'rich',
         # The maintained continuation of the OpenMMLab packages; import names mmengine, mmcv, mmpretrain.
         'onedl-mmengine>=0.10.12,<0.11',
         'onedl-mmcv>=2.3.6,<2.4',

@@ -38,14 +38,14 @@ class Finding(NamedTuple):
 
 def check_packages() -> list[Finding]:
     """Import everything that pretraining needs, and let pip compare versions with those that mixcl asks for."""
-    findings = [_package(module, distribution or module) for module, distribution in NEEDED.items()]
+    findings = [check_package(module, distribution or module) for module, distribution in NEEDED.items()]
     pip = subprocess.run([sys.executable, '-m', 'pip', 'check'], capture_output=True, text=True)
     advice = 'pip install -c constraints.txt -e .'
     said = [line.removesuffix('.') for line in pip.stdout.splitlines() if line.startswith('mixcl ')]
     return findings + [Finding(FAULT, 'mixcl', f'{line}: {advice}') for line in said]
 
 
-def _package(module: str, distribution: str) -> Finding:
+def check_package(module: str, distribution: str) -> Finding:
     advice = f'pip install -c constraints.txt {distribution}'
     try:
         imported = importlib.import_module(module)
@@ -74,28 +74,23 @@ def check_detection() -> Finding:
     return Finding(OK, 'detection', "mmdet is installed, and mmcv's nms and roi_align give the right results")
 
 
-def check_machine() -> list[Finding]:
+def check_gpus() -> list[Finding]:
     """Compute on every GPU."""
     import torch
 
-    reason = 'torch was built for CPUs only'
-    if torch.version.cuda:
-        reason = f'torch was built for CUDA {torch.version.cuda} but sees none; check the driver with nvidia-smi'
-    none = Finding(NOTE, 'GPU', f'none: {reason}; small runs and --smoke work without')
-    return [_gpu(index) for index in range(torch.cuda.device_count())] or [none]
-
-
-def _gpu(index: int) -> Finding:
-    import torch
-
-    subject, name = f'GPU {index}', torch.cuda.get_device_name(index)
-    try:
-        free, total = torch.cuda.mem_get_info(index)
-        torch.ones(64, 64, device=f'cuda:{index}').matmul(torch.ones(64, 64, device=f'cuda:{index}')).cpu()
-    except RuntimeError as error:
-        return Finding(FAULT, subject, f'{name} cannot compute: {_one_line(error)}')
-    precision = 'bfloat16' if torch.cuda.is_bf16_supported() else 'no bfloat16: use AmpOptimWrapper instead of --amp'
-    return Finding(OK, subject, f'{name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, {precision}')
+    found = []
+    for index in range(torch.cuda.device_count()):
+        name, device = torch.cuda.get_device_name(index), torch.device('cuda', index)
+        try:
+            torch.ones(64, 64, device=device).matmul(torch.ones(64, 64, device=device)).cpu()
+            free, total = (memory / 2**30 for memory in torch.cuda.mem_get_info(index))
+        except RuntimeError as error:
+            found.append(Finding(FAULT, str(device), f'{name} cannot compute: {_one_line(error)}'))
+            continue
+        precision = 'bfloat16' if torch.cuda.is_bf16_supported() else 'no bfloat16: AmpOptimWrapper instead of --amp'
+        found.append(Finding(OK, str(device), f'{name}, {free:.1f} of {total:.1f} GiB free, {precision}'))
+    none = f'torch {torch.__version__} sees none (nvidia-smi looks at the driver); small runs and --smoke work without'
+    return found or [Finding(NOTE, 'GPU', none)]
 
 
 def _one_line(error: Exception) -> str:
@@ -107,7 +102,7 @@ def main() -> None:
     argparse.ArgumentParser(prog=prog, description='What is installed, missing or broken.').parse_args()
     findings = check_packages()
     if not any(finding.state == FAULT for finding in findings):
-        findings += [check_detection(), *check_machine()]
+        findings += [check_detection(), *check_gpus()]
     for finding in findings:
         print('{:5}  {}: {}'.format(*finding))
     faults = ', '.join(finding.subject for finding in findings if finding.state == FAULT)

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -52,9 +52,6 @@ class RunStopped(BaseException):
 
 _afterwards = ''
 """What the present command says that the user can do next."""
-
-_undone: list[Callable[[], None]] = []
-"""What takes away the traces of a start that does not succeed."""
 
 
 @contextmanager
@@ -103,9 +100,6 @@ def stop_at_once(number: int, frame: FrameType | None) -> None:
     """
     with suppress(Exception):  # such as that of a stream that is being written to
         sys.stdout.flush()
-    for undo in reversed(_undone):
-        with suppress(OSError):
-            undo()
     status = 130 if number == signal.SIGINT else RunStopped.exit_status
     if status == RunStopped.exit_status:
         _note_status(status)
@@ -114,19 +108,6 @@ def stop_at_once(number: int, frame: FrameType | None) -> None:
         if _first_process():
             os.write(2, f'\n{": ".join(filter(None, [name, _afterwards]))}\n'.encode())
     os._exit(status)
-
-
-@contextmanager
-def undone_on_failure(undo: Callable[[], None]) -> Iterator[None]:
-    """Call ``undo`` where a ``with`` block fails, or a signal ends the command within it."""
-    _undone.append(undo)
-    try:
-        yield
-    except BaseException:
-        undo()
-        raise
-    finally:
-        _undone.remove(undo)
 
 
 def _end_by(error: Exception) -> NoReturn:

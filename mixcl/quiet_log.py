@@ -2,7 +2,7 @@
 
 import logging
 
-from mixcl.terminal import beside_progress
+from mixcl.terminal import say
 
 FOR_PEOPLE = dict(for_people=True)
 """``extra`` of a record that the terminal shows, too."""
@@ -24,9 +24,7 @@ def quieten(logger: logging.Logger) -> None:
 
 
 class TerminalHandler(logging.StreamHandler):
-    """Takes the place of a handler that would print everything, and does not break the live line of a
-    :class:`~mixcl.terminal.Progress`.
-    """
+    """Takes the place of a handler that would print everything, and does not break the live lines."""
 
     def __init__(self, full: logging.StreamHandler) -> None:
         super().__init__(full.stream)
@@ -38,8 +36,7 @@ class TerminalHandler(logging.StreamHandler):
         return kind + super().format(record)
 
     def emit(self, record: logging.LogRecord) -> None:
-        with beside_progress():
-            super().emit(record)
+        say(self.format(record), self.stream)
 
 
 def _for_people(record: logging.LogRecord) -> bool:

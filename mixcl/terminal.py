@@ -1,31 +1,33 @@
-"""What people see of long work: one live line on a terminal, a line every half minute in a file or pipe."""
+"""What people see of long work: live lines on a terminal, a line every half minute in a file or pipe."""
 
-import io
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, ClassVar, TypeVar
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import ClassVar, TextIO, TypeVar
 
 from mmengine.dist import is_main_process
-from tqdm import tqdm
+from rich import progress as rich_progress
+from rich.console import Console
+from rich.text import Text
 
 Item = TypeVar('Item')
 
 REDRAWN = 0.5
-"""Seconds between two looks of the live line."""
+"""Seconds between two looks of the live lines."""
 
-QUIET, SILENT = 30.0, 50.0
-"""Seconds after which a file or pipe may, and must, have another line."""
+SILENCE = 30.0
+"""Seconds between two lines in a file or pipe."""
 
 
 class Progress:
     """How far one piece of work is, shown by the first process.
 
-    A terminal has one line that changes in place, that of the innermost work which is open. A file or pipe gets a line
-    at most every 30 seconds, and at least every 60 while anything is open, however long a step takes.
+    A terminal has a line for each work that is open, which changes in place. A file or pipe gets a line about the
+    innermost every 30 seconds, however long a step takes.
 
     Args:
         what: is done, for example 'kNN features'; may change on the way.
@@ -33,81 +35,40 @@ class Progress:
     """
 
     _open: ClassVar[list['Progress']] = []
-    _written: ClassVar[float] = time.monotonic()
-    _lock: ClassVar[threading.RLock] = threading.RLock()
+    _lines: ClassVar['_Lines']
+    _shown: ClassVar[float] = time.monotonic()
 
     def __init__(self, what: str, total: int, unit: str = 'steps', done: int = 0) -> None:
         self.what = what
-        self._total, self._unit, self._done, self._note = total, unit, done, ''
-        self._bar: _Line | None = None
-        self._drawn = 0.0
-        self._ended = threading.Event()
+        self._total, self._unit, self._done = total, unit, done
 
     def __enter__(self) -> 'Progress':
         if is_main_process():
-            with self._lock:
-                for outer in self._open[-1:]:
-                    outer._hide()
-                self._open.append(self)
-                self._show()
-            if len(self._open) == 1 and not on_terminal():
-                threading.Thread(target=self._break_silence, daemon=True).start()
+            self._open.append(self)
+            if len(self._open) == 1:
+                Progress._lines = _Lines()
+                self._lines.start()
+            self._task = self._lines.add_task(
+                self.what, total=self._total, completed=self._done, unit=self._unit, note=''
+            )
+            self._lines.refresh()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
         if self in self._open:
-            with self._lock:
-                self._hide()
-                self._open.remove(self)
-                for outer in self._open[-1:]:
-                    outer._show()
+            self._open.remove(self)
+            self._lines.remove_task(self._task)
+            self._lines.refresh()
+            if not self._open:
+                self._lines.stop()
 
-    def due(self) -> bool:
-        """Whether :meth:`update` would be seen, so that what it shows is worth reading from a device."""
-        if self._bar is None:
-            return False
-        now = time.monotonic()
-        return now - self._drawn >= REDRAWN if on_terminal() else now - Progress._written >= QUIET
-
-    def update(self, done: int, note: str | None = None) -> None:
+    def update(self, done: int, note: str = '') -> None:
         """So many parts are done; shown if it is time."""
-        due = self.due()
-        self._done, self._note = done, self._note if note is None else note
-        if due:
-            self._draw()
-
-    def _draw(self) -> None:
-        with self._lock:
-            if self._bar is None:
-                return
-            self._drawn = time.monotonic()
-            self._bar.set_description_str(self.what, refresh=False)
-            self._bar.set_postfix_str(self._note, refresh=False)
-            self._bar.update(self._done - self._bar.n)  # shows it, on a terminal
-            if not on_terminal():
-                Progress._written = self._drawn
-                print(f'{time.strftime("%H:%M:%S")} {self._bar}', flush=True)
-
-    def _show(self) -> None:
-        # Elsewhere it is only asked how it would look.
-        file = sys.stdout if on_terminal() else _Nowhere()
-        self._bar = _Line(
-            total=self._total, initial=self._done, desc=self.what, unit=self._unit, file=file,
-            bar_format='{desc}: {n_fmt}/{total_fmt} {unit}, {speed}, {remaining} left{postfix}',
-            leave=False, dynamic_ncols=on_terminal(), mininterval=0, miniters=0, smoothing=0.1,
-        )  # fmt: skip
-
-    def _hide(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _break_silence(self) -> None:
-        while not self._ended.wait(1):
-            if time.monotonic() - Progress._written >= SILENT:
-                with suppress(IndexError, OSError, ValueError):  # it has just ended, or nobody can read it any longer
-                    Progress._open[-1]._draw()
+        if self in self._open:
+            self._lines.update(self._task, description=self.what, completed=done, note=note)
+            if not self._lines.disable and time.monotonic() - Progress._shown >= REDRAWN:
+                Progress._shown = time.monotonic()
+                self._lines.refresh()
 
 
 def progress(items: Iterable[Item], what: str, total: int, unit: str = 'batches') -> Iterator[Item]:
@@ -129,38 +90,53 @@ def none_left_open() -> Iterator[None]:
             opened.__exit__()
 
 
-def on_terminal() -> bool:
-    """Whether a person looks at what is printed."""
-    if not sys.stdout.isatty() or os.environ.get('TERM') == 'dumb':
-        return False
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).lines > 0  # some pseudo-terminals have none
-    except (OSError, ValueError):
-        return True
+def say(text: str, stream: TextIO) -> None:
+    """Write a line to a stream: on a terminal, above the live lines."""
+    if Progress._open and not Progress._lines.disable:
+        Progress._lines.console.out(text, highlight=False)
+    else:
+        print(text, file=stream, flush=True)
 
 
-def beside_progress() -> AbstractContextManager:
-    """Where something else is written to the terminal: takes the live line away, and puts it back."""
-    return tqdm.external_write_mode(file=sys.stdout)
+class _Lines(rich_progress.Progress):
+    """rich's lines, one for each work, until they are stopped; elsewhere than on a terminal a thread prints the last.
+
+    Without rich's own thread, which might be drawing while data workers are forked.
+    """
+
+    def __init__(self) -> None:
+        live = sys.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+        super().__init__(
+            console=Console(file=sys.stdout, force_terminal=live, force_jupyter=False),
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not live,
+            speed_estimate_period=600,
+        )
+
+    def start(self) -> None:
+        super().start()
+        self.console.show_cursor()  # which a command that is killed could not bring back
+        if self.disable:
+            threading.Thread(target=self._print_now_and_then, daemon=True).start()
+
+    def get_renderables(self) -> Iterator[Text]:
+        yield from (Text(_line(task), no_wrap=True, overflow='ellipsis') for task in self.tasks)
+
+    def _print_now_and_then(self) -> None:
+        while Progress._open and Progress._lines is self:
+            if time.monotonic() - Progress._shown >= SILENCE:
+                Progress._shown = time.monotonic()
+                with suppress(IndexError, OSError, ValueError):  # it has just ended, or nobody can read it any longer
+                    print(f'{time.strftime("%H:%M:%S")} {_line(self.tasks[-1])}', flush=True)
+            time.sleep(1)
 
 
-class _Line(tqdm):
-    """tqdm's line, with a speed in words; without its thread, and without its lock for other processes."""
-
-    monitor_interval = 0
-
-    @property
-    def format_dict(self) -> dict[str, Any]:
-        known = super().format_dict
-        elapsed = known['elapsed'] or 1
-        speed = known['rate'] or (known['n'] - known['initial']) / elapsed
-        known['speed'] = f'{speed:{".3g" if speed < 100 else ".0f"}} {known["unit"]}/s'
-        return known
-
-
-_Line.set_lock(threading.RLock())
-
-
-class _Nowhere(io.StringIO):
-    def write(self, text: str) -> int:
-        return len(text)
+def _line(task: rich_progress.Task) -> str:
+    speed = task.finished_speed or task.speed or 0.0
+    left = '?' if task.time_remaining is None else timedelta(seconds=task.time_remaining)
+    done = f'{task.description}: {task.completed:.0f}/{task.total:.0f} {task.fields["unit"]}'
+    rate = f'{speed:{".3g" if speed < 100 else ".0f"}} {task.fields["unit"]}/s'
+    return ', '.join(filter(None, [done, rate, f'{left} left', task.fields['note']]))

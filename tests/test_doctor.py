@@ -11,7 +11,7 @@ import pytest
 import torch
 from tools.command import ENVIRONMENT, ROOT
 
-from mixcl.doctor import _package, check_detection
+from mixcl.doctor import check_detection, check_package
 from mixcl.engine.hooks.environment_hook import source_state
 
 
@@ -49,7 +49,7 @@ def test_operators_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError('operator nms does not exist')
 
     monkeypatch.setattr('torchvision.ops.nms', broken)
-    state, _, sentence = _package('torchvision', 'torchvision')
+    state, _, sentence = check_package('torchvision', 'torchvision')
     assert state == 'FAULT' and 'operator nms does not exist' in sentence
     if find_spec('mmcv._ext'):  # `make det` has run
         monkeypatch.setattr('mmcv.ops.nms', broken)

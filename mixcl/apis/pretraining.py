@@ -15,9 +15,9 @@ from mixcl.apis.training import TrainOptions, change_backbone_and_images, run
 from mixcl.command_line import cpu_cores
 from mixcl.configuration import check_config, check_overrides
 from mixcl.datasets.image_digest import image_digest
-from mixcl.engine.runners.changed_config import changes_between
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.processes import process_count
+from mixcl.engine.runners.same_run import changed_settings, keeps_computation
 from mixcl.engine.runners.work_dir import checkpoints_in
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS, build
@@ -117,7 +117,7 @@ def _is_only_longer(cfg: Config, out: str | Path, images: BaseDataset) -> bool:
         return False
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False
-    changes = [change for change in changes_between(stored, cfg) if not change.is_allowed]
+    changes = [change for change in changed_settings(stored, cfg) if not keeps_computation(change)]
     return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
 
 

@@ -1,4 +1,4 @@
-"""Where the values of a config come from, what they change, and a config as a file that says so."""
+"""Where the values of a config come from, and a config as a file that says so."""
 
 import keyword
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, walk
+from mixcl.configuration.paths import RUNNER_KEYS, Path
 from mixcl.shipped import SCOPE, find_config
 
 COMMAND_LINE = 'command line'
@@ -49,18 +49,6 @@ def base_of(path: str) -> dict[str, Any]:
     for base in Config._get_base_files(str(file)):
         merged |= Config.fromfile(Config._get_cfg_path(base, str(file))[0]).to_dict()
     return merged
-
-
-def difference(base: Mapping[str, Any], changed: Mapping[str, Any]) -> list[str]:
-    """List, sorted by place, what was added (+), removed (-) and changed (old -> new)."""
-    before, after = (
-        {readable(path): repr(value) for path, value in walk(config) if path and not any(True for _ in children(value))}
-        for config in (base, changed)
-    )
-    lines = {place: f'  {place}: {before[place]} -> {after[place]}' for place in before.keys() & after.keys()}
-    lines |= {place: f'- {place} = {before[place]}' for place in before.keys() - after.keys()}
-    lines |= {place: f'+ {place} = {after[place]}' for place in after.keys() - before.keys()}
-    return [lines[place] for place in sorted(lines) if before.get(place) != after.get(place)]
 
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:

@@ -27,7 +27,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import dotted, walk
+from mixcl.configuration.difference import differences
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.evaluation.recipes import parts_of_name
 from mixcl.evaluation.subject import Subject
@@ -78,15 +78,9 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
     expected = Config.fromfile(configs / f'{row["config"]}.py')
     expected.merge_from_dict(dict(row.get('settings', {})))
     places = (*RECIPE, *(key for other in _those(config=row['config']) for key in other.get('settings', {})))
-    return _values(expected, places) == _values(trained, places)
+    changes = differences(expected.to_dict(), trained.to_dict())
+    return not any(change.path.startswith(places) and not change.path.endswith(PLACES) for change in changes)
 
 
 def _those(**wanted: Any) -> list[Published]:
     return [row for row in all_published() if all(row.get(key) == value for key, value in wanted.items())]
-
-
-def _values(cfg: Config, places: tuple[str, ...]) -> dict[str, Any]:
-    """The values at places that begin so, without where the data lie."""
-    values = {dotted(path): value for path, value in walk(cfg.to_dict()) if path and path[-1] not in PLACES}
-    nodes = (Mapping, list, tuple)
-    return {key: value for key, value in values.items() if key.startswith(places) and not isinstance(value, nodes)}

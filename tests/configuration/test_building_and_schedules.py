@@ -5,7 +5,8 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.configuration import built_from, schedule_notes
-from mixcl.configuration.origin import base_of, difference
+from mixcl.configuration.difference import differences
+from mixcl.configuration.origin import base_of
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -52,10 +53,11 @@ def test_schedules_that_do_not_fit() -> None:
 
 
 def test_the_difference_to_the_base() -> None:
-    assert difference(dict(a=1, b=[1, 2], c=dict(d=3)), dict(a=1, b=[1, 5], e=dict(f=None))) == [
-        '  b[1]: 2 -> 5',
-        '- c.d = 3',
-        '+ e.f = None',
+    found = differences(dict(a=1, b=[1, 2], c=dict(d=3), g=None), dict(a=1, b=(1, 5), e=dict(f=4)))
+    assert [*map(str, found)] == [
+        'b.1 was 2 and is 5 now',
+        "c was {'d': 3} and is absent now",
+        "e was absent and is {'f': 4} now",
     ]
-    changed = ' '.join(difference(base_of(DIGITS), read_config(DIGITS).to_dict()))
+    changed = ' '.join(map(str, differences(base_of(DIGITS), read_config(DIGITS).to_dict())))
     assert 'model.' in changed and 'default_scope' not in changed

@@ -48,7 +48,7 @@ def everything(folder: Path, rank: int) -> dict:
     return dict(
         sharding={(*run, kind): train(*run, kind) for run in RUNS for kind in ('sharded', 'replicated')},
         failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
-        probe=learnt(slice(8 * rank, 8 * rank + 8), steps=4)[0].weight.detach(),
+        probe=learnt(slice(8 * rank, 8 * rank + 8), steps=4)[0].probe.state_dict(),
     )
 
 

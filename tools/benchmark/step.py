@@ -52,7 +52,7 @@ from torch import Tensor
 
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
-from mixcl.engine.hooks.health.arithmetic import peak_flops
+from mixcl.engine.hooks.health.throughput import peak_flops
 from mixcl.engine.runners.launch import read_config
 from mixcl.engine.runners.smoke import shrink_to_smoke
 

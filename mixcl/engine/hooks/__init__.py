@@ -3,8 +3,7 @@
 from mixcl.engine.hooks.banner import BannerHook
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.environment_hook import EnvironmentHook
-from mixcl.engine.hooks.frozen_prototypes import FrozenPrototypesHook
-from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook, ParameterClipHook
+from mixcl.engine.hooks.gradient_clip import AdaptiveClipHook, FrozenPrototypesHook, ParameterClipHook
 from mixcl.engine.hooks.health import DeferredInfoHook, HealthHook, NonFiniteHook, ThroughputHook
 from mixcl.engine.hooks.online_probe import OnlineProbe
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook

@@ -1,10 +1,10 @@
 """What a run is about to do, said once at its start."""
 
 import shutil
-from pathlib import Path
 
 from mmengine.hooks import Hook
 from mmengine.runner import IterBasedTrainLoop, Runner
+from rich import filesize
 from torch import nn
 from torch.optim import Optimizer
 
@@ -16,8 +16,7 @@ from mixcl.registry import HOOKS
 
 @HOOKS.register_module()
 class BannerHook(Hook):
-    """Says global batch, learning rate and the rule behind it, parameters, passes per step, and what memory and disk it
-    needs."""
+    """Says the batch, the learning rate and its rule, parameters, passes per step, and the memory and disk it needs."""
 
     def before_train(self, runner: Runner) -> None:
         model = unwrapped(runner.model)
@@ -38,20 +37,15 @@ class BannerHook(Hook):
         lines += _checkpoint_lines(runner, model)
         if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
-        folder, here = Path(runner.work_dir), Path.cwd()
-        shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
-        text = '\n'.join([f'this run, in {shown}:', *(f'  {line}' for line in lines)])
+        text = '\n'.join([f'this run, in {runner.cfg.work_dir}:', *(f'  {line}' for line in lines)])
         runner.logger.info(text, extra=FOR_PEOPLE)
 
 
 def _batch_line(runner: Runner, batch: int) -> str:
     accumulated = runner.optim_wrapper._accumulative_counts
     line = f'global batch {batch * runner.world_size}: {batch} images on each of {runner.world_size} process(es)'
-    if accumulated > 1:
-        line += (
-            f'; gradients of {accumulated} batches are accumulated per step, negatives come from one batch at a time'
-        )
-    return line
+    many = f'; gradients of {accumulated} batches are accumulated per step, negatives come from one batch at a time'
+    return line + (many if accumulated > 1 else '')
 
 
 def _learning_rate_line(runner: Runner, batch: int) -> str:
@@ -76,8 +70,8 @@ def _parameter_line(model: nn.Module, optimizer: Optimizer) -> str:
     parts = list(model.get_submodule('backbone').parameters())
     backbone = sum(p.numel() for p in parts if p.requires_grad)
     frozen = sum(p.numel() for p in parts) - backbone
-    gradients = sum(p.numel() * p.element_size() for p in model.parameters() if p.requires_grad)
-    memory = in_bytes(checkpoint_bytes(model, optimizer) + gradients)
+    gradients = sum(p.nbytes for p in model.parameters() if p.requires_grad)
+    memory = filesize.decimal(checkpoint_bytes(model, optimizer) + gradients)
     return (
         f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M'
         + (f' beside {frozen / 1e6:.2f} M that are frozen' if frozen else '')
@@ -91,18 +85,13 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
         return []
     size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
     most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # with the one that is being written
-    number = f'at most {most} at a time, which take {in_bytes(most * size)}' if most > 0 else 'all are kept'
-    return [f'checkpoints of {in_bytes(size)}, {number}; the disk has {in_bytes(free)} left']
+    number = f'at most {most} at a time, which take {filesize.decimal(most * size)}' if most > 0 else 'all are kept'
+    return [f'checkpoints of {filesize.decimal(size)}, {number}; the disk has {filesize.decimal(free)} left']
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
     """The size of the tensors that a checkpoint holds: weights, buffers, and the moments that the optimiser keeps."""
-    weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-    trained = sum(p.numel() * p.element_size() for group in optimizer.param_groups for p in group['params'])
+    weights = sum(tensor.nbytes for tensor in model.state_dict().values())
+    trained = sum(p.nbytes for group in optimizer.param_groups for p in group['params'])
     moments = 2 if 'betas' in optimizer.defaults else int(optimizer.defaults.get('momentum', 0) > 0)
     return weights + moments * trained
-
-
-def in_bytes(number: float) -> str:
-    """A number of bytes, with a unit."""
-    return f'{number / 1e9:.1f} GB' if number >= 1e9 else f'{number / 1e6:.0f} MB'

@@ -75,8 +75,6 @@ class CheckpointHook(EngineCheckpointHook):
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         restore_history(checkpoint)
-        if runner._resume:
-            _check_same_steps(runner, checkpoint['meta'])
 
     def _save_checkpoint_with_step(self, runner: Runner, step: int | str, meta: dict, last: bool = False) -> None:
         if not runner.optim_wrapper.should_update():
@@ -128,21 +126,4 @@ def _refuse_non_finite(runner: Runner, step: int) -> None:
         raise UserError(
             f'after step {step} weights are infinite or NaN ({examples}; {int(found)} tensors), so no checkpoint is '
             'written and those before it are still there; lower the learning rate or clip gradients, and resume it'
-        )
-
-
-def _check_same_steps(runner: Runner, meta: dict) -> None:
-    """A position is a number of steps, which lies elsewhere if epochs have another length."""
-    steps = len(runner.train_loop.dataloader)
-    stored = meta.get('steps_per_epoch', steps)
-    if stored != steps:
-        raise UserError(
-            f'the run to resume had {stored} steps per epoch, and would have {steps} now; use the same images and the '
-            'same global batch size (train_dataloader.batch_size times processes), or start a new run from its weights '
-            'with --cfg-options load_from=FILE'
-        )
-    processes = meta.get('world_size', get_world_size())
-    if processes != get_world_size():
-        runner.logger.warning(
-            f'the run had {processes} process(es) and has {get_world_size()} now: it continues, but not bit by bit'
         )

@@ -1,4 +1,5 @@
-"""Gradients clipped just before the optimiser uses them: by their running mean (APS), or each by itself (DINO)."""
+"""Gradients changed just before the optimiser uses them: clipped by their running mean (APS) or each by itself (DINO),
+or dropped (DINO, in the first epochs)."""
 
 from typing import Any
 
@@ -140,3 +141,21 @@ class ParameterClipHook(Hook):
             # Of a sharded gradient each process has a part of the norm, to which nothing may be added.
             norms = [replicated(norm) for norm in torch._foreach_norm(gradients)]
             torch._foreach_mul_(gradients, [(self.max_norm / (norm + 1e-6)).clamp(max=1.0) for norm in norms])
+
+
+@HOOKS.register_module()
+class FrozenPrototypesHook(Hook):
+    """Drops the gradients of ``neck.prototypes``, DINO's last layer, before every step of the first epochs."""
+
+    def __init__(self, epochs: int = 1) -> None:
+        self.epochs = epochs
+
+    def before_train(self, runner: Runner) -> None:
+        frozen = list(unwrapped(runner.model).neck.prototypes.parameters())
+
+        def drop_gradients(*_: object) -> None:
+            if runner.epoch < self.epochs:
+                for parameter in frozen:
+                    parameter.grad = None
+
+        runner.optim_wrapper.optimizer.register_step_pre_hook(drop_gradients)

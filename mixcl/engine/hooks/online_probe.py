@@ -7,17 +7,16 @@ import torch
 from mmengine.dist import all_reduce, get_dist_info
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.distributed import unwrapped
+from mixcl.encoders.sync_batch_norm import SyncBatchNorm
 from mixcl.errors import UserError
 from mixcl.registry import HOOKS
 
 UNLABELLED = -1
-MOMENTUM = 0.1
-"""Of the running moments, the share of a new batch."""
 
 
 @HOOKS.register_module()
@@ -33,8 +32,7 @@ class OnlineProbe(Hook):
 
     Args:
         num_classes: by default as many as the training set names.
-        lr: learning rate, for features that are standardised by a running mean and variance, over the root of their
-            number.
+        lr: learning rate, divided by the root of the number of features, which batch normalisation standardises.
 
     Raises:
         UserError: before training, if the training images have no labels, or the online encoder sees nothing but
@@ -47,7 +45,7 @@ class OnlineProbe(Hook):
     def __init__(self, num_classes: int | None = None, lr: float = 0.03) -> None:
         self.num_classes = num_classes
         self.lr = lr
-        self.weight: Tensor | None = None
+        self.probe: nn.Sequential | None = None
         self._state: dict[str, Any] = {}
         self._features: Tensor | None = None
         self._hits: list[Tensor] = []
@@ -91,43 +89,37 @@ class OnlineProbe(Hook):
         # Of several crops those of the first. A step that NonFiniteHook skips must not be the end of the probe.
         features, self._features = self._features[: len(labels)].float().nan_to_num(0, 0, 0), None
         labels = labels.to(features.device, non_blocking=True)
-        moments = torch.stack([features.mean(dim=0), features.square().mean(dim=0)])
-        all_reduce(moments, op='mean')
-        if self.weight is None:
-            self._build(moments)
-        self.moments.lerp_(moments, MOMENTUM)
-        weight, logits = self.weight, self._logits(features)
-        assert weight is not None
+        if self.probe is None:
+            self.probe = self._built(features)
+        logits = self.probe.train()(features)
         loss = functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction='sum') / max(number, 1)
-        (weight.grad,) = torch.autograd.grad(loss, weight)
-        all_reduce(weight.grad, op='mean')
+        self.optimizer.zero_grad()
+        loss.backward()
+        for parameter in self.probe.parameters():
+            all_reduce(parameter.grad, op='mean')
         self.optimizer.step()
         if number and outputs is not None:
             outputs['online_probe_train_top1'] = 100 * (logits.argmax(dim=1) == labels).sum() / number
 
-    def _build(self, moments: Tensor) -> None:
+    def _built(self, features: Tensor) -> nn.Sequential:
         """From zero in all processes, or as a run left it that this one continues."""
-        shape = self._classes, moments.shape[1] + 1  # the last column is the bias
-        self.moments, self.weight = moments.clone(), moments.new_zeros(shape, requires_grad=True)
-        self.optimizer = torch.optim.AdamW([self.weight], lr=self.lr, weight_decay=0.0)
-        if self._state and self._state['weight'].shape == shape:
-            self.moments.copy_(self._state['moments'])
-            self.weight.data.copy_(self._state['weight'])
+        width = features.shape[1]
+        linear = nn.utils.skip_init(nn.Linear, width, self._classes)  # it draws no random number
+        for parameter in linear.parameters():
+            nn.init.zeros_(parameter)
+        probe = nn.Sequential(SyncBatchNorm(width, affine=False), linear).to(features.device)
+        self.optimizer = torch.optim.AdamW(probe.parameters(), lr=self.lr / width**0.5, weight_decay=0.0)
+        stored = self._state.get('probe')
+        if stored and stored['1.weight'].shape == linear.weight.shape:
+            probe.load_state_dict(stored)
             self.optimizer.load_state_dict({**self.optimizer.state_dict(), 'state': self._state['optimizer']})
-
-    def _logits(self, features: Tensor) -> Tensor:
-        """(B, classes) of features (B, C)."""
-        mean, square = self.moments
-        scale = ((square - mean.square()).clamp_min(1e-6 * square + 1e-12) * len(mean)).rsqrt()
-        assert self.weight is not None
-        return functional.linear((features - mean) * scale, self.weight[:, :-1], self.weight[:, -1])
+        return probe
 
     # ----- checkpoints -----
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
-        if self.weight is not None:
-            optimizer = self.optimizer.state_dict()['state']
-            self._state = dict(weight=self.weight.detach(), moments=self.moments, optimizer=optimizer)
+        if self.probe is not None:
+            self._state = dict(probe=self.probe.state_dict(), optimizer=self.optimizer.state_dict()['state'])
         checkpoint['online_probe'] = self._state
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
@@ -140,8 +132,8 @@ class OnlineProbe(Hook):
     def after_val_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None, outputs: Any = None) -> None:
         """Note which images of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop` it gets right."""
         found = outputs[0] if outputs else None
-        if self.weight is not None and isinstance(found, dict) and found['labels'].dim() == 1:
-            guesses = self._logits(found['online'].to(self.weight.device)).argmax(dim=1)
+        if self.probe is not None and isinstance(found, dict) and found['labels'].dim() == 1:
+            guesses = self.probe.eval()(found['online'].to(self.probe[1].weight.device)).argmax(dim=1)
             self._hits.append(guesses == found['labels'].to(guesses.device))
 
     def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:

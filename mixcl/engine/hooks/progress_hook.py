@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Sized
+from datetime import timedelta
 from typing import Any
 
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch import Tensor
 
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
@@ -17,7 +17,7 @@ from mixcl.terminal import Progress
 class ProgressHook(Hook):
     """Shows epoch, step, rate, time left, loss and the newest measure (kNN accuracy) of a run, and how far tests are.
 
-    The loss is read from the device only when it is shown. See :class:`~mixcl.terminal.Progress`.
+    The loss is that of the newest line of the log. See :class:`~mixcl.terminal.Progress`.
     """
 
     # The other hooks have done their part of a step.
@@ -25,21 +25,15 @@ class ProgressHook(Hook):
 
     def before_train(self, runner: Runner) -> None:
         self._begun = time.monotonic()
-        self._loss = ''
         self._train = Progress(self._epoch(runner), runner.max_iters, done=runner.iter).__enter__()
 
-    def after_train_iter(self, runner: Runner, outputs: dict | None = None, **kwargs: Any) -> None:
-        done = runner.iter + 1
-        if done == runner.max_iters or self._train.due():
-            loss = (outputs or {}).get('loss')
-            if loss is not None:
-                self._loss = f'loss {loss.detach().mean().item() if isinstance(loss, Tensor) else loss:.4g}'
+    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         self._train.what = self._epoch(runner)
-        self._train.update(done, self._note(runner))
+        self._train.update(runner.iter + 1, self._note(runner))
 
     def after_train(self, runner: Runner) -> None:
         self._train.__exit__()
-        duration = in_hours(time.monotonic() - self._begun)
+        duration = timedelta(seconds=round(time.monotonic() - self._begun))
         if runner.iter > runner.max_iters:  # a finished run, whose length was made shorter
             return
         runner.logger.info(
@@ -69,21 +63,13 @@ class ProgressHook(Hook):
             runner.logger.info(f'{name}: {value}', extra=FOR_PEOPLE)
 
     def _note(self, runner: Runner) -> str:
-        measures = (name for name in runner.message_hub.log_scalars if name.startswith('val/') and 'time' not in name)
-        name = next(measures, None)
-        if name is None:
-            return self._loss
-        value = runner.message_hub.get_scalar(name).current()
-        label = 'kNN' if '_knn' in name else name.rpartition('/')[2]
-        return ', '.join(filter(None, [self._loss, f'{label} {value:.4g}']))
+        """The newest loss of the log and the first measure of the validation."""
+        scalars = runner.message_hub.log_scalars
+        measures = (name for name in scalars if name.startswith('val/') and 'time' not in name)
+        shown = {'train/loss': 'loss'} | {name: 'kNN' if '_knn' in name else name[4:] for name in [*measures][:1]}
+        return ', '.join(f'{label} {scalars[name].current():.4g}' for name, label in shown.items() if name in scalars)
 
     def _epoch(self, runner: Runner) -> str:
         if 'max_epochs' not in runner.cfg.train_cfg:
             return 'training'
         return f'epoch {min(runner.epoch + 1, runner.max_epochs)}/{runner.max_epochs}'
-
-
-def in_hours(seconds: float) -> str:
-    """A duration in hours and minutes, or in minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f'{minutes // 60} h {minutes % 60} min' if minutes >= 60 else f'{minutes} min {rest} s'

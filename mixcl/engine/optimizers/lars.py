@@ -59,3 +59,12 @@ class MoCoLARS(Optimizer):
             moved = torch.where(found_inf > 0, state['momentum'], moved)
             parameter.sub_(moved * (found_inf == 0), alpha=group['lr'])
         state['momentum'].copy_(moved)
+
+
+def skips_on_device(optimizer: Optimizer) -> bool:
+    """Whether an optimiser leaves all as it is where its ``found_inf``, a scalar on the device, is 1.
+
+    LARS does, and so do torch's fused optimisers, but for the first step: SGD would keep a buffer that is not filled.
+    """
+    fused = all(group.get('fused') for group in optimizer.param_groups)
+    return isinstance(optimizer, MoCoLARS) or (fused and len(optimizer.state) > 0)

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 import torch
 from mmengine.config import Config, ConfigDict
-from mmengine.dist import is_main_process
 from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmengine.utils import import_modules_from_strings
@@ -30,11 +29,10 @@ from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.engine.runners.quiet_runner import QuietRunner
-from mixcl.engine.runners.run_lock import ReleaseHook, RunLock, Traces
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.work_dir import check_unused, config_name, remove_checkpoints
-from mixcl.errors import UserError, undone_on_failure
+from mixcl.engine.runners.work_dir import ReleaseHook, RunLock, check_unused, config_name, remove_checkpoints
+from mixcl.errors import UserError
 from mixcl.files import check_writable
 from mixcl.quiet_log import FOR_PEOPLE, quieten
 from mixcl.shipped import find_config
@@ -111,10 +109,6 @@ def _refusing(what: str) -> Iterator[None]:
         raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
 
 
-def _nothing() -> None:
-    """What the other processes undo."""
-
-
 def without_training(cfg: Config) -> Config:
     """Take out what only training needs: a run that trains would hold its work dir."""
     for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
@@ -125,7 +119,7 @@ def without_training(cfg: Config) -> Config:
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
     """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
 
-    A run that trains holds its work dir from here to its end. A start that fails leaves no new files.
+    A run that trains holds its work dir from here to its end.
 
     Args:
         overwrite: remove the checkpoints that an earlier run has left in the work dir.
@@ -141,14 +135,15 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
-        traces = Traces(cfg.work_dir)
-        with undone_on_failure(traces.remove if is_main_process() else _nothing):
-            check_writable(cfg.work_dir, '--work-dir')
-            return _build(cfg)
+        check_writable(cfg.work_dir, '--work-dir')
+        return _build(cfg)
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))
-    with undone_on_failure(lock.abandon if lock is not None else _nothing):
+    with ExitStack() as failed:
+        if lock is not None:
+            failed.callback(lock.release)
         runner = _build(cfg, allow_changes)
+        failed.pop_all()
     for note in schedule_notes(cfg):
         runner.logger.warning(note)
     if lock is not None:
@@ -164,7 +159,7 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
     try:
         check_unused(cfg, overwrite)
     except UserError:
-        lock.abandon()
+        lock.release()
         raise
     return lock
 

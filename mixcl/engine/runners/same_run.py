@@ -1,17 +1,55 @@
-"""Whether a checkpoint is of the run that is to continue from it."""
+"""Whether a checkpoint is of the run that is to continue from it, and what that run may do otherwise."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.changed_config import NewSettingsHook, check_changes
+from mixcl.configuration.difference import Change, differences
+from mixcl.configuration.paths import runner_sections
+from mixcl.engine.runners.new_settings import NewSettingsHook
 from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import newest_checkpoint, stored_config
 
+SILENT = re.compile(
+    r'(work_dir|resume|load_from|launcher|experiment_name|default_scope|custom_imports|env_cfg|model_wrapper_cfg|cfg|'
+    r'test_\w+)\b|train_cfg\.max_seconds$|.*\.fused$|.*\.init_cfg\b|'
+    r'\w+_dataloader\.(pin_memory\w*|persistent_workers|prefetch_factor|timeout|multiprocessing_context)$'
+)
+"""Where and how a run is started, what follows from the machine, and what acts before the first step only."""
+
+LENGTH = re.compile(r'train_cfg\.max_(epochs|iters)$')
+ALLOWED = re.compile(
+    r'.*\.(num_workers|data_root|source|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
+    r'randomness\.deterministic$|default_hooks\.(?!param_scheduler|sampler_seed)'
+)
+"""What decides how fast a run goes, what it reports, and when it saves or ends, but not what it computes."""
+
+REPORTING_HOOKS = ('BannerHook', 'UnreadableImagesHook', 'PretrainedBackboneHook', 'OnlineProbe', 'ImagesHook')
+"""Custom hooks that a resumed run may gain or lose; ``PretrainedBackboneHook`` acts before the first step."""
+
+BATCH, PROCESSES = 'train_dataloader.batch_size', 'the number of processes'
+
+
+def changed_settings(old: Config, new: Config) -> list[Change]:
+    """The values that two configs do not share, of all that the Runner reads; the old is as read from a checkpoint."""
+    # Through the same text form, in which classes are names.
+    read = stored_config(dict(state_dict={}, meta=dict(cfg=new.pretty_text)), 'this run')
+    changes = differences(_compared(old), _compared(read or new))
+    return [change for change in changes if not SILENT.match(change.path)]
+
+
+def keeps_computation(change: Change) -> bool:
+    """Whether a run may go on with this change without being told to: it does the same, perhaps for longer."""
+    return bool(LENGTH.match(change.path) or ALLOWED.match(change.path))
+
 
 def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
-    """Compare position, images and settings of a checkpoint with those of a run, and tell what differs.
+    """Compare position, images and settings of a checkpoint with those of a run, and log what differs.
 
     Raises:
         UserError: for a position that the run cannot have; for other images, or settings that change what is computed,
@@ -19,22 +57,33 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     """
     stored, meta = stored_config(checkpoint, path), checkpoint['meta']
     _check_position(runner, meta, path)
-    other_images = _other_images(runner, meta, path)
-    if other_images and not allow:
+    changes = changed_settings(stored, runner.cfg) if stored else []
+    steps, processes = len(runner.train_loop.dataloader), meta.get('world_size', runner.world_size)
+    for name, then, now in (
+        (PROCESSES, processes, runner.world_size),
+        ('the number of steps per epoch', meta.get('steps_per_epoch', steps), steps),
+        _images(runner, meta),
+    ):
+        if then != now:
+            changes.append(Change(name, then, now))
+    refused = [change for change in changes if not keeps_computation(change)]
+    if stored and _batch(stored) * processes == _batch(runner.cfg) * runner.world_size:
+        refused = [change for change in refused if change.path not in (BATCH, PROCESSES)]
+    if refused and not allow:
+        more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
-            f'{other_images}. Give it the same images, or choose another folder for a new run; --allow-changes '
-            'continues with these images'
+            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Start it as before, '
+            'or choose another folder for a new run; --allow-changes continues with the new values'
         )
-    changes = []
-    if stored is not None:
-        changes = check_changes(stored, runner.cfg, meta.get('world_size', runner.world_size), path, allow)
-    for told in [*([other_images] if other_images else []), *changes]:
-        runner.logger.info(f'changed: {told}', extra=FOR_PEOPLE)
+    for change in changes:
+        follows = '; schedules follow the new length' if LENGTH.match(change.path) else ''
+        follows = '; the run continues, but not bit by bit' if change.path == PROCESSES else follows
+        runner.logger.info(f'changed: {change}{follows}', extra=FOR_PEOPLE)
     if runner.cfg.get('load_from') and Path(path).resolve().parent == Path(runner.work_dir).resolve():
         newest = newest_checkpoint(runner.work_dir)
         if newest and Path(newest).name != Path(path).name:
             runner.logger.warning(f'{newest} is of a later step, from which the next start would go on: move it')
-    if other_images or any(change.decides for change in changes):
+    if refused or any(LENGTH.match(change.path) for change in changes):
         runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
 
 
@@ -62,10 +111,21 @@ def _check_position(runner: Runner, meta: dict, path: str) -> None:
         runner.logger.info(message, extra=FOR_PEOPLE)
 
 
-def _other_images(runner: Runner, meta: dict, path: str) -> str:
-    """How the images differ from those of the checkpoint, in words; empty if they do not, or if it does not say."""
-    now, then = runner.train_loop.images, meta.get('images') or runner.train_loop.images
-    if then == now:
-        return ''
-    are = f'{now["number"]}' if then['number'] != now['number'] else 'as many, of other names or in another order,'
-    return f'{path} was trained on {then["number"]} images, and there are {are} now'
+def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
+    """What tells the images of the checkpoint from those of the run, and its two values, equal if the images are."""
+    now = runner.train_loop.images
+    then = meta.get('images') or now
+    if then['number'] != now['number']:
+        return 'the number of training images', then['number'], now['number']
+    return 'the digest of the training images (their names, in order)', then['digest'], now['digest']
+
+
+def _compared(cfg: Config) -> dict[str, Any]:
+    sections = dict(runner_sections(cfg))
+    hooks = [hook for hook in sections.get('custom_hooks') or [] if isinstance(hook, Mapping)]
+    deciding = [hook for hook in hooks if str(hook.get('type')).rpartition('.')[2] not in REPORTING_HOOKS]
+    return {**sections, 'custom_hooks': deciding}
+
+
+def _batch(cfg: Config) -> int:
+    return (cfg.get('train_dataloader') or {}).get('batch_size') or 1

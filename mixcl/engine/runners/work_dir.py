@@ -1,11 +1,18 @@
-"""The folder of a run: named after its config, and not that of another run."""
+"""The folder of a run: named after its config, not that of another run, and held by one at a time."""
 
+import fcntl
+import os
+import socket
 from pathlib import Path
 
 from mmengine.config import Config
+from mmengine.hooks import Hook
+from mmengine.runner import Runner
 
 from mixcl.errors import UserError
 from mixcl.files import checksum_path
+
+LOCK = 'run.lock'
 
 
 def default_work_dir(config_path: str | Path, suffix: str = '') -> str:
@@ -50,3 +57,61 @@ def remove_checkpoints(work_dir: str | Path) -> None:
     for path in (*checkpoints_in(work_dir), Path(work_dir, 'last_checkpoint')):
         path.unlink(missing_ok=True)
         checksum_path(path).unlink(missing_ok=True)
+
+
+class RunLock:
+    """Says in a work dir that a living run writes there.
+
+    As long as the run lives, the system locks the file ``run.lock``, which names its process and machine. Other
+    machines see that as far as the file system passes locks on, as NFS does. The file itself stays.
+    """
+
+    def __init__(self, work_dir: str | Path) -> None:
+        self.path = Path(work_dir, LOCK)
+        self._handle: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock until :meth:`release`; raises UserError if another run has it, or no file can be written."""
+        folder = self.path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+            if os.fstat(self._handle).st_nlink > 1:
+                raise UserError(f'{self.path} is a link to another file, which no run makes: remove it')
+            self._lock()
+            os.ftruncate(self._handle, 0)
+            os.write(self._handle, f'a run of process {os.getpid()} on {socket.gethostname()}'.encode())
+        except OSError as error:
+            raise UserError(f'the work dir {folder} cannot be used ({error}); choose another one') from error
+
+    def release(self) -> None:
+        """Let others in."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _lock(self) -> None:
+        assert self._handle is not None
+        try:
+            # lockf and not flock, whose locks live on in data workers when the run was killed.
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            holder = os.read(self._handle, 1000).decode(errors='replace')
+            self.release()
+            raise UserError(
+                f'{self.path.parent} is in use by {holder or "another run"}: wait until it has ended, or choose another'
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+
+
+class ReleaseHook(Hook):
+    """Releases the lock of a run that has ended, where the process lives on."""
+
+    priority = 'LOWEST'
+
+    def __init__(self, lock: RunLock) -> None:
+        self.lock = lock
+
+    def after_run(self, runner: Runner) -> None:
+        self.lock.release()

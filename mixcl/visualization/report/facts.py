@@ -5,7 +5,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from mixcl.configuration.origin import base_of, difference
+from mixcl.configuration.difference import differences
+from mixcl.configuration.origin import base_of
 from mixcl.engine.hooks import HealthHook
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
@@ -102,7 +103,7 @@ def changes(run: RunRecord, other: RunRecord) -> list[Block]:
     else:
         blocks.append(Block('missing', f'{name} does not come with mixcl, so what it inherits is not known.'))
     for title, before, after in pairs:
-        lines = difference(dict(before), dict(after))
+        lines = sorted(map(str, differences(dict(before), dict(after))))
         blocks.append(_folded(f'{title}: {len(lines)} values', '\n'.join(lines)))
     return [*blocks, _folded('The whole config', run.config.pretty_text)]
 

@@ -35,7 +35,8 @@ def banner(caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, **cha
         seed=7,
         iter=0,
         hooks=[],
-        work_dir='work_dirs/banner',
+        work_dir='.',
+        cfg=SimpleNamespace(work_dir='work_dirs/banner'),
         optim_wrapper=OptimWrapper(optimizer, accumulative_counts=accumulative_counts),
         logger=logging.getLogger('banner'),
     )
@@ -103,4 +104,4 @@ def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_pa
         caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
     )
     # Weights and two moments of 4 bytes each; a new file is there before an old one goes.
-    assert 'checkpoints of 12 MB, at most 3 at a time, which take 36 MB; the disk has ' in text
+    assert 'checkpoints of 12.0 MB, at most 3 at a time, which take 36.0 MB; the disk has ' in text

@@ -14,7 +14,7 @@ from torch.nn import functional
 from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
-from mixcl.engine.hooks.health.first_term import FirstTermListener, chance_level, readings
+from mixcl.engine.hooks.health.first_term import chance_level, readings
 from mixcl.engine.hooks.health.health_hook import RULES
 from mixcl.engine.runners.launch import build_runner
 from mixcl.evaluation.functional.quality import effective_rank
@@ -89,14 +89,15 @@ def test_chance_levels() -> None:
     assert chance_level(DINODistillation(32), prototypes, prototypes, target) == pytest.approx(math.log(32))
 
 
-def listened(**changes) -> FirstTermListener:
+def listened(**changes) -> HealthHook:
     torch.manual_seed(0)
     model = tiny.build(**changes)
     model.begin_step(StepKey(0, 0, 0))
-    listener = FirstTermListener(model)
-    listener.listen()
+    hook = HealthHook()
+    hook.watch(model)
+    hook.listen()
     model.loss([torch.randn(6, 3, 8, 8) for _ in range(2)])
-    return listener
+    return hook
 
 
 @pytest.mark.parametrize(
@@ -105,11 +106,11 @@ def listened(**changes) -> FirstTermListener:
     ids=['views', 'mixtures'],
 )
 def test_pairs_are_measured_by_their_shares(shared: int, changes: dict) -> None:
-    listener = listened(**changes)
-    objective, features, embeddings, rows, queries, keys, target, *_ = listener.heard.args
+    hook = listened(**changes)
+    objective, features, embeddings, rows, queries, keys, target, *_ = hook.first_term.args
     assert queries.shape == keys.shape == (6, 12) and features.shape == (6, 16)
     assert not any(tensor.requires_grad for tensor in (queries, keys, features))
-    found, dense = listener.heard(), target.dense(len(keys))
+    found, dense = hook.first_term(), target.dense(len(keys))
     assert (dense > 0).sum(dim=1).tolist() == [shared] * 6
     cosines, distances = queries @ keys.T, torch.cdist(queries, keys).square()
     expected = dict(
@@ -135,9 +136,9 @@ def test_other_objectives_are_listened_to() -> None:
     head = dict(type='DINOHead', in_channels=16, out_channels=32, hidden_channels=16, bottleneck_channels=8)
     dino = dict(type='DINODistillation', num_prototypes=32)
     assert {'effective_rank', 'chance_level'} <= set(
-        listened(**plain, neck=head, predictor=None, objective=dino).heard()
+        listened(**plain, neck=head, predictor=None, objective=dino).first_term()
     )
-    cosine = listened(**plain, objective=dict(type='NegativeCosine')).heard()
+    cosine = listened(**plain, objective=dict(type='NegativeCosine')).first_term()
     assert {'effective_rank', 'similarity_gap'} <= set(cosine) and 'chance_level' not in cosine
     assert chance_level(NegativeCosine(), *[torch.zeros(1, 1)] * 2, None) is None
 

@@ -12,8 +12,8 @@ from engine.tiny_runs import STEPS_PER_EPOCH
 from mmengine.runner import Runner
 
 from mixcl.engine import NonFiniteHook
-from mixcl.engine.hooks.health.dump import BatchRecord
-from mixcl.engine.hooks.health.nonfinite import skips_on_device
+from mixcl.engine.hooks.health.nonfinite import broken_terms
+from mixcl.engine.optimizers.lars import skips_on_device
 from mixcl.errors import UserError
 
 PLACES = ('loss', 'gradient', 'input')
@@ -148,8 +148,8 @@ def test_a_failure_of_one_process_of_two_is_one_of_both(pair: list[dict]) -> Non
 
 def test_terms_that_failed_are_named_and_other_policies_refused() -> None:
     losses = dict(loss='nan', loss_rpn='1', loss_box='inf', loss_mask='nan')
-    record = BatchRecord(0, [], {name: torch.tensor(float(value)) for name, value in losses.items()})
-    assert record.broken_terms() == ['loss_box', 'loss_mask']
+    tensors = {name: torch.tensor(float(value)) for name, value in losses.items()}
+    assert broken_terms(tensors) == ['loss_box', 'loss_mask']
     with pytest.raises(UserError, match="policy must be one of raise, skip, not 'rollback'"):
         NonFiniteHook('rollback')
 

@@ -11,8 +11,8 @@ from mmengine.runner import Runner
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
-from mixcl.engine.hooks.health import arithmetic, throughput
-from mixcl.engine.hooks.health.arithmetic import flop_counter, peak_flops
+from mixcl.engine.hooks.health import throughput
+from mixcl.engine.hooks.health.throughput import flop_counter, peak_flops
 
 
 def scalars(runner: Runner, name: str) -> list[float]:
@@ -59,7 +59,7 @@ def test_attention_of_the_cpu_is_counted() -> None:
 
 def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0, 9, 10, 10.5, 20, 24])  # when products begin and end
-    monkeypatch.setattr(arithmetic, 'time', SimpleNamespace(perf_counter=lambda: next(ticks)))
+    monkeypatch.setattr(throughput, 'time', SimpleNamespace(perf_counter=lambda: next(ticks)))
     state = torch.get_rng_state()
     assert peak_flops.__wrapped__('cpu', torch.float32) == 2 * 1024**3 / 0.5
     assert torch.equal(torch.get_rng_state(), state)

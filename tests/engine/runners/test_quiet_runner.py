@@ -18,9 +18,7 @@ from torch import nn
 
 from mixcl import terminal
 from mixcl.engine import ProgressHook
-from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import put_channels_last
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -29,7 +27,7 @@ def test_the_terminal_has_what_people_need_and_the_file_has_all(tmp_path: Path, 
     shown, log = capsys.readouterr().out, next(tmp_path.glob('*/*.log')).read_text()
     lines = [line for line in shown.splitlines() if 'steps/s' not in line]  # of which a slow machine shows more
     assert shown.startswith(f'this run, in {tmp_path}:\n  global batch 8') and len(lines) <= 12
-    assert re.search(r'^10 of 10 steps in \d+ min \d+ s, loss [\d.]+\n$', shown.splitlines(keepends=True)[-1])
+    assert re.search(r'^10 of 10 steps in \d:\d\d:\d\d, loss [\d.]+\n$', shown.splitlines(keepends=True)[-1])
     for part in ('System environment:', 'Config:', 'Hooks will be executed', 'Epoch(train) [2][5/5]', 'this run, in '):
         assert part in log and (part == 'this run, in ' or part not in shown)
 
@@ -41,46 +39,20 @@ def test_the_live_line_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(terminal, 'REDRAWN', 0)
     monkeypatch.setenv('TERM', 'xterm')
     trained(run_config(tmp_path))
-    looks = re.findall(r'\r(epoch \d/2: \d+/10 steps), [\d.]+ steps/s, \S+ left, loss [\d.]+', screen.getvalue())
+    looks = re.findall(r'(epoch \d/2: \d+/10 steps), [\d.]+ steps/s, \S+ left, loss [\d.]+', screen.getvalue())
     assert list(dict.fromkeys(looks)) == [f'epoch {1 + (step > 5)}/2: {step}/10 steps' for step in range(1, 11)]
 
 
-def test_the_loss_is_read_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = []
-
-    class Loss:
-        def __format__(self, form: str) -> str:
-            read.append(form)
-            return '4.5'
-
+def test_the_newest_loss_and_measure_are_shown() -> None:
     hub = MessageHub.get_instance('progress')
     runner = SimpleNamespace(
         max_iters=100, iter=0, epoch=0, max_epochs=1, message_hub=hub, cfg=SimpleNamespace(train_cfg=['max_epochs'])
     )
-    hook = ProgressHook()
-    with terminal.none_left_open():
-        hook.before_train(runner)
-        monkeypatch.setattr(terminal.Progress, 'due', lambda self: False)
-        hook.after_train_iter(runner, batch_idx=0, outputs=dict(loss=Loss()))
-        assert not read
-        monkeypatch.setattr(terminal.Progress, 'due', lambda self: True)
-        hook.after_train_iter(runner, batch_idx=1, outputs=dict(loss=Loss()))
-        assert len(read) == 1
-        hub.update_scalar('val/online_knn20_top1', 61.5)
-        assert hook._note(runner) == 'loss 4.5, kNN 61.5'
-
-
-def test_a_test_that_cannot_start_leaves_no_folder(tmp_path: Path) -> None:
-    cfg = run_config(tmp_path / 'new/run', load_from=str(tmp_path / 'weights.pth'))
-    cfg.merge_from_dict(
-        dict(test_cfg=dict(), test_dataloader=cfg.train_dataloader, test_evaluator=dict(type='KNNAccuracy'))
-    )
-    for part in ('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler'):
-        cfg[part] = None
-    (tmp_path / 'weights.pth').write_bytes(b'damaged')
-    with pytest.raises(UserError, match=r'weights\.pth'):
-        build_runner(cfg)
-    assert not (tmp_path / 'new').exists()
+    assert ProgressHook()._note(runner) == ''
+    hub.update_scalar('train/loss', 4.5)
+    assert ProgressHook()._note(runner) == 'loss 4.5'
+    hub.update_scalar('val/online_knn20_top1', 61.5)
+    assert ProgressHook()._note(runner) == 'loss 4.5, kNN 61.5'
 
 
 @pytest.mark.parametrize(('backbone', 'last'), [('resnet', True), ('vit', False)])

@@ -1,5 +1,6 @@
 """A run goes on from a checkpoint of its own images, and of a step that it can have."""
 
+import re
 from pathlib import Path
 from unittest.mock import patch
 
@@ -62,11 +63,14 @@ def test_positions_that_runs_write(runner: Runner, stored: Path) -> None:
 
 
 def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
-    for number, words in (NUMBER, 'as many, of other names'), (1, f'{NUMBER} now'):
-        images, told = dict(number=number, digest='0'), f'was trained on {number} images, and there are {words}'
+    for number, told in (
+        (NUMBER, r"the digest of the training images \(their names, in order\) was '0' and is '\w+"),
+        (1, f'the number of training images was 1 and is {NUMBER} now'),
+    ):
+        images = dict(number=number, digest='0')
         with pytest.raises(UserError, match=f'{told}.*another folder.*--allow-changes'):
             check(runner, stored, images=images)
-        assert told in check(runner, stored, allow=True, images=images)
+        assert re.search(told, check(runner, stored, allow=True, images=images))
     assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
 
 
@@ -80,5 +84,55 @@ def test_a_later_checkpoint_beside_the_chosen_one_is_told(stored: Path, capsys: 
 
 def test_a_run_of_one_image_more_is_not_continued(stored: Path) -> None:
     cfg = run_config(stored.parent, resume=True, train_dataloader__dataset__dataset__indices=NUMBER + 1)
-    with pytest.raises(UserError, match=f'was trained on {NUMBER} images, and there are {NUMBER + 1} now'):
+    with pytest.raises(UserError, match=f'the number of training images was {NUMBER} and is {NUMBER + 1} now'):
         build_runner(cfg)
+
+
+# ----- settings -----
+
+
+def told(runner: Runner, stored: Path, processes: int = 1, **changes: object) -> list[str]:
+    """What is told where the run before had these changes."""
+    before = run_config(stored.parent, **changes).pretty_text
+    return re.findall(r'changed: (.*?)(?= changed:|$)', check(runner, stored, cfg=before, world_size=processes))
+
+
+def test_what_does_not_change_the_computation_is_told(runner: Runner, stored: Path) -> None:
+    assert told(runner, stored, resume=True) == []
+    for name, value in dict(
+        train_cfg__max_epochs=9,
+        train_dataloader__num_workers=3,
+        default_hooks__logger__interval=7,
+        default_hooks__nonfinite__policy='skip',
+        train_dataloader__dataset__dataset__data_root='elsewhere',
+        visualizer__vis_backends=[],
+    ).items():
+        (line,) = told(runner, stored, **{name: value})
+        assert line.startswith(name.replace('__', '.'))
+    assert 'schedules follow' in told(runner, stored, train_cfg__max_epochs=9)[0]
+
+
+@pytest.mark.parametrize(
+    'name, value',
+    [
+        ('optim_wrapper__optimizer__weight_decay', 0.5),
+        ('optim_wrapper__optimizer__type', 'SGD'),
+        ('param_scheduler', []),
+        ('model__mixer__num_mix', 2),
+        ('train_dataloader__batch_size', 4),
+        ('train_dataloader__dataset__dataset__indices', 39),
+        ('train_dataloader__dataset__dataset__pipeline', []),
+        ('randomness__seed', 1),
+        ('custom_hooks', [dict(type='AdaptiveClipHook')]),
+    ],
+)
+def test_what_changes_the_computation_is_refused(runner: Runner, stored: Path, name: str, value: object) -> None:
+    with pytest.raises(UserError, match=rf'epoch_1\.pth is of another run: {name.split("__")[0]}.*--allow-changes'):
+        told(runner, stored, **{name: value})
+
+
+def test_processes_may_change_where_the_global_batch_does_not(runner: Runner, stored: Path) -> None:
+    batch, processes = told(runner, stored, processes=2, train_dataloader__batch_size=BATCH_SIZE // 2)
+    assert 'batch_size was 4 and is 8 now' in batch and 'was 2 and is 1 now' in processes
+    with pytest.raises(UserError, match='the number of processes was 2 and is 1 now'):
+        told(runner, stored, processes=2)

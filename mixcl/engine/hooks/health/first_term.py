@@ -1,20 +1,17 @@
 """What the first term of a step says about the state of a run: chance level, how positives differ from negatives."""
 
 import math
-from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mixcl.composition import SoftTarget
 from mixcl.evaluation.functional.quality import effective_rank, uniformity
 from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective
 
 ROWS = 512
-EMBEDDINGS = 1024
 
 
 def chance_level(
@@ -84,44 +81,3 @@ def readings(
             key_uniformity=uniformity(keys[:ROWS]),
         )
     return found
-
-
-class FirstTermListener:
-    """Listens to the first term of a step, when it is asked to, and to the embeddings of the steps since it last was.
-
-    Of these it keeps about 1,024 rows, so that a small batch does not bound their rank. To a model that is no
-    contrastive learner it does not listen.
-
-    Attributes:
-        heard: gives the :func:`readings` of the term, after a step that was listened to.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self.heard: Callable[[], dict[str, Tensor]] = dict
-        self._features: Tensor | None = None
-        self._embeddings: deque[Tensor] = deque()
-        self._listening = False
-        if isinstance(getattr(model, 'objective', None), Objective):
-            model.objective.register_forward_hook(self._hear, with_kwargs=True)
-            model.observers.append(self._observe)
-
-    def listen(self) -> None:
-        """Listen to the next step."""
-        self.heard, self._features, self._listening = dict, None, True
-
-    def _observe(self, features: dict[str, Tensor], projections: dict[str, Tensor]) -> None:
-        first = next(iter(features))
-        self._embeddings.append(projections[first].detach()[:EMBEDDINGS])
-        while sum(map(len, self._embeddings)) - len(self._embeddings[0]) >= EMBEDDINGS:
-            self._embeddings.popleft()
-        if self._listening:
-            self._features = features[first].detach()
-
-    def _hear(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
-        if self._listening and self._features is not None:
-            self._listening = False
-            queries, keys, *others = inputs
-            seen = self._features, torch.cat(list(self._embeddings))[-EMBEDDINGS:]
-            self._embeddings.clear()
-            vectors = rows.detach(), queries.detach(), keys.detach()
-            self.heard = partial(readings, objective, *seen, *vectors, *others, **options)

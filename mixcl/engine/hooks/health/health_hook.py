@@ -2,18 +2,25 @@
 
 import math
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
 import torch
-from mmengine.dist import all_reduce, get_world_size
+from mmengine.dist import all_reduce
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from torch import Tensor, nn
 
 from mixcl.distributed import unwrapped
-from mixcl.engine.hooks.health.first_term import FirstTermListener
+from mixcl.engine.hooks.health.first_term import readings
 from mixcl.engine.hooks.health.step_log import is_logged
+from mixcl.losses import Objective
 from mixcl.registry import HOOKS
+
+EMBEDDINGS = 1024
+"""Of so many rows the rank is measured, of several steps, so that a small batch does not bound it."""
 
 
 class Rule(NamedTuple):
@@ -94,18 +101,32 @@ class HealthHook(Hook):
         self.patience = patience
         self._readings_broken = {rule.name: 0 for rule in RULES}
         self._norms: deque[float] = deque(maxlen=100)
+        self._embeddings: deque[Tensor] = deque()
+        self._features = torch.empty(0)
+        self._listening = False
+        self.first_term: Callable[[], dict[str, Tensor]] = dict
 
     def before_train(self, runner: Runner) -> None:
-        self._first_term = FirstTermListener(unwrapped(runner.model))
+        self.watch(unwrapped(runner.model))
+
+    def watch(self, model: nn.Module) -> None:
+        """Look at the steps of a model; one that is no contrastive learner has no terms."""
+        if isinstance(getattr(model, 'objective', None), Objective):
+            model.observers.append(self._see_embeddings)
+            model.objective.register_forward_hook(self._see_term, with_kwargs=True)
+
+    def listen(self) -> None:
+        """After the next step, ``first_term()`` gives the readings of its first term."""
+        self.first_term, self._listening = dict, True
 
     def before_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if is_logged(runner, batch_idx):
-            self._first_term.listen()
+            self.listen()
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         if not is_logged(runner, batch_idx):
             return
-        for name, value in self._first_term.heard().items():
+        for name, value in self.first_term().items():
             runner.message_hub.update_scalar(f'train/{name}', value)
         values = self._values(runner)
         if runner.iter + 1 <= self.grace:
@@ -116,13 +137,28 @@ class HealthHook(Hook):
             if rule.scalar in values:
                 self._apply(runner, rule, values[rule.scalar])
 
+    def _see_embeddings(self, features: dict[str, Tensor], projections: dict[str, Tensor]) -> None:
+        first = next(iter(features))
+        self._features = features[first].detach()
+        self._embeddings.append(projections[first].detach()[:EMBEDDINGS])
+        while sum(map(len, self._embeddings)) - len(self._embeddings[0]) >= EMBEDDINGS:
+            self._embeddings.popleft()
+
+    def _see_term(self, objective: Objective, inputs: tuple, options: dict, rows: Tensor) -> None:
+        if self._listening:
+            self._listening = False
+            queries, keys, *others = inputs
+            embeddings = torch.cat(list(self._embeddings))[-EMBEDDINGS:]
+            self._embeddings.clear()
+            vectors = rows.detach(), queries.detach(), keys.detach()
+            self.first_term = partial(readings, objective, self._features, embeddings, *vectors, *others, **options)
+
     def _values(self, runner: Runner) -> dict[str, float]:
         """The newest values of all scalars that rules look at, as means over the processes."""
         hub = runner.message_hub
         names = sorted({rule.scalar for rule in RULES if f'train/{rule.scalar}' in hub.log_scalars})
         values = torch.tensor([hub.get_scalar(f'train/{name}').current() for name in names], dtype=torch.float32)
-        if get_world_size() > 1 and names:
-            values = values.to(next(runner.model.parameters()).device)
+        if names:
             all_reduce(values, op='mean')
         return dict(zip(names, values.tolist(), strict=True))
 

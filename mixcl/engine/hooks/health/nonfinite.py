@@ -1,24 +1,28 @@
 """What happens when a loss or a gradient is not finite."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import torch
-from mmengine.dist import all_reduce
+from mmengine.dist import all_reduce, get_rank, get_world_size
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from torch import Tensor, nn
 from torch.nn.utils import get_total_norm
-from torch.optim import Optimizer
 
 from mixcl.distributed import unwrapped, whole
-from mixcl.engine.hooks.health.dump import BatchRecord, image_names, write_dump
 from mixcl.engine.hooks.health.step_log import is_logged
-from mixcl.engine.optimizers.lars import MoCoLARS
+from mixcl.engine.optimizers.lars import skips_on_device
 from mixcl.errors import UserError
+from mixcl.files import written_whole
 from mixcl.registry import HOOKS
 
 POLICIES = ('raise', 'skip')
 MOST_DUMPS = 5
+
+Batch = dict[str, Any]
+"""One batch of a step: its ``step``, its ``images``, and the ``losses`` by name, on the device."""
 
 
 @HOOKS.register_module()
@@ -52,9 +56,9 @@ class NonFiniteHook(Hook):
         self.max_failures = max_failures
         self.failures = 0
         self._failures_in_a_row = 0
-        self._batches: list[BatchRecord] = []
+        self._batches: list[Batch] = []
         self._copies: list[Tensor] = []
-        self._unread: list[tuple[list[BatchRecord], Tensor]] = []
+        self._unread: list[tuple[list[Batch], Tensor]] = []
         self._gradient_norm: Tensor | None = None
         self._judged = False
 
@@ -70,7 +74,7 @@ class NonFiniteHook(Hook):
     def before_train_iter(self, runner: Runner, data_batch: dict, **kwargs: Any) -> None:
         if not self._batches:
             self._copy_buffers()
-        self._batches.append(BatchRecord(runner.iter, image_names(data_batch)))
+        self._batches.append(dict(step=runner.iter, images=image_names(data_batch), losses={}))
         self._judged = False
 
     def _see_losses(self, model: nn.Module, inputs: tuple, outputs: object) -> None:
@@ -78,7 +82,7 @@ class NonFiniteHook(Hook):
         if self._batches and model.training and isinstance(outputs, dict):
             with torch.no_grad():
                 _, terms = self._model.parse_losses(outputs)
-            self._batches[-1].losses = {name: value for name, value in terms.items() if 'loss' in name}
+            self._batches[-1]['losses'] = {name: value for name, value in terms.items() if 'loss' in name}
 
     def _before_optimizer_step(self, optimizer: Any, *_: object) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
@@ -107,7 +111,7 @@ class NonFiniteHook(Hook):
     # ----- the verdict on a step -----
 
     def _loss_failed(self) -> Tensor:
-        return ~torch.stack([batch.losses['loss'] for batch in self._batches if batch.losses]).isfinite().all()
+        return ~torch.stack([batch['losses']['loss'] for batch in self._batches if batch['losses']]).isfinite().all()
 
     def _judge(self, failed: Tensor, overflow: Tensor | None = None) -> None:
         self._judged = True
@@ -134,13 +138,13 @@ class NonFiniteHook(Hook):
             else:
                 self._failures_in_a_row = 0
 
-    def _act(self, batches: list[BatchRecord]) -> None:
+    def _act(self, batches: list[Batch]) -> None:
         self.failures += 1
         self._failures_in_a_row += 1
         self._runner.message_hub.update_scalar('train/nonfinite_steps', self.failures)
-        terms = [name for batch in batches for name in batch.broken_terms()]
+        terms = [name for batch in batches for name in broken_terms(batch['losses'])]
         first = f', first {terms[0]}' if terms else ''
-        what = f'step {batches[-1].step}: the loss or the gradient is not finite{first}'
+        what = f'step {batches[-1]["step"]}: the loss or the gradient is not finite{first}'
         where = self._dumped(batches) if self.failures <= MOST_DUMPS else ''
         if self.policy == 'raise' or self._failures_in_a_row >= self.max_failures:
             count = '' if self.policy == 'raise' else f' (failure {self._failures_in_a_row} in a row)'
@@ -150,11 +154,19 @@ class NonFiniteHook(Hook):
             )
         self._runner.logger.warning(f'{what}; it is skipped on all processes (failure {self.failures}){where}')
 
-    def _dumped(self, batches: list[BatchRecord]) -> str:
+    def _dumped(self, batches: list[Batch]) -> str:
+        """Write what the step was to a file; where, in words."""
+        step, rank, runner = batches[-1]['step'], get_rank(), self._runner
+        path = Path(runner.work_dir, 'nonfinite', f'step_{step}_rank{rank}.json')
+        place = dict(config=runner.cfg.filename, seed=runner.seed, step=step, rank=rank, world_size=get_world_size())
+        for batch in batches:
+            batch['losses'] = {name: loss.item() for name, loss in batch['losses'].items()}
         try:
-            return f'; its images are named in {write_dump(self._runner, batches)}'
+            with written_whole(path) as file:
+                file.write(json.dumps({**place, 'batches': batches}, indent=1).encode())
+            return f'; its images are named in {path}'
         except OSError as error:  # a full disk must not end a run that can go on
-            return f'; no dump of it could be written to {self._runner.work_dir} ({error.strerror or error})'
+            return f'; no dump of it could be written to {runner.work_dir} ({error.strerror or error})'
 
     # ----- buffers that a forward pass changes: statistics, queues, centres -----
 
@@ -171,10 +183,12 @@ class NonFiniteHook(Hook):
             torch.where(condition.to(buffer.device), copy, buffer, out=buffer)
 
 
-def skips_on_device(optimizer: Optimizer) -> bool:
-    """Whether an optimiser leaves all as it is where its ``found_inf``, a scalar on the device, is 1.
+def broken_terms(losses: dict[str, Tensor]) -> list[str]:
+    """The names of the terms that are infinite or NaN, in the order of the model."""
+    return [name for name, value in losses.items() if name != 'loss' and not value.isfinite()]
 
-    LARS does, and so do torch's fused optimisers, but for the first step: SGD would keep a buffer that is not filled.
-    """
-    fused = all(group.get('fused') for group in optimizer.param_groups)
-    return isinstance(optimizer, MoCoLARS) or (fused and len(optimizer.state) > 0)
+
+def image_names(data_batch: object) -> list[str]:
+    """The files of a batch, or where images have no file their indices in the data set."""
+    samples = data_batch.get('data_samples') if isinstance(data_batch, dict) else None
+    return [str(sample.get('img_path') or tuple(sample.get('sample_key', ('?',)))[-1]) for sample in samples or ()]

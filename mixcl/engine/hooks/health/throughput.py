@@ -1,5 +1,7 @@
 """How fast a run is, in images and in arithmetic."""
 
+import functools
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -7,15 +9,28 @@ from typing import Any
 import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
-from mixcl.engine.hooks.health.arithmetic import PRODUCT, flop_counter, peak_flops
 from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
 STORED = 'flops_per_step'
 """In the message hub, and so in checkpoints: FLOPs of a step of one process, by its batch size."""
+
+PRODUCT = dict(cpu=1024, cuda=8192)
+"""Side of the matrices whose product gives the peak."""
+
+_aten = torch.ops.aten
+CPU_ATTENTION = {
+    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[
+        _aten._scaled_dot_product_flash_attention
+    ].__wrapped__,
+    _aten._scaled_dot_product_flash_attention_for_cpu_backward: flop_registry[
+        _aten._scaled_dot_product_flash_attention_backward
+    ].__wrapped__,
+}
+"""What PyTorch's registry lacks; the arguments are those of GPUs' attention."""
 
 
 @HOOKS.register_module()
@@ -81,3 +96,28 @@ def _batch(runner: Runner) -> int:
 def _counting(counter: FlopCounterMode) -> Iterator[None]:
     with torch.compiler.set_stance('force_eager'), counter:
         yield
+
+
+def flop_counter() -> FlopCounterMode:
+    """PyTorch's counter, which also counts the fused attention of CPUs; not for compiled code."""
+    return FlopCounterMode(display=False, custom_mapping=CPU_ATTENTION)
+
+
+@functools.cache
+def peak_flops(device: str, dtype: torch.dtype) -> float:
+    """FLOPs per second of the best of some products of large matrices, at least three, which take 0.1 s together.
+
+    Args:
+        device: one of :data:`PRODUCT`.
+        dtype: of the matrices.
+    """
+    side, generator = PRODUCT[device], torch.Generator(device).manual_seed(0)
+    factors = [torch.randn(side, side, device=device, generator=generator).to(dtype) for _ in range(2)]
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < 0.1:
+        start = time.perf_counter()
+        factors[0] @ factors[1]
+        if device == 'cuda':
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return 2 * side**3 / min(times)

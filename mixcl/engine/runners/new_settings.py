@@ -1,0 +1,57 @@
+"""How a resumed run goes on with other settings."""
+
+import warnings
+
+from mmengine.hooks import Hook
+from mmengine.optim.scheduler.param_scheduler import _ParamScheduler
+from mmengine.runner import Runner
+
+from mixcl.configuration.difference import Change
+from mixcl.errors import UserError
+
+
+class NewSettingsHook(Hook):
+    """Lets the settings of the config take effect in place of those in the checkpoint that is resumed.
+
+    The schedules of this start are moved on to its step. The optimiser's state stays where it fits the parameters.
+    """
+
+    def __init__(self, changes: list[Change]) -> None:
+        self.another_optimizer = any(change.path == 'optim_wrapper.optimizer.type' for change in changes)
+
+    def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
+        meta, steps = checkpoint['meta'], len(runner.train_loop.dataloader)
+        if meta.get('steps_per_epoch', steps) != steps:
+            if meta['iter'] % meta['steps_per_epoch']:
+                raise UserError(
+                    f'the run had {meta["steps_per_epoch"]} steps per epoch and would have {steps} now, and the '
+                    'checkpoint lies within an epoch: resume one of a whole epoch (epoch_N.pth)'
+                )
+            meta.update(iter=meta['epoch'] * steps, steps_per_epoch=steps)
+        if runner.cfg.get('randomness', {}).get('seed') is not None:
+            meta['seed'] = runner.seed
+        schedules = runner.param_schedulers or []
+        _move_on(schedules, meta['iter'], steps)
+        checkpoint['param_schedulers'] = [schedule.state_dict() for schedule in schedules]
+        stored, fresh = checkpoint['optimizer'], runner.optim_wrapper.state_dict()
+        settings = ('param_groups', 'base_param_settings', 'state')
+        kept = {name: value for name, value in stored.items() if name not in settings}  # a loss scaler
+        if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
+            kept['state'] = stored['state']
+        else:
+            runner.logger.warning('the state of the optimiser does not fit another one, and begins anew')
+        checkpoint['optimizer'] = {**fresh, **kept}
+
+
+def _move_on(schedules: list[_ParamScheduler], steps: int, steps_per_epoch: int) -> None:
+    """Step schedules as a run does: those in steps after every step, those in epochs after every epoch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of steps of the optimiser that are missing
+        for step in range(1, steps + 1):
+            for schedule in schedules:
+                if not schedule.by_epoch or step % steps_per_epoch == 0:
+                    schedule.step()
+
+
+def _sizes(optimizer: dict) -> list[int]:
+    return [len(group['params']) for group in optimizer['param_groups']]
