@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixcl.configuration.origin import base_of, difference
+from mixcl.configuration.paths import innermost
 from mixcl.engine.hooks import HealthHook
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
@@ -23,9 +24,7 @@ QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'o
 def summary(run: RunRecord) -> list[Block]:
     """What was trained on what, and how long."""
     cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
-    data = cfg.train_dataloader['dataset']
-    while isinstance(data.get('dataset'), Mapping):
-        data = data['dataset']
+    data = innermost(cfg.train_dataloader['dataset'])
     epoch, planned, points = steps[-1]['epoch'], cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
     rows = [
         ['config', str(cfg.get('config_name'))],
@@ -137,7 +136,7 @@ def loading(run: RunRecord) -> list[Block]:
     folder, quoted, _ = str(run.folder), shlex.quote(str(run.folder)), run.trained
     python = f'import mixcl\n\nbackbone = mixcl.load_backbone({folder!r})  # a module: (B, 3, H, W) to (B, C)\n'
     shell = (
-        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, mmpretrain, mmdet, onnx\n'
+        f'mixcl export {quoted} --to timm --out backbone  # or torchvision, huggingface, onnx\n'
         """python -c "import timm; timm.create_model('local-dir:backbone', pretrained=True)"\n"""
     )
     return [Block('code', f"{python}features = mixcl.embed({folder!r}, ['image.png'])"), Block('code', shell)]
