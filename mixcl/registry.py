@@ -25,6 +25,7 @@ MODELS = Registry(
         'mixcl.heads',
         'mixcl.encoders',
         'mixcl.datasets',
+        'mixcl.weights',
         'mixcl.evaluation.models',
     ],
 )

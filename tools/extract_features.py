@@ -16,10 +16,9 @@ begin(__name__)
 import argparse
 import warnings
 from pathlib import Path
-from typing import Any
 
 from mixcl.command_line import add_config_option, cpu_cores
-from mixcl.errors import UserError, printable, reported_to_user, told_as_user_error
+from mixcl.errors import UserError, printable, reported_to_user
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
 
@@ -76,29 +75,7 @@ from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import extract_to_files, open_folder
 from mixcl.evaluation.image_sources import config_images, source_images
 from mixcl.evaluation.subject import read_subject
-from mixcl.registry import MODELS, TRANSFORMS
-from mixcl.weights import (
-    allow_pickle,
-    backbone_config,
-    checkpoint_in,
-    load_backbone,
-    local_file,
-    sha256_of,
-)
-
-
-def model_settings(config: Config | None, place: str, feature: str) -> dict[str, Any]:
-    """The config of the encoder: the backbone, its feature, and how its images are normalised."""
-    backbone = backbone_config(config)
-    preprocessor = config and (config.get('data_preprocessor') or config.get('model', {}).get('data_preprocessor'))
-    if backbone is None or not preprocessor:
-        raise UserError(
-            f'{place} says nothing about a backbone and its data_preprocessor; name the config it belongs to by '
-            '--config'
-        )
-    return dict(
-        type='FrozenEncoder', backbone=backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessor)
-    )
+from mixcl.weights import allow_pickle
 
 
 def extract(args: argparse.Namespace) -> None:
@@ -107,31 +84,23 @@ def extract(args: argparse.Namespace) -> None:
         raise UserError('--device cuda: torch sees no GPU here; leave the option out')
     if args.allow_pickle:
         allow_pickle()
-    args.checkpoint = checkpoint_in(args.checkpoint)
     subject = read_subject(args.checkpoint, args.config)
     if not subject.encoders:
         raise UserError(f'{args.checkpoint!r} has no weights to give features by; name a checkpoint')
-    (encoder,) = subject.encoders_for(args.encoder)
-    pretrained, config = subject.encoders[encoder], subject.config
-    place = args.config or pretrained.source
-    with told_as_user_error(f'the encoder of {place}'):
-        settings = subject.checked(model_settings(config, place, args.feature), MODELS, 'model')
-        model = MODELS.build(settings)
-    report = load_backbone(model.backbone, pretrained)
-    print(f'{pretrained.encoder} encoder in {printable(pretrained.source)}: {report}')
+    model = subject.encoder(args.encoder, args.feature)
+    print(f'{model.side} encoder in {printable(model.source)}: {model.loaded}')
     if args.data_config:
         images = config_images(read_config(args.data_config, data_root=args.data_root), args.split)
     else:
-        with told_as_user_error(f'the pipeline of {place}'):
-            spec = args.data or f'folder:{args.images}'
-            images = source_images(spec, config, args.image_size, args.data_root)
-        images['pipeline'] = subject.checked(images['pipeline'], TRANSFORMS, 'pipeline')
+        spec = args.data or f'folder:{args.images}'
+        pipeline = subject.pipeline(args.image_size)
+        images = source_images(spec, subject.config or Config(), pipeline, args.data_root)
     dataset = KeyedDataset(images)
-    check_whole_patches(model.backbone.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
+    check_whole_patches(model.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
     identity = dict(
-        checkpoint=sha256_of(local_file(args.checkpoint)),
-        encoder=encoder,
-        model=settings,
+        checkpoint=subject.sha256,
+        encoder=model.side,
+        model=subject.settings(args.feature),
         images=images,
         images_per_file=args.images_per_file,
         precision='bf16' if args.amp else 'fp32',

@@ -14,6 +14,7 @@ from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
+from mixcl.configuration.paths import whole_model
 from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -67,7 +68,7 @@ class SyntheticIteration:
         self.device = torch.device(device)
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):
-            model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+            model = MODELS.build(whole_model(cfg))
             self.model: ContrastiveLearner = model.to(self.device).train()
             self.optimizer = build_optim_wrapper(self.model, cfg.optim_wrapper)
             self.batch = _batch(cfg, self.model, batch_size)

@@ -3,20 +3,28 @@
 import contextlib
 import importlib.util
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from mmengine.config import Config
 
 from mixcl.apis.arguments import named
-from mixcl.apis.export_source import exported_of
+from mixcl.configuration.paths import preprocessors_of
 from mixcl.errors import UserError
+from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
+from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.evaluation.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
-from mixcl.weights.export import FORMATS, Exported, Loading, model_card
+from mixcl.weights import load_encoder
+from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 
 TOLERANCE = 1e-5
 """By how much features may differ in the other library, as a share of the largest one."""
+
+IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 
 
 @named()
@@ -53,7 +61,7 @@ def export(
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
     subject = read_subject(str(checkpoint), None if config is None else str(config))
-    (chosen,) = subject.encoders_for(encoder)
+    chosen = subject.side(encoder)
     exported = exported_of(subject, chosen)
     try:
         with folder_written_whole(out) as folder:
@@ -66,6 +74,52 @@ def export(
     print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
     print(*(f'\n{way.lines(out)}\n# {result}' for way, result in checked), sep='\n')
     return out
+
+
+def exported_of(subject: Subject, encoder: str) -> Exported:
+    """Build an encoder of the checkpoint, with its weights."""
+    config: dict[str, Any] = dict(subject.backbone or {})
+    norm = config.get('norm_cfg') or {}
+    if norm.get('type') in BATCH_NORMS:
+        config['norm_cfg'] = {**norm, 'type': 'BN'}  # the same function of images and weights
+    loaded = load_encoder(dict(backbone=config), subject.encoders[encoder]).float().requires_grad_(False)
+    return Exported(loaded, config, preprocessing_of(subject.config or Config(), loaded.backbone))
+
+
+def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
+    """What the images of a config's test or validation go through; as on ImageNet where it does not say."""
+    steps: Sequence[Mapping] = ()
+    with contextlib.suppress(UserError):  # it has no images
+        steps = image_pipeline(cfg)
+    sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
+    sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
+    resize, crop = sides[0], sides[-1]
+    model = getattr(backbone, 'model', backbone)
+    embedding = getattr(model, 'patch_embed', None)
+    fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
+    fixed = fixed[0] if fixed else getattr(model, 'image_size', None)  # torchvision's
+    size = fixed or (cfg.get('model') and image_size(cfg)) or crop
+    channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
+    normalised: Mapping = next(iter(preprocessors_of(cfg)), {})
+    mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
+    return Preprocessing(
+        channels=channels,
+        size=size,
+        resize=round(max(resize, crop) * size / crop),
+        interpolation=next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic'),
+        mean=mean,
+        std=std,
+    )
+
+
+def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
+    if len(values) not in (1, channels):
+        raise UserError(
+            f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; name '
+            'one with a fitting data_preprocessor by --config'
+        )
+    # Rounded to the digits in which such numbers are given.
+    return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
 
 
 def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
@@ -86,7 +140,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
         ):
-            expected = exported.features(scope['images'])
+            expected = exported.encoder(scope['images'])
             exec(way.lines(folder), scope)
             found = torch.as_tensor(scope['features'])
             difference = float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))

@@ -9,17 +9,17 @@ from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from torch.nn.functional import normalize
 
+from mixcl.configuration.paths import innermost
 from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
-from mixcl.engine.runners.data_option import innermost
 from mixcl.evaluation.functional.quality import effective_rank
 from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.small_data import untrained
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
 from mixcl.registry import HOOKS
-from mixcl.visualization.gallery import Gallery, features_of
+from mixcl.visualization.gallery import Gallery
 from mixcl.visualization.images_hook import side_of
 from mixcl.visualization.pictured import features_of_views, training_set
 
@@ -84,7 +84,7 @@ def reading(runner: Runner, model: BaseModel) -> str:
     cfg, side, views = runner.cfg, side_of(runner), training_set(runner.cfg, least=2)
     chosen = torch.randperm(len(views), generator=generator('learnt', runner.seed))[:IMAGES].tolist()
     plain = KeyedDataset({**innermost(cfg.train_dataloader.dataset), 'pipeline': image_pipeline(cfg)})
-    features = features_of(model, Gallery(plain, chosen, None, ()), side)
+    features = Gallery(plain, chosen, None, ()).features(model, side)
     view, *_ = features_of_views(model, views, chosen, side, runner.seed)
     nearest = (normalize(features, dim=1) @ normalize(view, dim=1).T).argmax(dim=1)
     found, rank = (nearest == torch.arange(len(chosen))).float().mean(), effective_rank(features)

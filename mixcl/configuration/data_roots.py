@@ -6,7 +6,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import Path, readable, runner_sections, walk
+from mixcl.configuration.paths import Path, kind_of, readable, runner_sections, walk
 from mixcl.errors import UserError
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
@@ -48,7 +48,7 @@ def check_data_roots(cfg: Config) -> None:
         if problem == 'does not exist' or not any(FilePath(root).iterdir()):
             place = f'{readable(path)}.data_root'
             raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass --data-root DIR")
-        kind = str(node.get('type')).rpartition('.')[2]
+        kind = kind_of(node)
         if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
             checked.add((kind, root))
             _check_cifar(node, f'{readable(path)}.data_root')
@@ -59,7 +59,7 @@ def _check_cifar(node: Mapping[str, Any], place: str) -> None:
     from mmpretrain import datasets
     from mmpretrain.datasets.utils import check_md5
 
-    kind = getattr(datasets, str(node['type']).rpartition('.')[2])
+    kind = getattr(datasets, kind_of(node))
     for name, published in (*kind.train_list, *kind.test_list):
         file = FilePath(node['data_root'], kind.base_folder, name)
         if not file.is_file():

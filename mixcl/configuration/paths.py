@@ -1,4 +1,4 @@
-"""Where things lie in a nested config: paths, how they are written, and the walk over all dicts."""
+"""Where things lie in a nested config: paths, the walk over all dicts, and the parts that many look for."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,3 +51,27 @@ def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def runner_sections(cfg: Config) -> Iterator[tuple[str, Any]]:
     """Yield the top-level names that mmengine reads, with their values; the config's own variables are left out."""
     return ((name, value) for name, value in cfg.items() if name in RUNNER_KEYS)
+
+
+def kind_of(part: Mapping[str, Any]) -> str:
+    """The type of a part of a config, without its scope."""
+    return str(part.get('type')).rpartition('.')[2]
+
+
+def innermost(dataset: Any) -> Any:
+    """The config of the data set that others wrap."""
+    while isinstance(dataset.get('dataset'), Mapping):
+        dataset = dataset['dataset']
+    return dataset
+
+
+def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
+    """The data preprocessors of a config, which normalise its images: the model's, and then its own, which counts where
+    the model has none."""
+    holders = config.get('model') or {}, config
+    return [holder['data_preprocessor'] for holder in holders if holder.get('data_preprocessor')]
+
+
+def whole_model(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of the model with the data preprocessor in it, as the Runner builds it."""
+    return dict(config['model'], data_preprocessor=next(iter(preprocessors_of(config)), None))

@@ -53,7 +53,7 @@ def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
             outputs = backbone(images, torch.cat([inputs.tokens[name] for name in names]))
         else:
             outputs = backbone(images)
-        features.update(_split(_pooled(outputs, backbone), names, [len(inputs.images[name]) for name in names]))
+        features.update(_split(pooled_output(outputs, backbone), names, [len(inputs.images[name]) for name in names]))
     return {name: features[name] for name in inputs.images}
 
 
@@ -78,11 +78,21 @@ def _split(together: Tensor, names: list[str], sizes: list[int]) -> dict[str, Te
     return dict(zip(names, together.split(sizes), strict=True))
 
 
-def _pooled(outputs: Tensor | tuple[Tensor, ...], backbone: nn.Module) -> Tensor:
-    last = outputs[-1] if isinstance(outputs, (tuple, list)) else outputs
+def pooled_output(outputs: Tensor | Sequence[Tensor], backbone: nn.Module) -> Tensor:
+    """(B, C) of the last output of a backbone: a class token, or a map that is averaged over space.
+
+    Raises:
+        UserError: if it is one vector for every token.
+    """
+    last = last_output(outputs)
     if last.dim() == 3:
         raise UserError(
             f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but '
             "a backbone must give one for every image; choose out_type='cls_token', or TimmBackbone for models of timm"
         )
     return pooled(last)
+
+
+def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
+    """What a backbone gives, or the last of what it gives."""
+    return outputs if isinstance(outputs, Tensor) else outputs[-1]

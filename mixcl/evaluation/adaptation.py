@@ -8,14 +8,13 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
-from mixcl.configuration.paths import walk
+from mixcl.configuration.paths import preprocessors_of, walk, whole_model
 from mixcl.configuration.signature import accepted_keywords
 from mixcl.engine.runners.image_size import set_model_size
 from mixcl.errors import UserError, told_as_user_error
-from mixcl.evaluation.models import FrozenEncoder, FrozenFeatures
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import MODELS, build
-from mixcl.weights import load_backbone
+from mixcl.weights import Encoder, load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset(
@@ -38,7 +37,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     """
     holder = _holder(cfg)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
-    is_frozen = isinstance(frozen, type) and issubclass(frozen, FrozenFeatures | FrozenEncoder)
+    is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     of_the_run = OF_THE_RUN - OF_THE_START if is_frozen else OF_THE_RUN
     new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in of_the_run}
     new |= {key: own[key] for key in of_the_run & own.keys() & accepted_keywords(kind).names}
@@ -49,8 +48,8 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
             new['norm_cfg'] = {**norm, 'type': wanted}
     holder['backbone'] = ConfigDict(new)
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
-        given: Mapping = next(iter(_preprocessors(source)), {})
-        for preprocessor in _preprocessors(cfg):
+        given: Mapping = next(iter(preprocessors_of(source)), {})
+        for preprocessor in preprocessors_of(cfg):
             preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
             if len(preprocessor.get('mean') or [0] * 3) != 3:  # not colours
                 preprocessor['to_rgb'] = False
@@ -93,8 +92,7 @@ def check_trainable(cfg: Config) -> None:
     Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
     """
     # How batches are mixed has no part in it, and mmpretrain would log a line about it.
-    model = {name: value for name, value in cfg.model.items() if name != 'train_cfg'}
-    model.setdefault('data_preprocessor', cfg.get('data_preprocessor'))
+    model = {name: value for name, value in whole_model(cfg).items() if name != 'train_cfg'}
     with DefaultScope.overwrite_default_scope('mixcl'):
         build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
 
@@ -150,8 +148,3 @@ def _holder(cfg: Config) -> ConfigDict:
     while 'backbone' in holder['backbone']:
         holder = holder['backbone']
     return holder
-
-
-def _preprocessors(cfg: Config) -> list[ConfigDict]:
-    sections = cfg.get('model') or {}, cfg
-    return [section['data_preprocessor'] for section in sections if section.get('data_preprocessor')]

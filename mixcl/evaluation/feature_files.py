@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Subset
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode_all
+from mixcl.evaluation.features import encode, encode_all, shown
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, written_whole
@@ -51,7 +51,7 @@ def extract_to_files(
 
     Each file of ``images_per_file`` holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where
     there are labels, and ``unreadable`` (n,): why an image could not be read, else empty; its features are then NaN.
-    The model is a :class:`~mixcl.evaluation.models.FrozenEncoder`, on its device.
+    The model is an :class:`~mixcl.weights.encoder.Encoder`, on its device.
 
     Returns:
         how many of all images are unreadable; the log names them.
@@ -105,30 +105,14 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path) as arrays:
-            found = {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
-        _check_rows(found)
-        return found
+            return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
     except Exception as error:  # numpy raises whatever the contents lead to
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
-def _check_rows(arrays: dict[str, np.ndarray]) -> None:
-    """Raise ValueError unless there is a row per name, and rows of images that could be read are finite."""
-    shape = arrays['features'].shape
-    for name, array in arrays.items():
-        if len(shape) != 2 or (array.shape if name == 'features' else (*array.shape, shape[1])) != shape:
-            raise ValueError(f'{shape} features, but {name} of shape {array.shape}')
-    if [arrays[name].dtype.kind for name in ('features', 'names', 'unreadable')] != ['f', 'U', 'U']:
-        raise ValueError('features that are no floats, or names or reasons that are no texts')
-    if not np.isfinite(arrays['features'][arrays['unreadable'] == '']).all():
-        raise ValueError('features that are no finite numbers')
-    if 'labels' in arrays and (arrays['labels'].dtype != np.int64 or arrays['labels'].min(initial=0) < 0):
-        raise ValueError('labels that are no classes')
-
-
 def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
-    features, notes = encode_all(model, loader, ['online'], _reasons)
-    rows, reasons = torch.cat(features['online']), np.concatenate(notes)
+    found = encode_all(model, shown(loader), lambda batch: encode(model, batch, ['online']) | dict(why=_reasons(batch)))
+    rows, reasons = torch.cat(found['online']), np.concatenate(found['why'])
     if (reasons == '').any():
         check_finite(image=rows[torch.from_numpy(reasons == '')])
     rows[torch.from_numpy(reasons != '')] = torch.nan

@@ -1,6 +1,9 @@
 """The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
 
+from collections.abc import Mapping
 from functools import partial
+from itertools import count
+from typing import Any
 
 import torch
 from mmengine.evaluator import Evaluator
@@ -12,7 +15,7 @@ from torch.utils.data import DataLoader
 from mixcl.distributed import host_group, unwrapped
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
-from mixcl.evaluation.features import LABELS, encode, evaluating, extract, gather
+from mixcl.evaluation.features import LABELS, Step, extract
 from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
 from mixcl.registry import LOOPS
 
@@ -78,29 +81,32 @@ class FeatureLoop(ValLoop):
         self.runner.call_hook(f'before_{mode}')
         self.runner.call_hook(f'before_{mode}_epoch')
         device = next(self.model.parameters()).device.type
-        with evaluating(self.model), torch.autocast(device, torch.bfloat16, enabled=self.amp):
+        images = self.encoders, self.read_labels, self.group
+        with torch.autocast(device, torch.bfloat16, enabled=self.amp):
             # Queries first: the bank would otherwise count as the waiting time of the first batch.
-            batches = [self.run_iter(number, batch) for number, batch in enumerate(self.dataloader)]
-            bank, bank_labels = extract(self.model, self.bank_dataloader, self.encoders, self.read_labels, self.group)
-        labels = gather([batch.pop('labels') for batch in batches], self.dataloader, self.group)
+            queries, labels = extract(self.model, self.dataloader, *images, self._with_hooks)
+            bank, bank_labels = extract(self.model, self.bank_dataloader, *images)
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
-            queries = gather([batch.pop(encoder) for batch in batches], self.dataloader, self.group)
-            measure = partial(self._measured, bank.pop(encoder), bank_labels, queries, labels)
+            measure = partial(self._measured, bank.pop(encoder), bank_labels, queries.pop(encoder), labels)
             results = on_main_process(measure, shared=True)
             metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')
         return metrics
 
-    def run_iter(self, idx: int, data_batch: dict) -> dict[str, Tensor]:
-        """(B, D) float32 features of a batch of queries under each encoder's name, and ``labels``; on the CPU."""
-        mode = self.mode
-        self.runner.call_hook(f'before_{mode}_iter', batch_idx=idx, data_batch=data_batch)
-        labels = self.read_labels(data_batch['data_samples'], self.dataloader)
-        outputs = encode(self.model, data_batch, self.encoders) | dict(labels=labels)
-        self.runner.call_hook(f'after_{mode}_iter', batch_idx=idx, data_batch=data_batch, outputs=[outputs])
-        return outputs
+    def _with_hooks(self, step: Step) -> Step:
+        """The hooks of every batch of queries; their outputs are the features by encoder, and ``labels``."""
+        numbers, mode = count(), self.mode
+
+        def watched(batch: dict) -> Mapping[str, Any]:
+            number = next(numbers)
+            self.runner.call_hook(f'before_{mode}_iter', batch_idx=number, data_batch=batch)
+            found = step(batch)
+            self.runner.call_hook(f'after_{mode}_iter', batch_idx=number, data_batch=batch, outputs=[found])
+            return found
+
+        return watched
 
     def _measured(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
         device = self.model.data_preprocessor.device

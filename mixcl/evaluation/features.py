@@ -1,6 +1,7 @@
 """Features and labels of whole data sets, in data set order, collected by the first of the processes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,62 +59,31 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def encode_all(
-    model: BaseModel, dataloader: DataLoader, encoders: Sequence[str], read: Callable[[dict], Any] = len
-) -> tuple[dict[str, list[Tensor]], list]:
-    """Encode once, with several encoders, every image that a loader gives to this process.
+Step = Callable[[dict], Mapping[str, Any]]
+"""What is found of a batch, by name."""
+
+
+def encode_all(model: nn.Module, batches: Iterable[dict], step: Step) -> dict[str, list]:
+    """What a step finds of every batch, by name: the loop by which all features of checkpoints and runs are made.
 
     Args:
-        model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``; its mode is
-            restored afterwards, its buffers are not touched.
-        dataloader: single-view and collated by ``default_collate``.
-        read: what else is wanted of each batch.
-
-    Returns:
-        per encoder the features (B, D) float32 of each batch, on the CPU, and what was read of each.
+        model: gets its modes back afterwards, its buffers are not touched.
+        batches: as they are loaded.
+        step: usually :func:`encode` and more.
     """
-    features: dict[str, list[Tensor]] = {name: [] for name in encoders}
-    others = []
+    found: defaultdict[str, list] = defaultdict(list)
     with evaluating(model):
-        for batch in progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader)):  # type: ignore[arg-type]
-            others.append(read(batch))
-            for name, rows in encode(model, batch, encoders).items():
-                features[name].append(rows)
-    return features, others
-
-
-def extract(
-    model: BaseModel,
-    dataloader: DataLoader,
-    encoders: Sequence[str],
-    read_labels: ReadLabels = class_labels,
-    group: distributed.ProcessGroup | None = None,
-) -> tuple[dict[str, Tensor], Tensor]:
-    """Encode every image of a data set once, with several encoders, and collect the features in the first process.
-
-    Args:
-        model, encoders: same as :func:`encode_all`.
-        dataloader: the same; over several processes the sampler must deal images out in turn, as mmengine's
-            ``DefaultSampler(shuffle=False)`` does, padded or not.
-        read_labels: one of :data:`LABELS`.
-        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
-
-    Returns:
-        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order. Other
-        processes than the first get no rows.
-
-    Raises:
-        UserError: if images lack the labels, have several views, or are dropped by the loader.
-    """
-    parts, labels = encode_all(
-        model, dataloader, encoders, lambda batch: read_labels(batch['data_samples'], dataloader)
-    )
-    features = {name: gather(parts.pop(name), dataloader, group) for name in encoders}
-    return features, gather(labels, dataloader, group)
+        for batch in batches:
+            for name, value in step(batch).items():
+                found[name].append(value)
+    return found
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
     """Per encoder the features (B, D), float32 on the CPU, of a batch with ``inputs`` (B, 3, h, w).
+
+    Args:
+        model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``.
 
     Raises:
         UserError: if ``inputs`` is not one tensor.
@@ -125,6 +95,52 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
             "without MultiView and collate_fn=dict(type='default_collate')"
         )
     return {name: model.extract_features(images, encoder=name).float().cpu() for name in encoders}
+
+
+def features_of(model: BaseModel, batches: Iterable[dict], encoder: str = 'online') -> Tensor:
+    """(N, D) float32 features by one encoder, on the CPU, of all batches; (0, 0) of none."""
+    parts = encode_all(model, batches, lambda batch: encode(model, batch, [encoder]))
+    return torch.cat(parts[encoder]) if parts else torch.zeros(0, 0)
+
+
+def shown(dataloader: DataLoader) -> Iterator[dict]:
+    """The batches of a loader, with a line of progress."""
+    return progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader))  # type: ignore[arg-type]  # torch does not say that data sets have a length
+
+
+def extract(
+    model: BaseModel,
+    dataloader: DataLoader,
+    encoders: Sequence[str],
+    read_labels: ReadLabels = class_labels,
+    group: distributed.ProcessGroup | None = None,
+    watched: Callable[[Step], Step] = lambda step: step,
+) -> tuple[dict[str, Tensor], Tensor]:
+    """Encode every image of a data set once, with several encoders, and collect the features in the first process.
+
+    Args:
+        model, encoders: same as :func:`encode`.
+        dataloader: single-view and collated by ``default_collate``; over several processes the sampler must deal images
+            out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
+        read_labels: one of :data:`LABELS`.
+        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
+        watched: puts something around the step of every batch, which finds features and ``labels``.
+
+    Returns:
+        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order. Other
+        processes than the first get no rows.
+
+    Raises:
+        UserError: if images lack the labels, have several views, or are dropped by the loader.
+    """
+
+    def step(batch: dict) -> dict[str, Tensor]:
+        labels = read_labels(batch['data_samples'], dataloader)
+        return encode(model, batch, encoders) | dict(labels=labels)
+
+    parts = encode_all(model, shown(dataloader), watched(step))
+    whole = {name: gather(parts.pop(name), dataloader, group) for name in (*encoders, 'labels')}
+    return whole, whole.pop('labels')
 
 
 def gather(parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.ProcessGroup | None = None) -> Tensor:

@@ -1,7 +1,7 @@
 """The images whose features are extracted: those of a folder, or of a config's data set."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,12 @@ from mmengine.config import Config
 from mmengine.dataset import default_collate
 
 from mixcl.configuration import check_data_roots
+from mixcl.configuration.paths import innermost, kind_of
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.data_option import (
     READERS,
     evaluation_pipeline,
     extensions_of,
-    innermost,
-    kind_of,
     reader_of,
     source_config,
 )
@@ -39,15 +38,16 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
 
 
 def source_images(
-    spec: str, config: Config, image_size: int | None = None, data_root: str | None = None
+    spec: str, config: Config, pipeline: Sequence[Mapping], data_root: str | None = None
 ) -> dict[str, Any]:
-    """The images of a source, prepared for the backbone of a config, as the config of a data set.
+    """The images of a source, prepared by an :func:`image_pipeline`, as the config of a data set.
 
-    Arguments and errors same as :func:`~mixcl.engine.runners.data_option.source_config` and :func:`image_pipeline`.
+    Other arguments and errors same as :func:`~mixcl.engine.runners.data_option.source_config`; the config says which
+    files of a folder are images.
     """
     images = source_config(spec, data_root)
     images |= extensions_of(config) if spec.startswith('folder:') else {}
-    return dict(**images, pipeline=image_pipeline(config, image_size), test_mode=True)
+    return dict(**images, pipeline=pipeline, test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
@@ -73,12 +73,6 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
     return evaluation_pipeline(load, size)
 
 
-def preprocessor_of(config: Config) -> dict[str, Any] | None:
-    """The data preprocessor that normalises the images of a config: its own, or its model's."""
-    found = config.get('data_preprocessor') or (config.get('model') or {}).get('data_preprocessor')
-    return dict(found) if found else None
-
-
 def names_of(dataset: KeyedDataset) -> list[str]:
     """One name per image: its path relative to the data set's folder, or its number where it has no file."""
     root = dataset.dataset.data_root or '.'
@@ -96,6 +90,7 @@ def collate_one_size(samples: Sequence[dict]) -> dict:
     """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
     if len({sample['inputs'].shape for sample in samples}) > 1:
         raise UserError(
-            'the images are not of one size after preprocessing; give --image-size PIXELS, which crops them'
+            'the images are not of one size after preprocessing; give --image-size PIXELS (image_size= in Python), '
+            'which crops them'
         )
     return default_collate(samples)

@@ -1,37 +1,26 @@
 """kNN and linear probe on data sets so small that a minute is enough."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from mmengine.config import Config
 from mmengine.logging import MMLogger
 from mmengine.model import BaseModel
 from mmengine.runner import Runner
-from torch import Tensor
 
+from mixcl.configuration.paths import whole_model
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
 from mixcl.quiet_log import quieten
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS, build
+from mixcl.weights import Encoder
 
 NEIGHBOURS = 10
 
-
-class RawPixels(BaseModel):
-    """The pixels themselves as features, (B, C * h * w) float32: what learnt features are compared with.
-
-    Args:
-        data_preprocessor: config or module that prepares the images; None leaves them as they are loaded.
-    """
-
-    encoder_names = ('pixels',)
-
-    def extract_features(self, images: Tensor, encoder: str = 'pixels') -> Tensor:
-        """Flatten images (B, C, h, w)."""
-        return images.flatten(1).float()
-
-    forward = extract_features
+RawPixels = partial(Encoder, dict(type='torch.nn.Flatten'), None)
+"""Of a data preprocessor: the encoder that gives the pixels themselves, what learnt features are compared with."""
 
 
 def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -57,13 +46,13 @@ def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
     initialised, by the run's seed."""
     pixels = RawPixels(build(MODELS, runner.cfg.data_preprocessor))
     models = dict(pixels=pixels, online=untrained(runner.cfg, runner.seed))
-    return {name: accuracies(runner, model, (name,))[name] for name, model in models.items()}
+    return {name: accuracies(runner, model, ('online',))['online'] for name, model in models.items()}
 
 
 def untrained(cfg: Config, seed: int) -> BaseModel:
     """The model of a config as it is initialised, on the CPU."""
     seed_global_generators(seed, 'random encoder')
     quieten(MMLogger.get_instance('mmengine'))  # init_weights lists every parameter
-    model = build(MODELS, dict(cfg.model, data_preprocessor=cfg.get('data_preprocessor')))
+    model = build(MODELS, whole_model(cfg))
     model.init_weights()
     return model

@@ -1,29 +1,34 @@
 """What is evaluated: a checkpoint with one or two encoders, or an untrained backbone."""
 
-import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmengine.config import Config
 from mmengine.registry import Registry
 
+from mixcl.configuration.paths import kind_of, preprocessors_of
 from mixcl.engine.runners.command_options import RANDOM
 from mixcl.engine.runners.launch import read_config
-from mixcl.errors import UserError
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
+    ENCODERS,
+    Encoder,
+    PretrainedBackbone,
     backbone_config,
     check_size,
     checked_part,
     checkpoint_in,
+    encoders_in,
+    load_encoder,
     local_file,
     read_checkpoint,
     sha256_of,
     weights_of,
 )
-from mixcl.weights.pretrained import PretrainedBackbone, read_pretrained
 
 
 @dataclass(frozen=True)
@@ -66,33 +71,58 @@ class Subject:
         return part if self.named else checked_part(part, registry, self.checkpoint, place)
 
     def encoders_for(self, asked: str | None, of_protocol: str | None = None) -> list[str]:
-        """Those asked for ('online', 'target' or 'all'), else that of the protocol where there is one; outside of
-        protocols :func:`default_encoder`."""
-        if not self.encoders:
-            return ['online']
-        if asked == 'all':
+        """Those asked for ('online', 'target' or 'all'), else that of the protocol; see :meth:`side`."""
+        if asked == 'all' and self.encoders:
             return list(self.encoders)
-        if asked is None:
-            of_protocol = of_protocol or default_encoder(self.config_name, self.backbone)
-            return [of_protocol if of_protocol in self.encoders else 'online']
+        return [self.side(asked, of_protocol)]
+
+    def side(self, asked: str | None = None, of_protocol: str | None = None) -> str:
+        """The encoder asked for, 'online' or 'target', else that of the protocol; outside of protocols the default."""
+        if asked is None or not self.encoders:
+            return default_encoder(self.config_name, self.backbone, [*self.encoders], of_protocol)
         if asked not in self.encoders:
             raise UserError(
                 f'--encoder {asked}: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
                 'option out'
             )
-        return [asked]
+        return asked
+
+    def settings(self, feature: str = 'Output') -> dict[str, Any]:
+        """The config of the model that :meth:`encoder` builds."""
+        preprocessors = preprocessors_of(self.config or {})
+        if not self.backbone or not preprocessors:
+            raise UserError(
+                f'{self.named or self.checkpoint} says nothing about a backbone and its data_preprocessor, by which '
+                'images are normalised; name the config that it belongs to by --config (config= in Python)'
+            )
+        found = dict(backbone=self.backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessors[0]))
+        return self.checked(dict(type='FrozenEncoder', **found), MODELS, 'model')
+
+    def encoder(self, asked: str | None = None, feature: str = 'Output', seed: int = 0) -> Encoder:
+        """Load the encoder asked for, by default that of :func:`default_encoder`, or a random one where there is no
+        checkpoint; see :func:`~mixcl.weights.encoder.load_encoder`, and :mod:`mixcl.evaluation.models` for features."""
+        side, settings = self.side(asked), self.settings(feature)
+        with told_as_user_error(f'the encoder of {self.named or self.checkpoint}'):
+            return load_encoder(settings, self.encoders[side] if self.encoders else None, seed)
+
+    def pipeline(self, image_size: int | None = None) -> list[dict[str, Any]]:
+        """How images in files are prepared for the backbone, see :func:`image_pipeline`; checked as in any file."""
+        with told_as_user_error(f'the pipeline of {self.named or self.checkpoint}'):
+            return self.checked(image_pipeline(self.config or Config(), image_size), TRANSFORMS, 'pipeline')
 
 
-def default_encoder(config_name: str | None, backbone: Mapping | None) -> str:
-    """The encoder that embedding, export and figures take: that of the method's linear probe, which is what its authors
-    publish; 'online' where unknown."""
+def default_encoder(
+    config_name: str | None, backbone: Mapping | None, sides: Sequence[str] = ENCODERS, of_protocol: str | None = None
+) -> str:
+    """The encoder that a protocol takes, else (embedding, export, figures) that of the method's linear probe, which its
+    authors publish; the first of the ``sides`` that there are where it is not one of them."""
     recipe = None
-    if config_name:
+    if config_name and not of_protocol:
         recipe = find_recipe('linear', {data_of_name(config_name)}, config_name, family_of(backbone))
-    if recipe is None:
-        return 'online'
-    protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
-    return recipe.changes.get('protocol.encoder') or protocol.get('encoder', 'online')
+    if recipe is not None:
+        protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
+        of_protocol = recipe.changes.get('protocol.encoder') or protocol.get('encoder')
+    return of_protocol if of_protocol and of_protocol in sides else next(iter(sides), 'online')
 
 
 def read_subject(checkpoint: str, config: str | None = None) -> Subject:
@@ -112,10 +142,9 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     if checkpoint == RANDOM:
         return Subject(backbone=backbone_config(given), config=given, named=config)
     checkpoint = checkpoint_in(checkpoint)
-    encoders = dict(online=read_pretrained(checkpoint))
-    with contextlib.suppress(UserError):  # many have no EMA encoder
-        encoders['target'] = read_pretrained(checkpoint, 'target')
-    found = Subject(checkpoint, encoders=encoders, config=given or encoders['online'].config, named=config)
+    content = read_checkpoint(checkpoint)
+    encoders, weights = encoders_in(content, checkpoint), weights_of(content, checkpoint)
+    found = Subject(checkpoint, encoders=encoders, config=given or next(iter(encoders.values())).config, named=config)
     backbone = backbone_config(found.config)
     if backbone is None:
         raise UserError(
@@ -123,18 +152,12 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
             'model.backbone, by --config FILE (config= in Python)'
         )
     backbone, classifier = found.checked(backbone, MODELS, 'backbone'), None
-    if found.config is not None and _is_classifier(found.config):
+    if found.config is not None and kind_of(found.config.model) == 'ImageClassifier':
         parts = {name: part for name, part in found.config.to_dict().items() if name in ('model', 'data_preprocessor')}
         classifier = Config(found.checked(parts, MODELS, 'config'))
-    weights = weights_of(read_checkpoint(checkpoint), checkpoint)
     if given is None:
         check_size(classifier.model if classifier else backbone, weights, checkpoint)
     head = weights.get('head.fc.weight', ())  # of mmpretrain's linear heads, (classes, channels)
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))
     return replace(found, sha256=digest, backbone=backbone, classifier=classifier, classes=classes)
-
-
-def _is_classifier(config: Config) -> bool:
-    model = config.get('model') or {}
-    return str(model.get('type')).rpartition('.')[2] == 'ImageClassifier'

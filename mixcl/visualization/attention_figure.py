@@ -21,7 +21,7 @@ from mixcl.visualization.attention_maps import (
     shares_by_source,
 )
 from mixcl.visualization.canvas import PALETTE, bare, heat, plain, show
-from mixcl.visualization.gallery import displayed, encoder_of, gallery_of
+from mixcl.visualization.gallery import displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 MOST_HEADS = 12
@@ -51,11 +51,11 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
     Raises:
         UserError: if there are too few images, or the backbone has neither attention nor maps.
     """
-    model = encoder_of(pictured)
+    model = pictured.model
     gallery = gallery_of(pictured, num_images, num_images)
     pixels = gallery.images(range(num_images))
     inputs = model.data_preprocessor(dict(inputs=pixels), False)['inputs']
-    backbone: Any = model.backbone.backbone
+    backbone: Any = model.backbone
     seen = displayed(pictured.config, pixels)
     kind, maps = maps_of(backbone, inputs)
     mixtures = _mixtures(pictured, inputs, seen)

@@ -17,7 +17,7 @@ from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import HOOKS
 from mixcl.visualization.canvas import pixels
-from mixcl.visualization.gallery import Gallery, features_of, gallery_of
+from mixcl.visualization.gallery import Gallery, gallery_of
 from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
 from mixcl.visualization.neighbour_figure import draw_neighbours
 from mixcl.visualization.pictured import Pictured
@@ -31,8 +31,7 @@ AMONG = 512
 def side_of(runner: Runner) -> str:
     """The encoder of the model in training that embedding and export take."""
     cfg, sides = runner.cfg, unwrapped(runner.model).encoder_names
-    side = default_encoder(cfg.get('config_name'), backbone_config(cfg))
-    return side if side in sides else 'online'
+    return default_encoder(cfg.get('config_name'), backbone_config(cfg), sides)
 
 
 @HOOKS.register_module()
@@ -89,7 +88,7 @@ class ImagesHook(Hook):
         with undisturbed_generators():
             side, features = side_of(runner), None
             with self._or_said(runner, 'neighbours'):
-                features = features_of(unwrapped(runner.model), self._gallery, side) if self._gallery else None
+                features = self._gallery.features(unwrapped(runner.model), side) if self._gallery else None
             if is_main_process():
                 for name, draw in self._figures(runner, features, epoch, side).items():
                     with self._or_said(runner, name):

@@ -9,13 +9,12 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from mixcl.configuration.paths import innermost
 from mixcl.datasets.keyed_dataset import SampleKey
-from mixcl.engine.runners.data_option import innermost
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import labels_of
 from mixcl.randomness import generator
 from mixcl.visualization.canvas import PALETTE, plain, show
-from mixcl.visualization.gallery import encoder_of
 from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set
 
 QUERIES = 4
@@ -63,7 +62,7 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     stages = {'before training': replace(pictured, subject=None)}
     stages |= {} if pictured.subject is None else {f'after, {pictured.side} encoder': pictured}
     found = {
-        stage: closeness(*features_of_views(encoder_of(model), dataset, chosen.tolist(), 'online', pictured.seed))
+        stage: closeness(*features_of_views(model.model, dataset, chosen.tolist(), 'online', pictured.seed))
         for stage, model in stages.items()
     }
     figure = Figure(figsize=(11, 1.55 * QUERIES + 3), layout='constrained')

@@ -10,7 +10,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane
 from mixcl.visualization.canvas import MARKERS, PALETTE, bare, plain
-from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import gallery_of
 from mixcl.visualization.pictured import Pictured
 
 LEAST, MOST_NAMES = 10, 24
@@ -44,7 +44,7 @@ def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne',
         UserError: if there are too few images, or the method is not installed.
     """
     gallery = gallery_of(pictured, num_images, LEAST)
-    features = features_of(encoder_of(pictured), gallery)
+    features = gallery.features(pictured.model)
     title, place = METHODS[method]
     try:
         points = place(features, pictured.seed)

@@ -8,7 +8,7 @@ from torch import Tensor
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.visualization.canvas import plain, show
-from mixcl.visualization.gallery import Gallery, displayed, encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import Gallery, displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
 
 RIGHT, WRONG = '#0072B2', '#D55E00'
@@ -45,7 +45,7 @@ def neighbour_figure(
     gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images))
     if worst and gallery.labels is None:
         raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
-    features = features_of(encoder_of(pictured), gallery)
+    features = gallery.features(pictured.model)
     return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
 
 

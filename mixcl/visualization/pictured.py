@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 from mmengine.config import Config
+from mmengine.model import BaseModel
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset, default_collate
 
@@ -17,10 +19,10 @@ from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.engine.runners.data_option import use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
-from mixcl.evaluation.features import evaluating
+from mixcl.evaluation.features import encode_all
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
-from mixcl.visualization.stored_run import checked_run
+from mixcl.weights import Encoder, backbone_config, checked_run
 
 WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
 
@@ -57,7 +59,17 @@ class Pictured:
     @property
     def side(self) -> str:
         """The encoder that is shown."""
-        return 'online' if self.subject is None else self.subject.encoders_for(self.encoder)[0]
+        return 'online' if self.subject is None else self.subject.side(self.encoder)
+
+    @cached_property
+    def model(self) -> Encoder:
+        """The encoder, on the CPU: that of the checkpoint, or a random one.
+
+        Raises:
+            UserError: if the config describes none, the checkpoint has no such encoder, or its weights do not fit.
+        """
+        untrained = Subject(backbone=backbone_config(self.config), named=self.run)
+        return replace(self.subject or untrained, config=self.config).encoder(self.encoder, seed=self.seed)
 
     @property
     def name(self) -> str:
@@ -100,7 +112,7 @@ def read_pictured(
     else:
         subject = read_subject(name, config)
         known = subject.config or Config()
-        cfg = copy.deepcopy(known) if config else checked_run(known, subject.checkpoint)
+        cfg = copy.deepcopy(known) if config else checked_run(known.to_dict(), subject.checkpoint)
         if overrides:
             check_overrides(cfg, overrides)
             cfg.merge_from_dict(overrides)
@@ -124,19 +136,20 @@ def collate_views(samples: Sequence[dict]) -> dict:
 
 
 def features_of_views(
-    encoder: Any, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
+    model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
 ) -> list[Tensor]:
     """(N, C) float32 features, on the CPU, of the first two crops that training makes of some of its images.
 
-    By a ``FrozenEncoder`` or a side of a learner; the crops are those of the seed's first epoch.
+    By an encoder or a side of a learner; the crops are those of the seed's first epoch.
     """
-    rows: list[list[Tensor]] = [[], []]
     keys: Any = [SampleKey(seed, 0, index) for index in indices]
-    with evaluating(encoder):
-        for batch in DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views):
-            for found, crops in zip(rows, encoder.data_preprocessor(batch, True)['inputs'], strict=False):
-                found.append(encoder.extract_features(crops, encoder=side).float().cpu())
-    return [torch.cat(found) for found in rows]
+    loader = DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views)
+
+    def step(batch: dict) -> dict[str, Tensor]:
+        crops = enumerate(model.data_preprocessor(batch, True)['inputs'][:2])
+        return {str(number): model.extract_features(crop, encoder=side) for number, crop in crops}
+
+    return [torch.cat(rows).float().cpu() for rows in encode_all(model, loader, step).values()]
 
 
 def training_set(cfg: Config, least: int) -> KeyedDataset:

@@ -10,11 +10,13 @@ from mixcl.weights.checkpoint import (
     read_checkpoint,
     weights_of,
 )
+from mixcl.weights.encoder import Encoder, load_encoder
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,
     backbone_config,
     check_fits,
+    encoders_in,
     load_backbone,
     read_pretrained,
 )
@@ -27,4 +29,4 @@ from mixcl.weights.run_state import (
     training_state,
 )
 from mixcl.weights.stored_config import stored_config
-from mixcl.weights.stored_parts import check_size, checked_part
+from mixcl.weights.stored_parts import check_size, checked_part, checked_run

@@ -10,6 +10,7 @@ import torch
 from mmpretrain.models import VisionTransformer
 from torch import nn
 
+from mixcl.configuration.paths import kind_of
 from mixcl.errors import UserError
 from mixcl.weights.checkpoint import LIBRARY_FILES
 
@@ -38,7 +39,7 @@ def said_by_config(backbone: Mapping[str, Any] | None) -> int | None:
         known = dict(VisionTransformer.arch_zoo, **{'mocov3-small': dict(num_heads=12)})
         architecture = known.get(architecture)
     heads = architecture.get('num_heads') if isinstance(architecture, Mapping) else None
-    if heads is None and str(backbone.get('type')).rpartition('.')[2] == 'TimmBackbone':
+    if heads is None and kind_of(backbone) == 'TimmBackbone':
         heads = _heads_in_timm(backbone.get('name'), backbone.get('arguments'))
     return heads if isinstance(heads, int) else None
 

@@ -15,7 +15,7 @@ from mixcl.errors import UserError
 from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, unusual_heads
 from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, inseparable, renamed_for
-from mixcl.weights.formats import ENCODERS, Format, format_of, parts_of
+from mixcl.weights.formats import ENCODERS, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
 
 
@@ -59,42 +59,42 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
         UserError: if the file cannot be read, holds no weights, or has no such encoder.
     """
     wanted = (encoder,) if isinstance(encoder, str) else tuple(encoder)
-    if not set(wanted) <= set(ENCODERS):
-        raise UserError(f'there is no {encoder!r} encoder; choose one of {", ".join(ENCODERS)}')
-    checkpoint = read_checkpoint(path)
-    weights = weights_of(checkpoint, path)
-    kind = format_of(weights)
-    chosen, state = _backbone_state(weights, kind, wanted, path)
-    others = [name for name in weights if not name.startswith(kind.prefix(chosen) or '')]
-    config, epochs = stored_config(checkpoint, path), meta_of(checkpoint).get('epoch', checkpoint.get('epoch'))
-    return PretrainedBackbone(
-        source=str(path),
-        encoder=chosen,
-        state=state,
-        config=config,
-        backbone=backbone_config(config),
-        epochs=epochs if isinstance(epochs, int) else None,
-        format=kind.name,
-        rest=tuple(parts_of(others, kind)),
-        num_heads=said_beside(local_file(path)),
-    )
-
-
-def _backbone_state(
-    weights: dict[str, Tensor], kind: Format, wanted: Sequence[str], path: str | Path
-) -> tuple[str, dict[str, Tensor]]:
-    """The first encoder wanted that there is, and the weights of its backbone."""
-    for encoder in wanted:
-        prefix = kind.prefix(encoder)
-        found = {name: value for name, value in weights.items() if prefix is not None and name.startswith(prefix)}
-        if found:
-            return encoder, {name.removeprefix(prefix or ''): value for name, value in found.items()}
-    if 'online' in wanted:
-        raise UserError(f'{path} has no online encoder (it is of the format of {kind.name}); use --encoder target')
+    found = encoders_in(read_checkpoint(path), path)
+    for name in wanted:
+        if name in found:
+            return found[name]
+    other = next(iter(found.values()))
     raise UserError(
-        f'{path} has no target encoder (it is of the format of {kind.name}): only pretraining checkpoints of methods '
-        'with an EMA encoder have one; use --encoder online'
+        f'{path} has no {" or ".join(wanted)} encoder (it is of the format of {other.format}; only pretraining '
+        f'checkpoints of methods with an EMA encoder have both); use --encoder {other.encoder}'
     )
+
+
+def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackbone]:
+    """The encoders in a checkpoint that was read from a file: 'online', 'target' or both, in this order.
+
+    Raises:
+        UserError: if it holds no weights.
+    """
+    weights = weights_of(checkpoint, path)
+    kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
+    epochs, heads = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), said_beside(local_file(path))
+    for encoder in ENCODERS:
+        prefix = kind.prefix(encoder)
+        own = [] if prefix is None else [name for name in weights if name.startswith(prefix)]
+        if prefix is not None and own:
+            found[encoder] = PretrainedBackbone(
+                source=str(path),
+                encoder=encoder,
+                state={name.removeprefix(prefix): weights[name] for name in own},
+                config=config,
+                backbone=backbone_config(config),
+                epochs=epochs if isinstance(epochs, int) else None,
+                format=kind.name,
+                rest=tuple(parts_of((name for name in weights if not name.startswith(prefix)), kind)),
+                num_heads=heads,
+            )
+    return found
 
 
 def backbone_config(config: Config | None) -> dict | None:

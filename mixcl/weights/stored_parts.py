@@ -9,13 +9,14 @@ from typing import Any
 
 import mmpretrain.registry  # noqa: F401  (adds its registries to mmengine's)
 import torch
+from mmengine.config import Config
 from mmengine.registry import DefaultScope, Registry
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
-from mixcl.registry import MODELS
+from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS
 from mixcl.weights.checkpoint import is_trusted
 
 LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
@@ -38,6 +39,15 @@ LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 
 
 REACHING = frozenset({'backend_args', 'file_client_args'})
 """Arguments that choose how files are opened; one of mmengine's ways imports a module from a folder of choice."""
+
+BUILDERS: dict[Any, Registry] = dict(
+    mixer=MIXERS, share=SHARES, objective=LOSSES, target=TARGET_ENCODERS, terms=NEGATIVES, dataset=DATASETS,
+    pipeline=TRANSFORMS,
+)  # fmt: skip
+"""By keys whose values another registry builds than what they stand in."""
+
+PLACES = ('data_root', 'source')
+"""Where the images of a data set lie. They are only read, but for those of Hugging Face, which may have code."""
 
 LARGEST = 100_000
 """Bound of numbers, which are counts of layers, channels, pixels or classes."""
@@ -63,7 +73,10 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
     match part:
         case Mapping():
             kept = {key: value for key, value in part.items() if key not in LEFT_OUT}
-            return {key: _checked_value(key, value, registry, source, place) for key, value in kept.items()}
+            opened = registry is DATASETS and 'HuggingFace' not in str(part.get('type'))
+            read = {key: kept.pop(key) for key in PLACES if opened and isinstance(kept.get(key), str)}
+            checked = {key: _checked_value(key, value, registry, source, place) for key, value in kept.items()}
+            return checked | read
         case list() | tuple():
             return type(part)(checked_part(one, registry, source, f'{place}[{i}]') for i, one in enumerate(part))
         case int() | float() if not abs(part) <= LARGEST:
@@ -73,6 +86,20 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
         case str() if WORD.fullmatch(part):
             return part
     raise _refusal(source, place, part, 'which is no plain value')
+
+
+def checked_run(config: Mapping[str, Any], source: str) -> Config:
+    """The model and the images of a config that came with a file, as plain as :func:`checked_part` wants them.
+
+    Raises:
+        UserError: if it has other parts than any file may have.
+    """
+    parts = {name: config[name] for name in ('model', 'data_preprocessor') if config.get(name)}
+    for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
+        if dataset := (config.get(name) or {}).get('dataset'):
+            parts[name] = dict(dataset=dataset)
+    checked = {name: checked_part(part, MODELS, source, name) for name, part in parts.items()}
+    return Config(dict(checked, default_scope='mixcl', config_name=config.get('config_name')))
 
 
 def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: str) -> None:
@@ -121,7 +148,7 @@ def _checked_value(key: Any, value: Any, registry: Registry, source: str, place:
         raise _refusal(source, place, value, 'which may open or import anything')
     if key in ('model_name', 'name') and isinstance(value, str) and WORD.fullmatch(value.replace('.', '')):
         return value  # timm's names have dots
-    return checked_part(value, registry, source, place)
+    return checked_part(value, BUILDERS.get(key, registry), source, place)
 
 
 def _is_harmless(name: Any, registry: Registry, place: str) -> bool:

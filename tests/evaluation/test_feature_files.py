@@ -94,28 +94,6 @@ ROWS = dict(
 )
 
 
-@pytest.mark.parametrize(
-    ('name', 'value', 'message'),
-    [
-        ('names', np.array(['a']), r'\(2, 3\) features, but names of shape \(1,\)'),
-        ('unreadable', np.array([['', '']]), r'but unreadable of shape \(1, 2\)'),
-        ('labels', np.arange(3), r'but labels of shape \(3,\)'),
-        ('labels', np.array([0, -1]), 'labels that are no classes'),
-        ('labels', np.array([0.0, 1.5]), 'labels that are no classes'),
-        ('features', np.ones(2, np.float32), r'\(2,\) features'),
-        ('features', np.array([[1, 2, np.nan]] * 2, np.float32), 'features that are no finite numbers'),
-        ('names', np.array(['a', None], dtype=object), 'allow_pickle'),
-        ('features', np.ones((2, 3), np.complex64), 'features that are no floats'),
-        ('unreadable', np.zeros(2, np.int64), 'reasons that are no texts'),
-    ],
-)
-def test_arrays_that_do_not_fit_each_other(tmp_path: Path, name: str, value: np.ndarray, message: str) -> None:
-    path = tmp_path / 'features_00000.npz'
-    np.savez(path, **{**ROWS, name: value})
-    with pytest.raises(UserError, match=rf'features_00000\.npz is damaged \(.*{message}.*; remove it and run'):
-        read_features(tmp_path)
-
-
 def test_files_that_do_not_fit_each_other(tmp_path: Path) -> None:
     np.savez(tmp_path / 'features_00000.npz', **ROWS)
     wide, unlabelled = ROWS | dict(features=np.ones((2, 4), np.float32)), {**ROWS}

@@ -15,6 +15,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
     collate_one_size,
     config_images,
+    image_pipeline,
     labels_of,
     names_of,
     source_images,
@@ -33,19 +34,19 @@ def types(images: dict) -> list[str]:
 
 def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_size() -> None:
     for size, edge in ((224, 256), (32, 36), (96, 109)):
-        _, resize, crop, _ = source_images('folder:images', Config(), size)['pipeline']
+        _, resize, crop, _ = image_pipeline(Config(), size)
         assert (resize['scale'], resize['interpolation'], crop['crop_size']) == (edge, 'bicubic', size)
     in1k = Config.fromfile('configs/_base_/datasets/in1k.py')
-    assert source_images('folder:images', in1k)['pipeline'] == in1k.test_dataloader.dataset.dataset.pipeline
-    cifar = source_images('folder:images', Config.fromfile('configs/_base_/datasets/cifar10.py'))
+    assert image_pipeline(in1k) == in1k.test_dataloader.dataset.dataset.pipeline
+    cifar = dict(pipeline=image_pipeline(Config.fromfile('configs/_base_/datasets/cifar10.py')))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
-    digits = source_images('folder:images', Config.fromfile('configs/_base_/datasets/digits.py'))['pipeline']
+    digits = image_pipeline(Config.fromfile('configs/_base_/datasets/digits.py'))
     assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos are not square as digits are
     folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')
-    _, resize, crop, _ = source_images('folder:images', folder)['pipeline']
+    _, resize, crop, _ = image_pipeline(folder)
     assert (resize['scale'], crop['crop_size']) == (256, 224)
     with pytest.raises(UserError, match='neither tests images nor trains on crops; give --image-size PIXELS'):
-        source_images('folder:images', Config.fromfile('configs/_base_/datasets/folder.py'))
+        image_pipeline(Config.fromfile('configs/_base_/datasets/folder.py'))
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_a_folder(tmp_path: Path) -> None:
     for name in ('b.png', 'a/z.png', 'a/b/y.png'):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(random.integers(0, 256, (20, 30, 3), dtype=np.uint8)).save(tmp_path / name)
-    dataset = KeyedDataset(source_images(f'folder:{tmp_path}', Config(), 14))
+    dataset = KeyedDataset(source_images(f'folder:{tmp_path}', Config(), image_pipeline(Config(), 14)))
     assert names_of(dataset) == ['a/b/y.png', 'a/z.png', 'b.png'] and labels_of(dataset) is None
     assert dataset[0]['inputs'].shape == (3, 14, 14)
 

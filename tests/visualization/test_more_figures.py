@@ -20,13 +20,12 @@ from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MODELS
 from mixcl.visualization.curves import curves_figure, read_log
-from mixcl.visualization.gallery import encoder_of, features_of, gallery_of
+from mixcl.visualization.gallery import gallery_of
 from mixcl.visualization.key_figure import closeness, key_figure, kinds_of_keys
 from mixcl.visualization.map_figure import map_figure
 from mixcl.visualization.neighbour_figure import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
 from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
-from mixcl.visualization.stored_run import checked_run
 from mixcl.visualization.view_figure import _drawn, _parameters
 
 
@@ -53,7 +52,7 @@ def test_figures_show_the_encoder_that_embedding_takes_and_say_which(tmp_path: P
     paths = [gallery.dataset.get_data_info(index)['img_path'] for index in gallery.indices]
     for encoder in (None, 'online', 'target'):
         chosen = replace(pictured, encoder=encoder)
-        features = features_of(encoder_of(chosen), gallery)
+        features = gallery.features(chosen.model)
         torch.testing.assert_close(features, torch.from_numpy(mixcl.embed(checkpoint, paths, encoder=encoder)))
         assert chosen.name == f'patchmix/vit-xs4_digits after 1 epochs, {encoder or "target"} encoder'
 
@@ -115,7 +114,7 @@ def test_closeness_of_keys_by_kind(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, np.exp((np.array(cosines) - 1) / 0.07), rtol=1e-9)
     cfg = run_config(tmp_path)
     figure = key_figure(Pictured(cfg), 30)
-    encoder, dataset = encoder_of(Pictured(cfg)), training_set(cfg, 30)
+    encoder, dataset = Pictured(cfg).model, training_set(cfg, 30)
     chosen = torch.randperm(40, generator=generator('keys', 0))[:30].tolist()
     crops = training_crops(cfg, [dataset[SampleKey(0, 0, index)] for index in chosen])
     views = [encoder.extract_features((crop * 255 - 127.5) / 127.5).detach() for crop in crops]
@@ -134,15 +133,6 @@ def _inputs(samples: list[dict]) -> dict:
     return torch.utils.data.default_collate(
         [{name: value for name, value in sample.items() if name != 'data_samples'} for sample in samples]
     )
-
-
-def test_a_config_from_a_file_is_plain(tmp_path: Path) -> None:
-    cfg = run_config(tmp_path)
-    checked = checked_run(cfg, 'file.pth')
-    assert checked.model.mixer == cfg.model.mixer and checked.train_dataloader.dataset == cfg.train_dataloader.dataset
-    cfg.train_dataloader.dataset.dataset.pipeline[0].type = 'os.system'
-    with pytest.raises(UserError, match='no class that any file may name'):
-        checked_run(cfg, 'file.pth')
 
 
 def log(work_dir: Path, name: str, *steps: int) -> None:

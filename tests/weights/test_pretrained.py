@@ -103,8 +103,6 @@ def test_encoders_that_are_there_and_that_are_not(checkpoint: Path, tmp_path: Pa
         assert read_pretrained(path, ('target', 'online')).encoder == 'online'
     with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use --encoder online'):
         read_pretrained(path, 'target')
-    with pytest.raises(UserError, match="there is no 'momentum' encoder; choose one of online, target"):
-        read_pretrained(path, 'momentum')
 
 
 def test_what_does_not_fit_is_one_sentence() -> None:

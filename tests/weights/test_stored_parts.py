@@ -8,11 +8,12 @@ import torch
 from mmengine.config import Config
 from weights.marks import marker
 
+from mixcl.configuration.paths import innermost
 from mixcl.errors import UserError
-from mixcl.evaluation.image_sources import source_images
+from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.subject import read_subject
 from mixcl.registry import MODELS, TRANSFORMS
-from mixcl.weights import backbone_config, checked_part, checkpoint
+from mixcl.weights import backbone_config, checked_part, checked_run, checkpoint
 from mixcl.weights.stored_parts import LEFT_OUT
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
@@ -25,12 +26,27 @@ def test_what_our_configs_build_passes() -> None:
         parts = (
             (backbone_config(cfg), MODELS),
             (dict(cfg.data_preprocessor), MODELS),
-            (source_images('folder:images', cfg)['pipeline'], TRANSFORMS),
+            (image_pipeline(cfg), TRANSFORMS),
         )
         for part, registry in parts:
             assert part == checked_part(part, registry, 'a.pth', name)
     classifier = Config.fromfile(CONFIGS / 'evaluation/recipes/finetune/deit.py').model.to_dict()
     assert checked_part(classifier, MODELS, 'a.pth', 'model').keys() == classifier.keys() - LEFT_OUT
+
+
+def test_what_the_figures_of_a_run_build_passes() -> None:
+    for name in ('mixco/r18_tinyimagenet_mocov2', 'patchmix/vit-s16_in1k', 'dino/vit-s16_in1k', 'bsim/r50_in1k_byol'):
+        cfg = Config.fromfile(CONFIGS / f'{name}.py')
+        found = checked_run(cfg.to_dict(), 'a.pth')
+        assert found.model.mixer == cfg.model.get('mixer') if 'mixer' in cfg.model else 'mixer' not in found.model
+        assert found.train_dataloader.dataset == cfg.train_dataloader.dataset
+        steps = innermost(cfg.train_dataloader.dataset)['pipeline']
+        steps[0] = dict(type='os.system')
+        with pytest.raises(UserError, match=r'pipeline\[0\]\.type=.*no class that any file may name'):
+            checked_run(cfg.to_dict(), 'a.pth')
+    images = dict(type='HuggingFaceImages', source='a/b')
+    with pytest.raises(UserError, match=r"dataset\.source='a/b', which is no plain value"):
+        checked_run(dict(train_dataloader=dict(dataset=images)), 'a.pth')
 
 
 def test_first_weights_and_training_are_left_out() -> None:

@@ -162,7 +162,7 @@ def forward(args: argparse.Namespace) -> None:
     images = torch.randint(256, (args.batch_size, 3, args.image_size, args.image_size), dtype=torch.uint8)
     batch = dict(inputs=images, data_samples=[])
     normalised = model.data_preprocessor(batch, False)['inputs']
-    calls = dict(mixcl=partial(encode, model, batch, ['online']), bare=partial(model.backbone.backbone, normalised))
+    calls = dict(mixcl=partial(encode, model, batch, ['online']), bare=partial(model.backbone, normalised))
     rows = []
     for precision in ('fp32', 'bf16'):
         with evaluating(model), torch.autocast(args.device, torch.bfloat16, enabled=precision == 'bf16'):

@@ -12,7 +12,7 @@ from mmengine.registry import DefaultScope
 from torch import nn
 
 from mixcl.configuration.data_roots import DATA_SECTIONS
-from mixcl.configuration.paths import walk
+from mixcl.configuration.paths import kind_of, walk
 from mixcl.engine.runners.image_size import crop_sizes, resize_views, set_image_size
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.heads.mlp import pooled
@@ -131,7 +131,7 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
 def _follow_patches(parts: object, patch: int) -> None:
     """Let all that cuts images into patches cut where the backbone does, and clipping find the blocks of timm."""
     for _, node in walk(parts):
-        kind = str(node.get('type')).rpartition('.')[2] if isinstance(node, dict) else None
+        kind = kind_of(node) if isinstance(node, dict) else None
         if kind in ('PatchMix', 'SampledPatchPair'):
             node['patch_size'] = patch
         elif kind == 'RegionSwap':

@@ -7,6 +7,7 @@ from typing import Any
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 
+from mixcl.configuration.paths import innermost, kind_of, preprocessors_of
 from mixcl.datasets.own_images import Survey
 from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
@@ -76,8 +77,8 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
         if not found.classes:
             raise UserError(f'--data {spec}: the config trains a classifier, but there are {found}')
         head['num_classes'] = len(found.classes)
-        for place in (cfg.get('data_preprocessor') or {}, cfg.model.get('data_preprocessor') or {}):
-            place.update({'num_classes': len(found.classes)} if 'num_classes' in place else {})
+        for preprocessor in preprocessors_of(cfg):
+            preprocessor.update({'num_classes': len(found.classes)} if 'num_classes' in preprocessor else {})
     others = [step for step in own.pipeline if kind_of(step) not in READERS]
     load, size = reader_of(cfg), max(crop_sizes(cfg.train_dataloader), default=224)
     _replace(cfg.train_dataloader, images, 'train' if 'num_classes' in head else 'pretrain', [load, *others])
@@ -127,15 +128,3 @@ def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, An
         by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')
     resize = dict(type='mmpretrain.ResizeEdge', scale=size * 256 // 224, edge='short', **by)
     return [dict(load), resize, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(type='mmpretrain.PackInputs')]
-
-
-def innermost(dataset: Any) -> Any:
-    """The config of the data set that others wrap."""
-    while 'dataset' in dataset:
-        dataset = dataset['dataset']
-    return dataset
-
-
-def kind_of(part: Mapping[str, Any]) -> str:
-    """The type of a part of a config, without its scope."""
-    return str(part.get('type')).rpartition('.')[2]

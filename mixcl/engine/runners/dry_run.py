@@ -12,8 +12,8 @@ from mmengine.visualization import Visualizer
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
+from mixcl.configuration.paths import innermost, kind_of
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.data_option import innermost, kind_of
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS

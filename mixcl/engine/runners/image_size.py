@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from mmengine.config import Config, ConfigDict
 
 from mixcl.configuration.data_roots import DATA_SECTIONS
-from mixcl.configuration.paths import walk
+from mixcl.configuration.paths import kind_of, walk
 from mixcl.errors import UserError
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
@@ -52,7 +52,7 @@ def patch_size_of(backbone: ConfigDict) -> int | None:
 def resize_views(node: object, scale: float, multiple: int) -> None:
     """Scale every size in the transforms below a part of a config, in place; crops to multiples of so many pixels."""
     for transform in {id(found): found for found in _sized_transforms(node)}.values():
-        unit = 1 if str(transform['type']).rpartition('.')[2] in EDGES else multiple
+        unit = 1 if kind_of(transform) in EDGES else multiple
         for name in ('scale', 'crop_size'):
             if name in transform:
                 sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
@@ -65,7 +65,7 @@ def crop_sizes(node: object) -> list[int]:
         max(_pair(transform[name]))
         for transform in _sized_transforms(node)
         for name in ('scale', 'crop_size')
-        if name in transform and str(transform['type']).rpartition('.')[2] not in EDGES
+        if name in transform and kind_of(transform) not in EDGES
     ]
 
 

@@ -1,6 +1,6 @@
 """Frozen backbones, the features that protocols take from them, and the heads on these."""
 
-from mixcl.evaluation.models.frozen_features import FrozenEncoder, FrozenFeatures
+from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.evaluation.models.map_features import PooledGrid, PooledStages
 from mixcl.evaluation.models.output_features import Feature, Output, PooledOutput
 from mixcl.evaluation.models.stage_probes import StageProbes

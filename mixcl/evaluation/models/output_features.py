@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
-from mixcl.errors import UserError
+from mixcl.encoders.passes import pooled_output
 from mixcl.heads.mlp import pooled
 from mixcl.registry import MODELS
 
@@ -29,13 +29,7 @@ class Output(Feature):
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
         """((B, C),)."""
-        last = last_output(backbone(images))
-        if last.dim() == 3:
-            raise UserError(
-                f'{type(backbone).__name__} gives one vector for every token, of shape {tuple(last.shape)}, but an '
-                "evaluation needs one for every image; choose out_type='cls_token', or TimmBackbone for a model of timm"
-            )
-        return (pooled(last),)
+        return (pooled_output(backbone(images), backbone),)
 
 
 @MODELS.register_module()
@@ -62,7 +56,3 @@ def outputs_of(modules: Sequence[nn.Module], run: Callable[[], object]) -> list[
         for hook in hooks:
             hook.remove()
     return [outputs[module] for module in modules]
-
-
-def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
-    return outputs if isinstance(outputs, Tensor) else outputs[-1]

@@ -7,6 +7,7 @@ from typing import Any
 
 from mixcl.configuration.difference import differences
 from mixcl.configuration.origin import base_of
+from mixcl.configuration.paths import innermost
 from mixcl.engine.hooks import HealthHook
 from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
@@ -24,9 +25,7 @@ QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'o
 def summary(run: RunRecord) -> list[Block]:
     """What was trained on what, and how long."""
     cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
-    data = cfg.train_dataloader['dataset']
-    while isinstance(data.get('dataset'), Mapping):
-        data = data['dataset']
+    data = innermost(cfg.train_dataloader['dataset'])
     epoch, planned, points = steps[-1]['epoch'], cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
     rows = [
         ['config', str(cfg.get('config_name'))],

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.heads.mlp import pooled
+from mixcl.weights.encoder import Encoder
 from mixcl.weights.layouts import translated
 
 
@@ -40,21 +40,19 @@ class Exported:
     """A backbone to be written.
 
     Attributes:
-        backbone: in evaluation mode, float32, on the CPU.
-        config: that it was built from.
+        encoder: in evaluation mode, float32, on the CPU; the files must give its features elsewhere, too.
+        config: that its backbone was built from.
         preprocessing: of its images.
-        source: the file that it comes from, for messages.
     """
 
-    backbone: Any
+    encoder: Encoder
     config: Mapping[str, Any]
     preprocessing: Preprocessing
-    source: str
 
-    def features(self, images: Tensor) -> Tensor:
-        """(B, D) of images (B, C, H, W), normalised: what the files must give elsewhere, too."""
-        outputs = self.backbone(images)
-        return pooled(outputs if isinstance(outputs, Tensor) else outputs[-1])
+    @property
+    def backbone(self) -> Any:
+        """The backbone of the encoder."""
+        return self.encoder.backbone
 
     def renamed(self, layout: str) -> dict[str, Tensor]:
         """The weights of a vision transformer or ResNet by another library's names, or the error that it has none."""
@@ -69,7 +67,8 @@ class Exported:
         own = dict(TimmBackbone=['timm'], TorchvisionBackbone=['torchvision']).get(name, [])
         choices = [other for other in (*own, *others, 'onnx') if other != target]
         advice = f'choose --to {" or ".join(choices)} instead' if choices else 'mixcl.load_backbone loads it'
-        return UserError(f'the {name} in {self.source} cannot be exported to {target}: {reason}; {advice}')
+        source = f'{self.encoder.source} ({self.encoder.side} encoder)'
+        return UserError(f'the {name} in {source} cannot be exported to {target}: {reason}; {advice}')
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import mixcl
+from mixcl.configuration.paths import innermost
 from mixcl.files import sha256_of
 from mixcl.weights.export.base import Exported
 from mixcl.weights.pretrained import PretrainedBackbone
@@ -61,9 +62,7 @@ def model_card(
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
     name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing
-    data = (cfg.get('train_dataloader') or {}).get('dataset') or {}
-    while isinstance(data.get('dataset'), dict):
-        data = data['dataset']
+    data = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
     files = sorted(folder.iterdir())
     text = CARD.format(
         name=name,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.weights.export.base import Exported, Loading
@@ -18,15 +17,6 @@ import numpy, onnxruntime
 session = onnxruntime.InferenceSession('PATH/model.onnx')
 features = session.run(['features'], {'images': numpy.asarray(images)})[0]
 """
-
-
-class _Features(nn.Module):
-    def __init__(self, exported: Exported) -> None:
-        super().__init__()
-        self.backbone, self.exported = exported.backbone, exported
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.exported.features(images)
 
 
 def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
@@ -39,7 +29,7 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter('ignore')
-            model = _Features(exported).eval()
+            model = exported.encoder
             torch.onnx.export(model, (images,), folder / 'model.onnx', dynamo=True, external_data=False, **names)
     except ImportError as error:
         raise UserError(f'--to onnx needs what `pip install onnx onnxscript` installs ({error})') from error

@@ -1,0 +1,63 @@
+"""What makes a model's input of one image."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mmengine.dataset import Compose
+from PIL import Image
+from torch import Tensor
+
+from mixcl.datasets.transforms.decoding import rgb_of
+from mixcl.errors import UserError
+from mixcl.registry import MODELS, TRANSFORMS, build
+
+Picture = str | Path | np.ndarray | Image.Image
+"""A file name; an array (H, W, 3) of RGB or (H, W) of grey values, uint8; or an image of Pillow."""
+
+
+class Preprocess:
+    """Makes a model's input of one image, as the images of its evaluations are prepared: resized, cropped, normalised.
+
+    Args:
+        pipeline: configs of transforms that end with ``PackInputs``.
+        preprocessor: config of the data preprocessor, which normalises.
+    """
+
+    def __init__(self, pipeline: Sequence[Mapping], preprocessor: Mapping) -> None:
+        self._transforms = Compose([build(TRANSFORMS, step) for step in pipeline])
+        self._preprocessor = build(MODELS, preprocessor)
+
+    def __call__(self, image: Picture) -> Tensor:
+        """(3, H, W) float32 of an image, RGB; also as a transform of torchvision's data sets.
+
+        Raises:
+            UserError: if it is no image.
+            UnreadableImage: if its file cannot be decoded.
+        """
+        return self._preprocessor(dict(inputs=self.packed(image)[None]), False)['inputs'][0]
+
+    def packed(self, image: Picture) -> Tensor:
+        """(3, H, W) of an image as the pipeline packs it, before it is normalised; errors as above."""
+        if isinstance(image, str | Path):
+            results: dict[str, Any] = dict(img_path=str(image))
+        else:
+            pixels = np.ascontiguousarray(_rgb(image)[..., ::-1])  # pipelines take BGR
+            results = dict(img=pixels, img_shape=pixels.shape[:2], ori_shape=pixels.shape[:2])
+        return self._transforms(results)['inputs']
+
+
+def _rgb(image: Any) -> np.ndarray:
+    """(H, W, 3) uint8."""
+    if isinstance(image, Image.Image):
+        return rgb_of(image)
+    if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size:
+        if image.ndim == 2:
+            return np.repeat(image[..., None], 3, axis=2)
+        if image.ndim == 3 and image.shape[2] == 3:
+            return image
+    what = f'{image.dtype} array {image.shape}' if isinstance(image, np.ndarray) else type(image).__name__
+    raise UserError(
+        f'an image is a file name, a Pillow image, or a uint8 array, (H, W, 3) of RGB or (H, W) of grey, not {what}'
+    )
