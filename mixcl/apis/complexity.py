@@ -64,7 +64,7 @@ class SyntheticIteration:
         if batch_size < 2:
             raise UserError(f'--batch-size {batch_size}: the batch normalisation of the heads needs at least 2 images')
         if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-            raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
+            raise UserError('mixcl complexity measures pretraining configs, whose model has type ContrastiveLearner')
         self.device = torch.device(device)
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):

@@ -62,7 +62,7 @@ def evaluate(
         data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
         protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
         config: that the checkpoint was trained with, in the place of the one that it carries.
-        recipe_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
+        recipe_config, ...: the options of ``mixcl evaluate``, whose help explains each.
 
     Raises:
         UserError: for what cannot work, before the first evaluation.

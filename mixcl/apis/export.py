@@ -156,7 +156,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 
 
 def _results(subject: Subject, encoder: str) -> str:
-    """A table of the encoder's results that lie beside the checkpoint, or where tools/evaluate.py puts them."""
+    """A table of the encoder's results that lie beside the checkpoint, or where mixcl evaluate puts them."""
     rows = stored_beside(subject.checkpoint)
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

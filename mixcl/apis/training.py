@@ -8,7 +8,6 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.apis.arguments import named
-from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.backbone_option import use_backbone
@@ -26,7 +25,7 @@ from mixcl.weights import allow_pickle
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """What a run does otherwise than its config says: the options of ``tools/train.py``, whose help explains each."""
+    """What a run does otherwise than its config says: the options of ``mixcl train``, whose help explains each."""
 
     work_dir: str | None = None
     resume: str | None = None  # 'auto' or a checkpoint
@@ -69,7 +68,7 @@ def train(config: str | Path, **options: Any) -> Runner:
     cfg = read_config(config, asked.cfg_options, None if asked.data else asked.data_root)
     if cfg.get('train_cfg') is None:
         raise UserError(
-            f'{config} trains nothing (it has no train_cfg): use {command("test")} {config} --pretrained CHECKPOINT'
+            f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
         )
     chosen = asked.work_dir or cfg.get('work_dir')
     cfg.work_dir = str(chosen or default_work_dir(config, '_smoke' if asked.smoke else ''))

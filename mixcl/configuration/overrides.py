@@ -23,7 +23,7 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
             hint = ', or pass --data-root DIR' if name == 'data_root' else ''
             raise UserError(
                 f'--cfg-options {key}={value} has no effect: {name!r} is a variable that the config has already used; '
-                f'override the places that use it, which tools/print_config.py shows{hint}'
+                f'override the places that use it, which mixcl print-config shows{hint}'
             )
         if name not in RUNNER_KEYS:
             hint = '; pass --data-root DIR' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})

@@ -91,7 +91,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     """
     paths = sorted(Path(folder).glob('features_*.npz'))
     if not paths:
-        raise UserError(f'{folder} holds no features; make them with tools/extract_features.py')
+        raise UserError(f'{folder} holds no features; make them with mixcl embed')
     for number, path in enumerate(paths):
         if path.name != FILE.format(number):
             raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')

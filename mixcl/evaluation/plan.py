@@ -1,4 +1,4 @@
-"""What a call of tools/evaluate.py will do: one config per protocol, data set and encoder, all checked beforehand."""
+"""What a call of mixcl evaluate will do: one config per protocol, data set and encoder, all checked beforehand."""
 
 import copy
 import hashlib
@@ -79,7 +79,7 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
+    Arguments are the options of ``mixcl evaluate`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
     ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for
     it).
 
