@@ -2,6 +2,9 @@
 
 import logging
 
+from mmengine.dist import is_main_process
+from mmengine.logging import MMLogger
+
 from mixcl.terminal import say
 
 FOR_PEOPLE = dict(for_people=True)
@@ -21,6 +24,14 @@ def quieten(logger: logging.Logger) -> None:
     logger.handlers = [
         TerminalHandler(handler) if type(handler) is logging.StreamHandler else handler for handler in logger.handlers
     ]
+
+
+def tell(text: str) -> None:
+    """Log a line for people where no run has a log of its own: once, whatever the number of processes."""
+    logger = MMLogger.get_instance('mmengine')
+    quieten(logger)
+    if is_main_process():
+        logger.info(text, extra=FOR_PEOPLE)
 
 
 class TerminalHandler(logging.StreamHandler):

@@ -18,6 +18,7 @@ from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.evaluation.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
+from mixcl.quiet_log import tell
 from mixcl.weights import load_encoder
 from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 
@@ -71,8 +72,8 @@ def export(
     except OSError as error:
         reason = error.strerror or error
         raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another --out') from error
-    print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
-    print(*(f'\n{way.lines(out)}\n# {result}' for way, result in checked), sep='\n')
+    loading = [f'{way.lines(out)}\n# {result}' for way, result in checked]
+    tell('\n\n'.join([f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}', *loading]))
     return out
 
 

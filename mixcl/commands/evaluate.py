@@ -37,6 +37,15 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.apis.evaluating import evaluate
+    from mmengine.dist import is_main_process
 
-    sys.exit(1 if evaluate(**arguments_of(args)).failures else 0)
+    from mixcl.apis.evaluating import evaluate
+    from mixcl.evaluation.results import table
+
+    rows, folder, failures = evaluate(**arguments_of(args))
+    if is_main_process():
+        if rows:
+            print(f'\n{table(rows)}\n\nstored in {folder / "results.json"} and results.md')
+        for failure in failures:
+            print(f'error: {failure}', file=sys.stderr, flush=True)
+    sys.exit(1 if failures else 0)
