@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 import mixcl
-from mixcl.errors import UserError, reported_to_user
+from mixcl.errors import UserError, call_settings, reported_to_user
 from mixcl.starting import begin
 
 COMMANDS = {
@@ -45,7 +45,9 @@ def parsed(name: str, words: Sequence[str], program: str | None = None) -> Names
     """The options of a command; it is called ``program`` in its help, by default as the process was started."""
     parser = ArgumentParser(prog=program, description=f'{COMMANDS[name]}.')
     module_of(name).add_options(parser)
-    return parser.parse_args(words)
+    args = parser.parse_args(words)
+    call_settings({setting: f'--{setting.replace("_", "-")}' for setting in vars(args)})
+    return args
 
 
 def run(name: str, words: Sequence[str] | None = None, program: str | None = None) -> None:

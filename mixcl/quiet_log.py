@@ -5,6 +5,7 @@ import logging
 from mmengine.dist import is_main_process
 from mmengine.logging import MMLogger
 
+from mixcl.errors import with_options
 from mixcl.terminal import say
 
 FOR_PEOPLE = dict(for_people=True)
@@ -44,7 +45,7 @@ class TerminalHandler(logging.StreamHandler):
 
     def format(self, record: logging.LogRecord) -> str:
         kind = f'{record.levelname.lower()}: ' if record.levelno >= logging.WARNING else ''
-        return kind + super().format(record)
+        return kind + with_options(super().format(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record), self.stream)

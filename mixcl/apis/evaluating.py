@@ -86,8 +86,8 @@ def evaluate(
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, launcher)
-    check_writable(results.folder, '--out or --work-dir')
-    check_writable(folder, '--work-dir')
+    check_writable(results.folder, '`out` or `work_dir`')
+    check_writable(folder, '`work_dir`')
     for evaluation in evaluations:
         written = write_config(evaluation, folder)
         tell(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
@@ -134,7 +134,7 @@ def evaluate_all(
         row = row_of(evaluation, subject)
         stored = None if rerun else results.finished(row)
         if stored:
-            tell(f'{evaluation.name} is finished already (--rerun does it again)')
+            tell(f'{evaluation.name} is finished already (`rerun` does it again)')
             rows.append(stored)
             continue
         started = time.perf_counter()

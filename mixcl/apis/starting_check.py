@@ -71,5 +71,5 @@ def batch_lines(cfg: Config, processes: int) -> list[str]:
             if base % processes == 0
             else f'it cannot be divided among {processes} processes'
         )
-        lines.append(f'note: the learning rate is for a batch of {base}; {share}, or --auto-scale-lr scales the rate')
+        lines.append(f'note: the learning rate is for a batch of {base}; {share}, or `auto_scale_lr` scales the rate')
     return lines

@@ -8,6 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from mixcl.command_line import add_allow_pickle, add_config_option, add_launcher, add_overrides, arguments_of
+from mixcl.errors import with_options
 from mixcl.evaluation.recipes import PROTOCOLS
 
 AFTERWARDS = 'the same command continues with what is not finished'
@@ -47,5 +48,5 @@ def run(args: Namespace) -> None:
         if rows:
             print(f'\n{table(rows)}\n\nstored in {folder / "results.json"} and results.md')
         for failure in failures:
-            print(f'error: {failure}', file=sys.stderr, flush=True)
+            print(f'error: {with_options(failure)}', file=sys.stderr, flush=True)
     sys.exit(1 if failures else 0)

@@ -98,7 +98,7 @@ def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]
             return row['trained']
     raise UserError(
         f'{evaluation.protocol} on {evaluation.data} needs the classifier that finetune trains, but there is none: '
-        'finetune failed, or its checkpoint is gone and --rerun must make it again'
+        'finetune failed, or its checkpoint is gone and `rerun` must make it again'
     )
 
 
