@@ -1,7 +1,6 @@
-"""What the parsers of the commands share. Nothing here takes long to import, so that ``--help`` answers at once."""
+"""Options that several commands have. Nothing here takes long to import, so that ``--help`` answers at once."""
 
 import os
-import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from typing import Any
 
@@ -30,11 +29,34 @@ def add_config_option(parser: ArgumentParser, action: str = 'store') -> None:
     parser.add_argument('--backbone-config', action=action, dest='config', help=SUPPRESS)  # as it was called
 
 
+def add_overrides(parser: ArgumentParser, help: str = 'override values', metavar: str = 'NAME=VALUE') -> None:
+    """Add ``--cfg-options``."""
+    parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar=metavar, help=help)
+
+
+def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data set of the config') -> None:
+    """Add ``--data-root``."""
+    parser.add_argument('--data-root', metavar='DIR', help=help)
+
+
+def add_allow_pickle(parser: ArgumentParser) -> None:
+    """Add ``--allow-pickle``."""
+    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
+
+
+def add_launcher(parser: ArgumentParser) -> None:
+    """Add ``--launcher``, and the option by which old launchers tell a process its number."""
+    parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
+    parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=SUPPRESS)
+
+
+def arguments_of(args: Namespace) -> dict[str, Any]:
+    """The options of a command with :func:`add_launcher`, as the function takes them that does its work."""
+    options = dict(vars(args))
+    os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
+    return options
+
+
 def cpu_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
-
-
-def command(tool: str) -> str:
-    """How people call a file of tools/: as ``mixcl train``, if the present command was called that way."""
-    return f'mixcl {tool}' if sys.argv[0].startswith('mixcl ') else f'python tools/{tool}.py'

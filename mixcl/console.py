@@ -1,88 +1,87 @@
-"""The command ``mixcl``: all tools under one name, wherever the package is installed.
+"""The command ``mixcl``, wherever the package is installed; ``tools/NAME.py`` are other doors to the same commands.
 
 ``mixcl train patchmix/vit-s16_in1k`` is ``python tools/train.py configs/patchmix/vit-s16_in1k.py``. For several
 processes: ``torchrun --nproc-per-node 8 -m mixcl train ... --launcher pytorch``.
 """
 
-import ast
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from difflib import get_close_matches
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 
 import mixcl
-from mixcl.errors import UserError, reported_to_user
-from mixcl.shipped import shipped
+from mixcl.errors import UserError, call_settings, reported_to_user
 from mixcl.starting import begin
 
-FIRST = ('pretrain', 'embed', 'export', 'train', 'evaluate', 'visualize', 'report', 'configs', 'print-config', 'doctor')
-NAMES = dict(extract_features='embed')
-"""Of the commands that are not called as their files in tools/."""
+COMMANDS = {
+    'pretrain': 'Pretrain a backbone on your own images',
+    'embed': 'Features of images from the backbone in a checkpoint',
+    'export': 'The backbone in a checkpoint, as timm, torchvision, Hugging Face or ONNX load it',
+    'train': 'Train a model',
+    'evaluate': "Evaluate a backbone by the papers' protocols, beside the papers' numbers",
+    'visualize': 'Draw mixtures, views, attention, similarities, neighbours, a map of features, or curves',
+    'report': 'Write an HTML page about one run, or several side by side',
+    'configs': 'List the configs that come with mixcl',
+    'print-config': 'Print a config as it resolves',
+    'doctor': 'Look at an installation: what is there, what is missing, and the command that helps',
+    'check-config': 'Check a config as a training run does before it touches data or a GPU',
+    'complexity': 'What a training iteration of a config costs, beside what the papers say',
+    'quickstart': "Pretrain PatchMix on scikit-learn's digits and show what it learnt, in a few minutes",
+    'test': 'Evaluate a checkpoint as its config says',
+    'verify-data': 'Read every image of a folder, or of all data sets of a config, before a run does',
+    'visualize-detections': 'Draw what a detector finds in test images, beside their annotations',
+}
+"""What each command is for; first those that most people need."""
 
-NOT_COMMANDS = ('torchrun', 'check_operators')
+
+def module_of(name: str) -> ModuleType:
+    """The module in mixcl.commands of a command."""
+    return import_module(f'mixcl.commands.{name.replace("-", "_")}')
 
 
-def commands() -> dict[str, Path]:
-    """The files of the commands by name; those that most people need first."""
-    paths = [path for path in shipped('tools').glob('*.py') if path.stem not in NOT_COMMANDS]
-    found = {path.stem.replace('_', '-'): path for path in paths}
-    for stem, name in NAMES.items():
-        if name not in found:  # a file of that name comes first
-            found[name] = found.pop(stem.replace('_', '-'))
-    found['doctor'] = Path(mixcl.__file__).with_name('doctor.py')
-    order = {name: number for number, name in enumerate(FIRST)}
-    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+def parsed(name: str, words: Sequence[str], program: str | None = None) -> Namespace:
+    """The options of a command; it is called ``program`` in its help, by default as the process was started."""
+    parser = ArgumentParser(prog=program, description=f'{COMMANDS[name]}.')
+    module_of(name).add_options(parser)
+    args = parser.parse_args(words)
+    call_settings({setting: f'--{setting.replace("_", "-")}' for setting in vars(args)})
+    return args
 
 
-def summary(path: Path) -> str:
-    """What a command is for, as its file says first."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding='utf-8'))) or ''
-    return text.partition('\n')[0].partition(': ')[0].partition(' (')[0].rstrip('.')
+def run(name: str, words: Sequence[str] | None = None, program: str | None = None) -> None:
+    """Run a command, by default with the words of the command line: what a file of tools/ does."""
+    begin('__main__')
+    with reported_to_user('mixcl doctor looks at the installation'):
+        args = parsed(name, sys.argv[1:] if words is None else words, program)
+    command = module_of(name)
+    with reported_to_user(getattr(command, 'AFTERWARDS', '')):
+        command.run(args)
 
 
 def overview() -> str:
     """The help of ``mixcl``."""
-    known = commands()
-    width = max(map(len, known))
-    lines = [f'  {name:{width}}  {summary(path)}' for name, path in known.items()]
-    return '\n'.join(
-        [
-            'usage: mixcl COMMAND ...',
-            '',
-            *lines,
-            '',
-            'mixcl COMMAND --help says more; mixcl --version tells the version',
-        ]
-    )
-
-
-def run(path: Path, words: list[str]) -> None:
-    """Run a file as Python runs a script, but under another name: its help and messages say ``mixcl train``."""
-    module = ModuleType('__main__')  # runpy would put the name of the file into sys.argv
-    module.__file__ = str(path)
-    sys.argv, sys.modules['__main__'] = words, module
-    sys.path.insert(0, str(path.parent))  # some have modules beside them
-    exec(compile(path.read_bytes(), path, 'exec'), vars(module))
+    width = max(map(len, COMMANDS))
+    lines = [f'  {name:{width}}  {text}' for name, text in COMMANDS.items()]
+    more = 'mixcl COMMAND --help says more; mixcl --version tells the version'
+    return '\n'.join(['usage: mixcl COMMAND ...', '', *lines, '', more])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; by default the one of the command line."""
-    begin('__main__')
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    name = words[0] if words else '--help'
-    with reported_to_user('mixcl doctor looks at the installation'):
-        if name in ('--help', '-h', 'help'):
-            print(overview())
-        elif name == '--version':
-            print(f'mixcl {mixcl.__version__}')
-        else:
-            path = commands().get(name)
-            if path is None:
-                near = get_close_matches(name, commands(), n=1)
-                hint = f'did you mean {near[0]!r}' if near else 'mixcl --help lists them'
-                raise UserError(f'there is no command {name!r}; {hint}')
-            run(path, [f'mixcl {name}', *words[1:]])
+    """``mixcl NAME ...``, by default with the words of the command line."""
+    name, *words = (sys.argv[1:] if arguments is None else arguments) or ['--help']
+    if name in ('--help', '-h', 'help'):
+        print(overview())
+    elif name == '--version':
+        print(f'mixcl {mixcl.__version__}')
+    elif name in COMMANDS:
+        run(name, words, f'mixcl {name}')
+    else:
+        with reported_to_user():
+            near = get_close_matches(name, COMMANDS, n=1)
+            hint = f'did you mean {near[0]!r}' if near else 'mixcl --help lists them'
+            raise UserError(f'there is no command {name!r}; {hint}')
 
 
 if __name__ == '__main__':

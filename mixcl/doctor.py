@@ -1,21 +1,13 @@
 """Look at an installation: what is there, what is missing, what it is for, and the command that helps.
 
-``python -m mixcl.doctor``
-
-Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command.
+Packages may be missing or broken, so what needs them is imported within functions.
 """
 
-import argparse
 import importlib
 import subprocess
 import sys
 from importlib import metadata
 from typing import NamedTuple
-
-from mixcl.errors import reported_to_user
-from mixcl.starting import begin
-
-# Packages may be missing or broken, so what needs them is imported within functions.
 
 OK, NOTE, FAULT = 'ok', 'note', 'FAULT'
 
@@ -95,22 +87,3 @@ def check_gpus() -> list[Finding]:
 
 def _one_line(error: Exception) -> str:
     return ' '.join(str(error).split())[:300]
-
-
-def main() -> None:
-    prog = sys.argv[0] if sys.argv[0].startswith('mixcl ') else 'python -m mixcl.doctor'
-    argparse.ArgumentParser(prog=prog, description='What is installed, missing or broken.').parse_args()
-    findings = check_packages()
-    if not any(finding.state == FAULT for finding in findings):
-        findings += [check_detection(), *check_gpus()]
-    for finding in findings:
-        print('{:5}  {}: {}'.format(*finding))
-    faults = ', '.join(finding.subject for finding in findings if finding.state == FAULT)
-    print(f'pretraining cannot work: {faults}' if faults else 'pretraining can work')
-    sys.exit(1 if faults else 0)
-
-
-if __name__ == '__main__':
-    begin(__name__)
-    with reported_to_user():
-        main()

@@ -27,7 +27,8 @@ LOST_PEER = r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset)
 class UserError(ValueError):
     """Something that the user gave cannot work: one sentence says what was wrong, which value, and what to do.
 
-    The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``.
+    The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``. Settings stand
+    in single backticks, as Python calls them; a command shows its own option (:func:`with_options`).
     """
 
     of_one_process = False
@@ -53,6 +54,25 @@ class RunStopped(BaseException):
 _afterwards = ''
 """What the present command says that the user can do next."""
 
+_options: dict[str, str] = {}
+"""How the present command calls its settings: the options by their names in Python."""
+
+
+def call_settings(options: dict[str, str]) -> None:
+    """Let what the present command says call settings as its options."""
+    global _options
+    _options = options
+
+
+def with_options(text: str) -> str:
+    """A message as people at the keyboard read it: ``image_size=160`` in single backticks is ``--image-size 160``."""
+
+    def option(setting: re.Match) -> str:
+        name, value = setting.groups()
+        return ' '.join(filter(None, [_options[name], value])) if name in _options else setting[0]
+
+    return re.sub(r'`(\w+)(?:=([^`]*))?`', option, text)
+
 
 @contextmanager
 def reported_to_user(afterwards: str = '') -> Iterator[None]:
@@ -75,7 +95,7 @@ def reported_to_user(afterwards: str = '') -> Iterator[None]:
         _note_status(stop.exit_status)
         if _first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
-                print('; '.join(filter(None, [str(stop), afterwards])), file=sys.stderr)
+                print(with_options('; '.join(filter(None, [str(stop), afterwards]))), file=sys.stderr)
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
         print('\n' + ': '.join(filter(None, ['interrupted', afterwards])), file=sys.stderr)
@@ -140,7 +160,7 @@ def _tell(error: Exception) -> None:
     if not concerned:
         time.sleep(PATIENCE)
     if concerned or not expected:
-        print(f'error: {sentence}', file=sys.stderr, flush=True)
+        print(f'error: {with_options(sentence)}', file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -2,6 +2,10 @@
 
 import logging
 
+from mmengine.dist import is_main_process
+from mmengine.logging import MMLogger
+
+from mixcl.errors import with_options
 from mixcl.terminal import say
 
 FOR_PEOPLE = dict(for_people=True)
@@ -23,6 +27,14 @@ def quieten(logger: logging.Logger) -> None:
     ]
 
 
+def tell(text: str) -> None:
+    """Log a line for people where no run has a log of its own: once, whatever the number of processes."""
+    logger = MMLogger.get_instance('mmengine')
+    quieten(logger)
+    if is_main_process():
+        logger.info(text, extra=FOR_PEOPLE)
+
+
 class TerminalHandler(logging.StreamHandler):
     """Takes the place of a handler that would print everything, and does not break the live lines."""
 
@@ -33,7 +45,7 @@ class TerminalHandler(logging.StreamHandler):
 
     def format(self, record: logging.LogRecord) -> str:
         kind = f'{record.levelname.lower()}: ' if record.levelno >= logging.WARNING else ''
-        return kind + super().format(record)
+        return kind + with_options(super().format(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record), self.stream)

@@ -1,5 +1,6 @@
 """The pages of the documentation: their links, headings and blocks, and what the commands in them would do."""
 
+import argparse
 import ast
 import functools
 import importlib
@@ -98,7 +99,7 @@ def check_command(words: list[str], files: set[str]) -> None:
         check_tool(ROOT / words[tools[0]], words[tools[0] + 1 :], files)
     elif first == 'mixcl' or ('-m', 'mixcl') in zip(words, rest, strict=False):
         name, *arguments = words[words.index('mixcl') + 1 :]
-        assert name.startswith('--') or check_tool(console.commands()[name], arguments, files)
+        assert name.startswith('--') or check_options(name, console.parsed(name, arguments), files)
     elif first == 'make':
         goals = {word for word in rest if '=' not in word}
         assert goals <= set(re.findall(r'^([\w-]+):', (ROOT / 'Makefile').read_text(), re.MULTILINE)), goals
@@ -116,14 +117,19 @@ def loaded(path: Path) -> dict:
         return runpy.run_path(str(path), run_name='documented')
 
 
-def check_tool(path: Path, words: list[str], files: set[str]) -> bool:
-    """Let the tool's own parser read the words; the configs that they name must exist, and the keys of overrides."""
-    if path.name == 'doctor.py' or 'parse_arguments' not in path.read_text():
-        return True
-    with patch.object(sys, 'argv', [str(path), *words]):
-        args = loaded(path)['parse_arguments']()
+def check_tool(path: Path, words: list[str], files: set[str]) -> None:
+    """Let the tool's own parser read the words."""
+    if command := re.search(r"    run\('([\w-]+)'\)\n$", path.read_text()):
+        check_options(command[1], console.parsed(command[1], words), files)
+    elif 'parse_arguments' in path.read_text():
+        with patch.object(sys, 'argv', [str(path), *words]):
+            check_options(path.stem, loaded(path)['parse_arguments'](), files)
+
+
+def check_options(name: str, args: argparse.Namespace, files: set[str]) -> bool:
+    """The configs that a command's options name must exist, and the keys of overrides."""
     options = getattr(args, 'cfg_options', None) or {}
-    if path.stem == 'evaluate':
+    if name == 'evaluate':
         if not args.recipe_config and ':' not in args.data:
             check_evaluation(args.checkpoint, args.data, args.protocols, args.recipe, options)
         options = {}

@@ -1,33 +1,45 @@
-"""The command ``mixcl``: the tools under one name, and configs by name."""
+"""The command ``mixcl``: its commands, their other doors in tools/, and configs by name."""
 
+import re
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
-from mixcl import console
+from mixcl import commands, console
 from mixcl.errors import UserError
 from mixcl.shipped import find_config, known_configs
 
 ROOT = Path(__file__).parent.parent
+DOORS = {
+    path: found[1]
+    for path in sorted((ROOT / 'tools').glob('*.py'))
+    if (found := re.search(r"    run\('([\w-]+)'\)\n$", path.read_text()))
+}
+"""The files of tools/ that are commands, and their names."""
 
 
-@pytest.fixture(autouse=True)
-def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, 'argv', sys.argv)
-    monkeypatch.setitem(sys.modules, '__main__', sys.modules['__main__'])
-
-
-def test_every_tool_is_a_command_that_speaks_of_itself_as_mixcl(capsys: pytest.CaptureFixture) -> None:
-    scripts = [path for path in (ROOT / 'tools').glob('*.py') if 'def parse_arguments' in path.read_text()]
-    assert len(console.commands()) == len(scripts) + 1
+def test_every_command_has_a_module_and_a_line_of_help(capsys: pytest.CaptureFixture) -> None:
+    modules = {path.stem.replace('_', '-') for path in Path(commands.__file__).parent.glob('[!_]*.py')}
+    assert set(console.COMMANDS) == modules == {*DOORS.values(), 'doctor', 'quickstart'}
     console.main(['--help'])
     shown = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith('  ')]
-    assert shown[: len(console.FIRST)] == list(console.FIRST) and set(shown) == set(console.commands())
-    for name in ('train', 'doctor'):
-        with pytest.raises(SystemExit):
-            console.main([name, '--help'])
-        assert capsys.readouterr().out.startswith(f'usage: mixcl {name} [-h]')
+    assert shown == list(console.COMMANDS)
+
+
+@pytest.mark.parametrize('path', DOORS, ids=lambda path: path.stem)
+def test_a_script_is_the_command(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit):
+        console.main([DOORS[path], '--help'])
+    help_of_command = capsys.readouterr().out
+    assert help_of_command.startswith(f'usage: mixcl {DOORS[path]} [-h]')
+    monkeypatch.setattr(sys, 'argv', [str(path), '--help'])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(path), run_name='__main__')
+    help_of_script = capsys.readouterr().out
+    assert help_of_script.startswith(f'usage: {path.name} [-h]')
+    assert help_of_script.partition('options:')[2] == help_of_command.partition('options:')[2]
 
 
 def test_a_name_that_is_no_command_has_a_neighbour(capsys: pytest.CaptureFixture) -> None:

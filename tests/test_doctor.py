@@ -1,7 +1,6 @@
 """What the doctor says of sound and of broken installations, and what a run notes of its own."""
 
 import os
-import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,15 +10,14 @@ import pytest
 import torch
 from tools.command import ENVIRONMENT, ROOT
 
+from mixcl import console
 from mixcl.doctor import check_detection, check_package
 from mixcl.engine.hooks.environment_hook import source_state
 
 
-@pytest.mark.filterwarnings('ignore:.*found in sys.modules')
-def test_the_report_of_this_installation(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(sys, 'argv', ['doctor'])
+def test_the_report_of_this_installation(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit) as exit_:
-        runpy.run_module('mixcl.doctor', run_name='__main__')
+        console.main(['doctor'])
     lines = capsys.readouterr().out.splitlines()
     assert exit_.value.code == 0 and lines[-1] == 'pretraining can work'
     assert f'ok     torch: {torch.__version__}' in lines
@@ -34,7 +32,7 @@ def test_packages_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
         text = 'Metadata-Version: 2.1\nName: {}\nVersion: {}\n'.format(*name.split('-'))
         (tmp_path / f'{name}.dist-info/METADATA').write_text(text + more)
     environment = {**ENVIRONMENT, 'PYTHONPATH': os.pathsep.join([str(tmp_path), str(ROOT)])}
-    result = subprocess.run([sys.executable, '-m', 'mixcl.doctor'], env=environment, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, '-m', 'mixcl', 'doctor'], env=environment, capture_output=True, text=True)
     assert result.returncode == 1 and 'Traceback' not in result.stderr
     assert result.stdout.splitlines()[-1].startswith('pretraining cannot work: mmengine, mmcv, ')
     assert 'pip install -c constraints.txt onedl-mmcv' in result.stdout

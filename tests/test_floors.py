@@ -21,10 +21,12 @@ FLOORS = [
     ['engine'],
     ['evaluation'],
     ['visualization', 'detection'],
-    ['apis', 'doctor', 'console'],
+    ['apis', 'doctor'],
+    ['commands'],
+    ['console'],
     ['__main__'],
 ]
-"""Packages and modules of mixcl, lowest first; tools/ stand above them. docs/architecture.md draws them."""
+"""Packages and modules of mixcl, lowest first; tools/ stand above. docs/architecture.md draws them."""
 
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
 
@@ -81,6 +83,6 @@ def test_imports_point_downwards() -> None:
 def test_file_names_are_used_once() -> None:
     found = defaultdict(list)
     for path in MODULES:
-        if path.stem not in COMMON_NAMES:
+        if path.stem not in COMMON_NAMES and path.parent.name != 'commands':  # named as people call them
             found[path.stem].append(name(path))
     assert [modules for modules in found.values() if len(modules) > 1] == []

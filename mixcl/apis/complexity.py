@@ -60,11 +60,11 @@ class SyntheticIteration:
 
     def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu') -> None:
         if device == 'cuda' and not torch.cuda.is_available():
-            raise UserError('--device cuda: PyTorch finds no GPU here; use --device cpu')
+            raise UserError('`device=cuda`: PyTorch finds no GPU here; use `device=cpu`')
         if batch_size < 2:
-            raise UserError(f'--batch-size {batch_size}: the batch normalisation of the heads needs at least 2 images')
+            raise UserError(f'`batch_size={batch_size}`: the batch normalisation of the heads needs at least 2 images')
         if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-            raise UserError('tools/complexity.py measures pretraining configs, whose model has type ContrastiveLearner')
+            raise UserError('mixcl complexity measures pretraining configs, whose model has type ContrastiveLearner')
         self.device = torch.device(device)
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):

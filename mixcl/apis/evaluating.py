@@ -1,7 +1,6 @@
 """A backbone by the papers' protocols, as ``mixcl evaluate`` and Python code start it."""
 
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,11 +16,12 @@ from mixcl.engine.runners.processes import process_count, use_launcher
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
-from mixcl.evaluation.results import Results, Row, default_folder, table
+from mixcl.evaluation.results import Results, Row, default_folder
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
 from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
+from mixcl.quiet_log import tell
 from mixcl.shipped import shipped
 from mixcl.weights import allow_pickle as allow_pickles
 
@@ -29,10 +29,11 @@ CONFIGS = shipped('configs')
 
 
 class Evaluated(NamedTuple):
-    """Rows as they stand in results.json (numbers are under 'metrics'), and how many protocols failed."""
+    """Rows as they stand in results.json (numbers are under 'metrics'), in which folder, and why protocols failed."""
 
     rows: list[Row]
-    failures: int
+    folder: Path
+    failures: list[str]
 
 
 @named()
@@ -62,7 +63,7 @@ def evaluate(
         data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
         protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
         config: that the checkpoint was trained with, in the place of the one that it carries.
-        recipe_config, ...: the options of ``tools/evaluate.py``, whose help explains each.
+        recipe_config, ...: the options of ``mixcl evaluate``, whose help explains each.
 
     Raises:
         UserError: for what cannot work, before the first evaluation.
@@ -85,17 +86,14 @@ def evaluate(
     for evaluation in evaluations:
         be_patient(evaluation.cfg)
         use_launcher(evaluation.cfg, launcher)
-    check_writable(results.folder, '--out or --work-dir')
-    check_writable(folder, '--work-dir')
+    check_writable(results.folder, '`out` or `work_dir`')
+    check_writable(folder, '`work_dir`')
     for evaluation in evaluations:
         written = write_config(evaluation, folder)
-        say(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
+        tell(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
     if dry_run:
-        return Evaluated([], 0)
-    rows, failures = evaluate_all(evaluations, subject, results, folder, rerun)
-    if is_main_process() and rows:
-        print(f'\n{table(rows)}\n\nstored in {results.folder / "results.json"} and results.md')
-    return Evaluated(rows, failures)
+        return Evaluated([], results.folder, [])
+    return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
 def row_of(evaluation: Evaluation, subject: Subject) -> Row:
@@ -128,15 +126,15 @@ def shown(path: Path) -> str:
 
 def evaluate_all(
     evaluations: list[Evaluation], subject: Subject, results: Results, folder: Path, rerun: bool
-) -> tuple[list[Row], int]:
-    """Run what is not finished, storing each result at once; the rows, and how many failed while the others went on."""
+) -> Evaluated:
+    """Run what is not finished, storing each result at once; where one fails, the others go on."""
     rows: list[Row] = []
-    failures = 0
+    failures: list[str] = []
     for evaluation in evaluations:
         row = row_of(evaluation, subject)
         stored = None if rerun else results.finished(row)
         if stored:
-            say(f'{evaluation.name} is finished already (--rerun does it again)')
+            tell(f'{evaluation.name} is finished already (`rerun` does it again)')
             rows.append(stored)
             continue
         started = time.perf_counter()
@@ -146,20 +144,12 @@ def evaluate_all(
             of_all = isinstance(error, UserError) and not error.of_one_process
             if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):
                 raise  # the other processes may wait for this one for ever; the launcher ends them
-            failures += 1
             reason = str(error) if isinstance(error, UserError) else fault_sentence(error)
-            if is_main_process():
-                name = f'{evaluation.protocol} on {evaluation.data}'
-                print(f'error: {name} failed: {reason}', file=sys.stderr, flush=True)
+            failures.append(f'{evaluation.protocol} on {evaluation.data} failed: {reason}')
+            tell(failures[-1])
             continue
         row['seconds'] = round(time.perf_counter() - started, 1)
         if is_main_process():
             results.add(row)
         rows.append(row)
-    return rows, failures
-
-
-def say(text: str) -> None:
-    """Print once, whatever the number of processes."""
-    if is_main_process():
-        print(text, flush=True)
+    return Evaluated(rows, results.folder, failures)

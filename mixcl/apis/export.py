@@ -18,6 +18,7 @@ from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.evaluation.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
+from mixcl.quiet_log import tell
 from mixcl.weights import load_encoder
 from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 
@@ -57,7 +58,7 @@ def export(
     if to not in FORMATS:
         raise UserError(f'there is no format {to!r} to export to; choose one of {", ".join(FORMATS)}')
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another --out')
+        raise UserError(f'{out} is there already, and export overwrites nothing; remove it or choose another `out`')
     if str(checkpoint) == RANDOM:
         raise UserError("only the weights of a file can be exported, not 'random'; give a checkpoint")
     subject = read_subject(str(checkpoint), None if config is None else str(config))
@@ -70,9 +71,9 @@ def export(
             model_card(exported, folder, subject.encoders[chosen], lines, _results(subject, chosen))
     except OSError as error:
         reason = error.strerror or error
-        raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another --out') from error
-    print(f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}')
-    print(*(f'\n{way.lines(out)}\n# {result}' for way, result in checked), sep='\n')
+        raise UserError(f'{error.filename or out} cannot be written ({reason}); choose another `out`') from error
+    loading = [f'{way.lines(out)}\n# {result}' for way, result in checked]
+    tell('\n\n'.join([f'written: {out}, the {chosen} encoder of {checkpoint}, for {to}', *loading]))
     return out
 
 
@@ -116,7 +117,7 @@ def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
     if len(values) not in (1, channels):
         raise UserError(
             f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; name '
-            'one with a fitting data_preprocessor by --config'
+            'one with a fitting data_preprocessor by `config`'
         )
     # Rounded to the digits in which such numbers are given.
     return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
@@ -156,7 +157,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 
 
 def _results(subject: Subject, encoder: str) -> str:
-    """A table of the encoder's results that lie beside the checkpoint, or where tools/evaluate.py puts them."""
+    """A table of the encoder's results that lie beside the checkpoint, or where mixcl evaluate puts them."""
     rows = stored_beside(subject.checkpoint)
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

@@ -8,7 +8,6 @@ from mmengine.config import Config
 from mmengine.runner import Runner
 
 from mixcl.apis.arguments import named
-from mixcl.command_line import command
 from mixcl.configuration import check_metric_files
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.backbone_option import use_backbone
@@ -26,7 +25,7 @@ from mixcl.weights import allow_pickle
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """What a run does otherwise than its config says: the options of ``tools/train.py``, whose help explains each."""
+    """What a run does otherwise than its config says: the options of ``mixcl train``, whose help explains each."""
 
     work_dir: str | None = None
     resume: str | None = None  # 'auto' or a checkpoint
@@ -69,7 +68,7 @@ def train(config: str | Path, **options: Any) -> Runner:
     cfg = read_config(config, asked.cfg_options, None if asked.data else asked.data_root)
     if cfg.get('train_cfg') is None:
         raise UserError(
-            f'{config} trains nothing (it has no train_cfg): use {command("test")} {config} --pretrained CHECKPOINT'
+            f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
         )
     chosen = asked.work_dir or cfg.get('work_dir')
     cfg.work_dir = str(chosen or default_work_dir(config, '_smoke' if asked.smoke else ''))
@@ -81,7 +80,7 @@ def change_backbone_and_images(cfg: Config, asked: TrainOptions) -> str:
     """Apply the options that change the backbone and what it sees, in place; what the images are, in a sentence."""
     found = use_data(cfg, asked.data, asked.data_root) if asked.data else ''
     if asked.image_size is not None and asked.smoke:
-        raise UserError(f'--smoke has an image size of its own; leave out --image-size {asked.image_size}')
+        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     if asked.backbone:
         use_backbone(cfg, asked.backbone, asked.image_size)
     elif asked.image_size is not None:
@@ -101,7 +100,7 @@ def run(cfg: Config, asked: TrainOptions, found: str = '', overwrite: bool = Fal
         cfg.compile = cfg.get('compile') or True
     if asked.auto_scale_lr:
         if not cfg.get('auto_scale_lr'):
-            raise UserError('--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=...) in the config')
+            raise UserError('`auto_scale_lr` needs auto_scale_lr=dict(base_batch_size=...) in the config')
         cfg.auto_scale_lr.enable = True
     if asked.no_validate:
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
@@ -139,7 +138,7 @@ def _preview(runner: Runner) -> None:
 def _choose_start(cfg: Config, asked: TrainOptions) -> None:
     """From which weights, or from which step of an earlier run."""
     if asked.overwrite and asked.resume:
-        raise UserError('--overwrite removes the checkpoints that --resume continues from: give one of them')
+        raise UserError('`overwrite` removes the checkpoints that `resume` continues from: give one of them')
     if asked.resume:
         cfg.resume = True
         cfg.load_from = None if asked.resume == 'auto' else asked.resume
@@ -147,5 +146,5 @@ def _choose_start(cfg: Config, asked: TrainOptions) -> None:
         use_pretrained(cfg, asked.pretrained, asked.encoder)
     elif asked.encoder:
         raise UserError(
-            f'--encoder {asked.encoder} chooses an encoder of the checkpoint that --pretrained names; give it'
+            f'`encoder={asked.encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it'
         )

@@ -33,7 +33,7 @@ class ImportedBackbone(WrappedBackbone):
             build: Any = pkgutil.resolve_name(path)
         except Exception as error:  # a module is a program, and may raise anything
             raise UserError(
-                f'--backbone {path} cannot be imported ({" ".join(str(error).split())}); it must lie in a folder of '
+                f'`backbone={path}` cannot be imported ({" ".join(str(error).split())}); it must lie in a folder of '
                 'PYTHONPATH or be installed'
             ) from error
         channels = {} if in_channels == 3 else dict(in_channels=in_channels)

@@ -20,7 +20,7 @@ def set_data_root(cfg: Config, root: str) -> None:
     """Set ``data_root`` of all data sets in place, and metrics' files; raises UserError if no data set has one."""
     nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
     if not nodes:
-        raise UserError(f'--data-root {root}: no data set of this config reads a folder; leave the option out')
+        raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
     old_roots = {FilePath(node['data_root']) for node in nodes if node['data_root']}
     for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
         if isinstance(metric, dict) and metric.get('ann_file'):
@@ -47,7 +47,7 @@ def check_data_roots(cfg: Config) -> None:
         problem = 'is empty' if FilePath(root).is_dir() else 'does not exist'
         if problem == 'does not exist' or not any(FilePath(root).iterdir()):
             place = f'{readable(path)}.data_root'
-            raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass --data-root DIR")
+            raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass `data_root=DIR`")
         kind = kind_of(node)
         if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
             checked.add((kind, root))
@@ -65,7 +65,7 @@ def _check_cifar(node: Mapping[str, Any], place: str) -> None:
         if not file.is_file():
             if node.get('download'):
                 return
-            raise UserError(f'there is no file {file} ({place}); unpack {kind.url} there or pass --data-root DIR')
+            raise UserError(f'there is no file {file} ({place}); unpack {kind.url} there or pass `data_root=DIR`')
         if not check_md5(str(file), published):
             raise UserError(
                 f'{file} ({place}) was found, but its checksum differs from that of the published file; unpack '
@@ -88,7 +88,7 @@ def check_metric_files(cfg: Config, section: str) -> None:
     """
     for path, node in walk(cfg.get(section), (section,)):
         if isinstance(node, Mapping):
-            advice = 'put it there or pass --data-root DIR'
+            advice = 'put it there or pass `data_root=DIR`'
             _check_file(node.get('ann_file'), f'{readable(path)}.ann_file', 'annotation file', advice)
 
 

@@ -20,19 +20,19 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
     for key, value in overrides.items():
         name = key.partition('.')[0]
         if name in cfg and name not in RUNNER_KEYS:
-            hint = ', or pass --data-root DIR' if name == 'data_root' else ''
+            hint = ', or pass `data_root=DIR`' if name == 'data_root' else ''
             raise UserError(
-                f'--cfg-options {key}={value} has no effect: {name!r} is a variable that the config has already used; '
-                f'override the places that use it, which tools/print_config.py shows{hint}'
+                f'`cfg_options` {key}={value} has no effect: {name!r} is a variable that the config has already used; '
+                f'override the places that use it, which mixcl print-config shows{hint}'
             )
         if name not in RUNNER_KEYS:
-            hint = '; pass --data-root DIR' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
-            raise UserError(f'--cfg-options {key}={value}: the config has no {name!r}{hint}')
+            hint = '; pass `data_root=DIR`' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
+            raise UserError(f'`cfg_options` {key}={value}: the config has no {name!r}{hint}')
     try:
         copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         options = ' '.join(f'{key}={value}' for key, value in overrides.items())
         raise UserError(
-            f'--cfg-options {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
+            f'`cfg_options` {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
             'is no dict becomes one with NAME._delete_=True'
         ) from error

@@ -50,7 +50,7 @@ class FashionMNIST(SplitDataset):
             raise UserError(
                 f'a file of Fashion-MNIST is missing in {self.data_root} or damaged ({error}): run `apt install '
                 'dataset-fashion-mnist`, or name the folder of its four files (train-images-idx3-ubyte.gz, ...) by '
-                'data_root or --data-root'
+                '`data_root`'
             ) from error
 
     def _read(self, content: str, *sides: int) -> np.ndarray:

@@ -77,7 +77,7 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
         UserError: if the folder is missing or holds none; if it, or a folder below, cannot be read.
     """
     if not os.path.isdir(folder):
-        raise UserError(f'the image folder {folder} does not exist: give another, by --data, --data-root or data_root')
+        raise UserError(f'the image folder {folder} does not exist: give another, by `data` or `data_root`')
     images: list[str] = []
     others, seen, length = 0, set(), len(os.path.join(folder, ''))
     for parent, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
@@ -94,7 +94,7 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
-            f'{others} other file(s); give another folder, by --data, --data-root or data_root'
+            f'{others} other file(s); give another folder, by `data` or `data_root`'
         )
     return sorted(images)
 

@@ -55,7 +55,7 @@ class HuggingFaceImages(OwnImages):
         try:
             import datasets
         except ImportError as error:
-            raise UserError("--data hf: needs the package datasets: pip install 'mixcl[datasets]'") from error
+            raise UserError("`data=hf:` needs the package datasets: pip install 'mixcl[datasets]'") from error
         datasets.disable_progress_bars()
         try:
             files = sorted(glob.glob(f'{glob.escape(self.source)}/**/*.parquet', recursive=True))

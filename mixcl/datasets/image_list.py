@@ -55,7 +55,7 @@ class ListedImages(OwnImages):
             raise UserError(
                 f'{len(missing)} of the {len(files)} files that {self.source} lists do not exist, or are no files, the '
                 f'first: {printable(missing[0])}, looked for in {self.data_root or "."}; correct the list, or say by '
-                '--data-root which folder its paths are relative to'
+                '`data_root` which folder its paths are relative to'
             )
         return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels), [])
 

@@ -68,7 +68,7 @@ class ImageNet1K(ImageNet):
             raise UserError(
                 f'ImageNet1K: {folder} should hold a folder <wnid> for each of 1,000 classes, but {len(odd)} are '
                 f'missing or of no class, such as {printable(min(odd))}; give the folder of train/ and val/ with '
-                f'--data-root, or, for fewer classes, --data folder:{folder.parent}'
+                f'`data_root`, or, for fewer classes, `data=folder:{folder.parent}`'
             )
 
 

@@ -81,7 +81,7 @@ class KeyedDataset(Dataset):
             # A ValueError is also how mmengine ends on an empty list of images.
             raise UserError(
                 f'the data set {name} has no images or could not be loaded from {folder!r}: '
-                f'{" ".join(str(error).split())}; check the folder (data_root in the config, or --data-root)'
+                f'{" ".join(str(error).split())}; check the folder (`data_root`)'
             ) from error
 
     @property

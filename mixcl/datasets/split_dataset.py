@@ -41,6 +41,6 @@ class SplitDataset(BaseDataset):
         if not path.exists():
             raise UserError(
                 f'{type(self).__name__}: {path} is missing; expected under {self.data_root}: {self.LAYOUT}; give the '
-                'right folder with --data-root'
+                'right folder with `data_root`'
             )
         return path

@@ -25,7 +25,7 @@ class VOC07(VOC):
         if not Path(self.image_set_path).is_file():
             raise UserError(
                 f'VOC07: there is no ImageSets/Main/{self.split}.txt in {self.data_root}; unpack the archives of VOC '
-                '2007 (trainval and test), and give their folder VOC2007 with --data-root'
+                '2007 (trainval and test), and give their folder VOC2007 with `data_root`'
             )
 
     def load_data_list(self) -> list[dict]:

@@ -42,7 +42,7 @@ class _CompleteData(BaseDetDataset):
 
     def load_data_list(self) -> list[dict]:
         if _is_local(self.ann_file) and not Path(self.ann_file).is_file():
-            raise UserError(f'there is no annotation file {self.ann_file}; put it there or pass --data-root DIR')
+            raise UserError(f'there is no annotation file {self.ann_file}; put it there or pass `data_root=DIR`')
         data = super().load_data_list()
         _check_files((item['img_path'] for item in data), self.ann_file)
         return data

@@ -73,7 +73,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         raise UserError(
             f'a {type(features.backbone).__name__} cannot encode images of {size} pixels, which this evaluation has '
             f'({" ".join(str(error).split())}): choose data of its own size, or for a model of timm set '
-            'dynamic_img_size=True in the config that --config names'
+            'dynamic_img_size=True in the config that `config` names'
         ) from error
     head = cfg.model.get('head') or {}
     expected = head.get('in_channels')
@@ -82,7 +82,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
     elif expected is not None and tuple(expected if isinstance(expected, (list, tuple)) else (expected,)) != channels:
         raise UserError(
             f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
-            f'{channels}: choose another --recipe or --recipe-config for it'
+            f'{channels}: choose another `recipe` or `recipe_config` for it'
         )
 
 
@@ -108,7 +108,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
         if finetuned is None:
             raise UserError(
                 f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune '
-                'before robustness in --protocols, or give the checkpoint of the fine-tuned classifier'
+                'before robustness in `protocols`, or give the checkpoint of the fine-tuned classifier'
             )
         source, classes = finetuned, finetuned.model.head.num_classes
     if classes != cfg.model.head.num_classes:

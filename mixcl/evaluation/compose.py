@@ -49,7 +49,7 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     data = read_config(path)
     if protocol not in data.get('protocols', [protocol]) or name not in OWN_DATA.get(protocol, [name]):
         others = ' or '.join(OWN_DATA.get(protocol, ['another']))
-        raise UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by --data')
+        raise UserError(f'the protocol {protocol} is not for the data set {name}; choose {others} by `data`')
     return data
 
 
@@ -100,7 +100,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
     if batch % processes:
         raise UserError(
             f'{cfg.config_name} trains with batches of {batch} images, which {processes} processes cannot share: '
-            'start another number of processes, or choose another batch and its learning rate by --cfg-options '
+            'start another number of processes, or choose another batch and its learning rate by `cfg_options` '
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )
     cfg.auto_scale_lr.enable = False  # the batch is what the rate is for

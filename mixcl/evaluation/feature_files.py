@@ -27,7 +27,7 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
     Raises:
         UserError: if the folder cannot be written, or holds other files, or features of another identity.
     """
-    check_writable(folder, '--out')
+    check_writable(folder, '`out`')
     identity, meta = json.loads(json.dumps(identity)), folder / META
     if not any(folder.iterdir()):
         with written_whole(meta) as file:
@@ -35,11 +35,11 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
     try:
         stored = dict(json.loads(meta.read_text()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise UserError(f'--out {folder} holds something else already; give a new or an empty folder') from error
+        raise UserError(f'`out={folder}` holds something else already; give a new or an empty folder') from error
     changed = [name for name, value in identity.items() if stored.get(name) != value]
     if changed:
         raise UserError(
-            f'--out {folder} holds features of another {changed[0]} (compare {META} in it); give another --out, or '
+            f'`out={folder}` holds features of another {changed[0]} (compare {META} in it); give another `out`, or '
             'remove it to start again'
         )
 
@@ -73,13 +73,13 @@ def extract_to_files(
         stored = _read(path)
         for what, own in dict(names=names, labels=labels).items():
             if not np.array_equal(stored.get(what, ()), () if own is None else own[part]):
-                raise UserError(f'{path} holds features of images with other {what}; give another --out, or remove it')
+                raise UserError(f'{path} holds features of images with other {what}; give another `out`, or remove it')
         for name, reason in zip(names[part], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
                 print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
     if (path := folder / FILE.format(-(-len(names) // images_per_file))).exists():
-        raise UserError(f'{path} holds features of images that are gone; give another --out, or remove it')
+        raise UserError(f'{path} holds features of images that are gone; give another `out`, or remove it')
     return unreadable
 
 
@@ -91,7 +91,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
     """
     paths = sorted(Path(folder).glob('features_*.npz'))
     if not paths:
-        raise UserError(f'{folder} holds no features; make them with tools/extract_features.py')
+        raise UserError(f'{folder} holds no features; make them with mixcl embed')
     for number, path in enumerate(paths):
         if path.name != FILE.format(number):
             raise UserError(f'{folder} has no {FILE.format(number)}, but {path.name}; extract the features again')

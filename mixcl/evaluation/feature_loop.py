@@ -34,7 +34,7 @@ class FeatureLoop(ValLoop):
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).
-        amp: encode under bfloat16 autocast (``--amp`` of ``tools/test.py``); features are float32 all the same.
+        amp: encode under bfloat16 autocast (``--amp`` of ``mixcl test``); features are float32 all the same.
 
     Raises:
         UserError: if a data set has no such labels, or the evaluator holds other metrics; before the first image is

@@ -32,7 +32,7 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
     loader = cfg.get('test_dataloader') if split == 'test' else (cfg.get('test_cfg') or {}).get('bank_dataloader')
     if not loader:
         place = 'test_dataloader' if split == 'test' else 'test_cfg.bank_dataloader, the training images as they are'
-        raise UserError(f'--split {split}: the config has no {place}')
+        raise UserError(f'`split={split}`: the config has no {place}')
     check_data_roots(Config(dict(test_dataloader=loader)))
     return innermost(loader['dataset'])
 
@@ -69,7 +69,7 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
             steps.insert(-1, dict(type='mmpretrain.CenterCrop', crop_size=size))
         return [load, *steps]
     if size is None:
-        raise UserError('the config of the backbone neither tests images nor trains on crops; give --image-size PIXELS')
+        raise UserError('the config of the backbone neither tests images nor trains on crops; give `image_size=PIXELS`')
     return evaluation_pipeline(load, size)
 
 
@@ -90,7 +90,7 @@ def collate_one_size(samples: Sequence[dict]) -> dict:
     """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
     if len({sample['inputs'].shape for sample in samples}) > 1:
         raise UserError(
-            'the images are not of one size after preprocessing; give --image-size PIXELS (image_size= in Python), '
+            'the images are not of one size after preprocessing; give `image_size=PIXELS`, '
             'which crops them'
         )
     return default_collate(samples)

@@ -41,13 +41,13 @@ def read_own_data(
         UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
     """
     if protocol in OWN_DATA:
-        raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by --data')
+        raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by `data`')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
     extensions = extensions_of(pretraining or {}) if spec.startswith('folder:') else {}
     data.images = source_config(spec, data_root if spec.startswith('list:') else None) | extensions
     found = survey(data.images)
     if not found.classes:
-        raise UserError(f'--data {spec}: {protocol} needs labels, but there are {found}; see docs/your_images.md')
+        raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {found}; see docs/your_images.md')
     data.num_classes, data.labelled = len(found.classes), found.train
     load = reader_of(pretraining or {})
     if load['type'] != 'LoadImage':  # most steps of classifiers' views are for colours

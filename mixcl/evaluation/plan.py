@@ -1,4 +1,4 @@
-"""What a call of tools/evaluate.py will do: one config per protocol, data set and encoder, all checked beforehand."""
+"""What a call of mixcl evaluate will do: one config per protocol, data set and encoder, all checked beforehand."""
 
 import copy
 import hashlib
@@ -79,7 +79,7 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``tools/evaluate.py`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
+    Arguments are the options of ``mixcl evaluate`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
     ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for
     it).
 
@@ -98,15 +98,15 @@ def planned(
     unused = given.difference(*wanted)
     if unused:
         raise UserError(
-            f'--recipe-config, --data-root or --cfg-options is given for {", ".join(sorted(unused))}, which this call '
-            'does not evaluate; leave it out, or add it to --protocols'
+            f'`recipe_config`, `data_root` or `cfg_options` is given for {", ".join(sorted(unused))}, which this call '
+            'does not evaluate; leave it out, or add it to `protocols`'
         )
     starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
         raise UserError(
-            f'--recipe {recipe}: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
-            f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own by --recipe-config'
+            f'`recipe={recipe}`: {", ".join(protocols)} on {data} has no such recipe for this backbone; there are '
+            f'{", ".join(sorted(names)) or "none"}; choose another, or pass your own by `recipe_config`'
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
@@ -136,7 +136,7 @@ def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
         name = (cfg.get('protocol') or {}).get('name')
         if name not in PROTOCOLS or name in found:
             raise UserError(
-                f'--recipe-config {path} has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
+                f'`recipe_config={path}` has protocol.name={name!r}; give one for each of {", ".join(PROTOCOLS)}'
             )
         found[name] = Path(path), cfg
     return found
@@ -183,7 +183,7 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
         section, dot, _ = name.partition('.')
         if dot and section not in cfg:
             raise UserError(
-                f'--cfg-options {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
+                f'`cfg_options` {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
                 f'linear.train_cfg.max_epochs'
             )
     cfg.merge_from_dict(dict(overrides))
@@ -207,7 +207,7 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
     if '{{' in json.dumps(cfg.to_dict(), default=repr):
         raise UserError(
             f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
-            'no config may have them; name the file of its config by --config'
+            'no config may have them; name the file of its config by `config`'
         )
     # Every data set that can tells whether its folders hold what it expects: a look at lists, but not at images.
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):

@@ -55,9 +55,7 @@ class Results:
             for row in rows:
                 _identity(row)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise UserError(
-                f'{path} holds no results of tools/evaluate.py; move it away or pass another --out'
-            ) from error
+            raise UserError(f'{path} holds no results of mixcl evaluate; move it away or pass another --out') from error
         return list(rows)
 
 
@@ -85,7 +83,7 @@ def default_folder(checkpoint: str | Path) -> Path:
 
 
 def stored_beside(checkpoint: str | Path) -> list[Row]:
-    """The results that lie in the folder of a run, or beside a checkpoint, and where tools/evaluate.py puts them."""
+    """The results that lie in the folder of a run, or beside a checkpoint, and where mixcl evaluate puts them."""
     path, rows = Path(checkpoint).resolve(), list[Row]()
     for place in (path if path.is_dir() else path.parent, default_folder(checkpoint)):
         with contextlib.suppress(UserError):  # another file of that name

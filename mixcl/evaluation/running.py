@@ -30,7 +30,7 @@ class Revalidation(Hook):
 
 
 def write_config(evaluation: Evaluation, folder: Path) -> Path:
-    """Write the config of an evaluation for ``tools/train.py`` and ``tools/test.py``, ``FOLDER/<name>.py``.
+    """Write the config of an evaluation for ``mixcl train`` and ``mixcl test``, ``FOLDER/<name>.py``.
 
     Weights are not named in it: they come from ``--pretrained``, or are the checkpoint that is tested.
     """
@@ -98,7 +98,7 @@ def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]
             return row['trained']
     raise UserError(
         f'{evaluation.protocol} on {evaluation.data} needs the classifier that finetune trains, but there is none: '
-        'finetune failed, or its checkpoint is gone and --rerun must make it again'
+        'finetune failed, or its checkpoint is gone and `rerun` must make it again'
     )
 
 

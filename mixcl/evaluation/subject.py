@@ -82,7 +82,7 @@ class Subject:
             return default_encoder(self.config_name, self.backbone, [*self.encoders], of_protocol)
         if asked not in self.encoders:
             raise UserError(
-                f'--encoder {asked}: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
+                f'`encoder={asked}`: {self.checkpoint} has the encoder {", ".join(self.encoders)} only; leave the '
                 'option out'
             )
         return asked
@@ -93,7 +93,7 @@ class Subject:
         if not self.backbone or not preprocessors:
             raise UserError(
                 f'{self.named or self.checkpoint} says nothing about a backbone and its data_preprocessor, by which '
-                'images are normalised; name the config that it belongs to by --config (config= in Python)'
+                'images are normalised; name the config that it belongs to by `config`'
             )
         found = dict(backbone=self.backbone, feature=dict(type=feature), data_preprocessor=dict(preprocessors[0]))
         return self.checked(dict(type='FrozenEncoder', **found), MODELS, 'model')
@@ -138,7 +138,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     """
     given = read_config(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
-        raise UserError(f'--config {config} has no model.backbone; give that of the run (for recipes: --recipe-config)')
+        raise UserError(f'`config={config}` has no model.backbone; give that of the run (for recipes: `recipe_config`)')
     if checkpoint == RANDOM:
         return Subject(backbone=backbone_config(given), config=given, named=config)
     checkpoint = checkpoint_in(checkpoint)
@@ -149,7 +149,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; name it, or one with the same '
-            'model.backbone, by --config FILE (config= in Python)'
+            'model.backbone, by `config=FILE`'
         )
     backbone, classifier = found.checked(backbone, MODELS, 'backbone'), None
     if found.config is not None and kind_of(found.config.model) == 'ImageClassifier':

@@ -120,7 +120,7 @@ def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
     if not found:
         raise UserError(
             f'{type(backbone).__name__} has neither the attention of a known vision transformer nor a map of more than '
-            'one place, so nothing can be drawn; larger images (--image-size) give larger maps'
+            'one place, so nothing can be drawn; larger images (`image_size`) give larger maps'
         )
     return found[-1].float()
 

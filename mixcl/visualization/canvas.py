@@ -28,8 +28,8 @@ def check_figure_path(path: str | Path) -> None:
     """
     formats = sorted(Figure().canvas.get_supported_filetypes())
     if Path(path).suffix.lower().removeprefix('.') not in formats:
-        raise UserError(f'--out {path}: the name must end in one of .{", .".join(formats)}')
-    check_writable(Path(path).parent, '--out')
+        raise UserError(f'`out={path}`: the name must end in one of .{", .".join(formats)}')
+    check_writable(Path(path).parent, '`out`')
 
 
 def write(figure: Figure, path: str | Path) -> Path:

@@ -71,7 +71,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
         evaluated = cfg.get('test_dataloader') or cfg.get('val_dataloader')
         loader = evaluated or cfg.get('train_dataloader')
         if not loader:
-            raise UserError('the config names no images; give some by --images FOLDER')
+            raise UserError('the config names no images; give some by `images=FOLDER`')
         check_data_roots(Config(dict(test_dataloader=loader)))
         settings = innermost(loader['dataset'])
         if not evaluated:
@@ -79,7 +79,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
     dataset = build(DATASETS, dict(type='KeyedDataset', dataset=dict(settings)))
     if len(dataset) < least:
         raise UserError(
-            f'this figure needs {least} images or more, but there are {len(dataset)}; give others by --images'
+            f'this figure needs {least} images or more, but there are {len(dataset)}; give others by `images`'
         )
     order = torch.randperm(len(dataset), generator=generator('gallery', pictured.seed))[:most]
     labels = labels_of(dataset)

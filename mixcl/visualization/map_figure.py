@@ -49,7 +49,7 @@ def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne',
     try:
         points = place(features, pictured.seed)
     except ImportError as error:
-        raise UserError('--method umap needs umap-learn: pip install umap-learn') from error
+        raise UserError('`method=umap` needs umap-learn: pip install umap-learn') from error
     groups, name, kind = gallery.labels, gallery.class_name, 'class'
     if groups is None or clusters is not None:
         number = min(10 if clusters is None else clusters, len(features) - 1)

@@ -44,7 +44,7 @@ def neighbour_figure(
     """
     gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images))
     if worst and gallery.labels is None:
-        raise UserError('--worst shows neighbours of other classes, but the images have no labels; leave it out')
+        raise UserError('`worst` shows neighbours of other classes, but the images have no labels; leave it out')
     features = gallery.features(pictured.model)
     return draw_neighbours(pictured.name, pictured.config, gallery, features, num_images, k, worst)
 

@@ -28,7 +28,7 @@ def allow_pickle() -> None:
     """
     global _pickle_allowed
     _pickle_allowed = True
-    print_log('--allow-pickle: checkpoints may run code while they are read', level=logging.WARNING)
+    print_log('`allow_pickle`: checkpoints may run code while they are read', level=logging.WARNING)
 
 
 def is_trusted() -> bool:
@@ -128,7 +128,7 @@ def _reason(error: Exception) -> str:
         return 'it is damaged, or holds more than tensors and plain values'
     return (
         f'it holds more than tensors and plain values ({wanted.group(1)}), and could run code; if you trust where it '
-        'comes from, --allow-pickle reads it'
+        'comes from, `allow_pickle` reads it'
     )
 
 

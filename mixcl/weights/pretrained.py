@@ -66,7 +66,7 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
     other = next(iter(found.values()))
     raise UserError(
         f'{path} has no {" or ".join(wanted)} encoder (it is of the format of {other.format}; only pretraining '
-        f'checkpoints of methods with an EMA encoder have both); use --encoder {other.encoder}'
+        f'checkpoints of methods with an EMA encoder have both); use `encoder={other.encoder}`'
     )
 
 

@@ -67,7 +67,7 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
     if absent:
         raise UserError(
             f'{path} holds weights but no state of a run ({", ".join(absent)} missing), so it cannot be resumed; to '
-            'start a new run from its weights use --cfg-options load_from=FILE'
+            'start a new run from its weights use `cfg_options` load_from=FILE'
         )
 
 

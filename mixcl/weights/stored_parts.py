@@ -171,5 +171,5 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
 def _refusal(source: str, place: str, value: Any, reason: str) -> UserError:
     return UserError(
         f'the config in {source} has {place}={shortened(value)}, {reason}; name the file of that config, '
-        'which may, by --config FILE (config= in Python)'
+        'which may, by `config=FILE`'
     )

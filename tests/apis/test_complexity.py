@@ -68,7 +68,7 @@ def test_activations_of_two_layers() -> None:
 
 
 def test_what_cannot_be_measured(tmp_path) -> None:
-    with pytest.raises(UserError, match=r'--batch-size 1: .* at least 2 images'):
+    with pytest.raises(UserError, match=r'`batch_size=1`: .* at least 2 images'):
         tiny(tmp_path, 1)
     with pytest.raises(UserError, match='measures pretraining configs'):
         tiny(tmp_path, model__type='mmpretrain.ImageClassifier')

@@ -34,7 +34,7 @@ def test_what_a_format_cannot_say(name: str, to: str, reason: str, tmp_path: Pat
 def test_what_was_asked_for_is_not_advised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = save(tmp_path / 'some.pth', 'mobilenet', backbone=drawn(BACKBONES['mobilenet']).state_dict())
     monkeypatch.setattr(export_module, 'TOLERANCE', -1.0)
-    with pytest.raises(UserError, match=r'cannot be exported to torchvision: .*; choose --to onnx instead$'):
+    with pytest.raises(UserError, match=r'cannot be exported to torchvision: .*; choose `to=onnx` instead$'):
         export(checkpoint, 'torchvision', tmp_path / 'out')
 
 

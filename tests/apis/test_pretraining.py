@@ -47,7 +47,7 @@ def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_setti
     written = checkpoint.stat().st_mtime_ns
     assert checkpoint.name == 'epoch_1.pth' and tiny(photos, checkpoint.parent) == checkpoint
     assert checkpoint.stat().st_mtime_ns == written
-    message = r'batch_size was 8 and is 4 now. .* another folder for a new run; --allow-changes continues'
+    message = r'batch_size was 8 and is 4 now. .* another folder for a new run; `allow_changes` continues'
     with pytest.raises(UserError, match=message):
         tiny(photos, checkpoint.parent, batch_size=4)
 
@@ -57,7 +57,7 @@ def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, 
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     (tmp_path / 'photos/07.png').rename(tmp_path / 'photos/97.png')
     for epochs in (1, 10):
-        with pytest.raises(UserError, match=r'the digest of the training images .* another folder .*--allow-changes'):
+        with pytest.raises(UserError, match=r'the digest of the training images .* another folder .*`allow_changes`'):
             tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
 
 

@@ -21,7 +21,7 @@ ALLOWED = [
 ]
 REFUSED = {
     'modle.backbone.arch': "the config has no 'modle'; did you mean 'model'",
-    'data_root': "the config has no 'data_root'; pass --data-root DIR",
+    'data_root': "the config has no 'data_root'; pass `data_root=DIR`",
     'crop.scale': "has no effect: 'crop' is a variable that the config has already used; override the places that use",
     'model.backbone.type.depth': 'type is a dict in the child config but is of type .*str',
     'optim_wrapper.optimizer.betas.0': 'betas is a dict .* of type .*tuple.* set as a whole',
@@ -43,11 +43,11 @@ def test_what_is_allowed_can_be_merged() -> None:
 def test_what_cannot_be_merged_or_has_no_effect_is_refused(key: str) -> None:
     cfg = read('patchmix/vit-xs4_digits')
     before = copy.deepcopy(cfg.to_dict())
-    with pytest.raises(UserError, match=f'--cfg-options {key}.*{REFUSED[key]}'):
+    with pytest.raises(UserError, match=f'`cfg_options` {key}.*{REFUSED[key]}'):
         check_overrides(cfg, {key: 5})
     assert cfg.to_dict() == before
 
 
 def test_the_variable_of_the_data_points_to_the_option() -> None:
-    with pytest.raises(UserError, match=r'has no effect.* or pass --data-root DIR'):
+    with pytest.raises(UserError, match=r'has no effect.* or pass `data_root=DIR`'):
         check_overrides(Config(dict(data_root='x')), {'data_root': '/x'})

@@ -27,7 +27,7 @@ def test_the_root_of_every_data_set_is_set() -> None:
     assert cfg.train_dataloader.dataset.datasets == [dict(data_root='/data'), dict(x=1)]
     assert cfg.val_cfg.bank_dataloader.dataset.data_root == '/data'
     assert cfg.images.data_root == 'variable'
-    with pytest.raises(UserError, match='--data-root /data: no data set'):
+    with pytest.raises(UserError, match='`data_root=/data`: no data set'):
         set_data_root(Config(dict(images=dict(data_root='x'), train_dataloader=dict(dataset=dict(split='a')))), '/data')
 
 
@@ -44,7 +44,7 @@ def test_folders_must_hold_something(tmp_path: Path) -> None:
         (tmp_path / 'empty', 'is empty'),
     ):
         place = r'\(val_cfg\.bank_dataloader\.dataset\.data_root\)'
-        with pytest.raises(UserError, match=rf"'{root}' {place} {problem}.*--data-root DIR"):
+        with pytest.raises(UserError, match=rf"'{root}' {place} {problem}.*`data_root=DIR`"):
             check_data_roots(config(str(file.parent), str(root)))
 
 

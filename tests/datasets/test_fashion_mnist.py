@@ -49,7 +49,7 @@ def test_damaged_and_missing_files(folder: Path) -> None:
     ):
         images.write_bytes(whole)
         path.unlink() if content is None else path.write_bytes(content)
-        with pytest.raises(UserError, match=f'is missing in {folder} or damaged .*apt install.*--data-root') as caught:
+        with pytest.raises(UserError, match=f'is missing in {folder} or damaged .*apt install.*`data_root`') as caught:
             FashionMNIST(str(folder), split='test')
         assert '\n' not in str(caught.value)
 

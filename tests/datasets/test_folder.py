@@ -39,7 +39,7 @@ def test_symbolic_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_and_one_without_images(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r'none does not exist: .*--data-root'):
+    with pytest.raises(UserError, match=r'none does not exist: .*`data_root`'):
         ImageFolder(str(tmp_path / 'none'))
     make_files(tmp_path, 'a.txt', 'b/c.mp4', '.hidden.jpg')
     with pytest.raises(UserError, match=rf'no images in the folder {tmp_path}: .*\.webp.*, and saw 2 other file'):

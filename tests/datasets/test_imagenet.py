@@ -27,7 +27,7 @@ def test_one_folder_per_class(tmp_path: Path, write_images) -> None:
     (tmp_path / 'val/.cache').mkdir()  # mmpretrain counts hidden folders
     with pytest.raises(UserError, match=r'val should hold .* 1,000 classes, but 1 are .* such as \.cache'):
         check_layout(tmp_path)
-    with pytest.raises(UserError, match=r'train should hold .* but 1000 are missing .*--data-root, or, for fewer'):
+    with pytest.raises(UserError, match=r'train should hold .* but 1000 are missing .*`data_root`, or, for fewer'):
         check_layout(tmp_path, 'train')
 
 

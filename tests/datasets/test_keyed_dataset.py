@@ -98,7 +98,7 @@ def test_data_sets_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='given a list'):
         KeyedDataset([1, 2])
     cifar = dict(type='mmpretrain.CIFAR10', data_root=str(tmp_path / 'none'), download=False)
-    with pytest.raises(UserError, match=r'CIFAR10 has no images or could not be loaded from .*none.*--data-root'):
+    with pytest.raises(UserError, match=r'CIFAR10 has no images or could not be loaded from .*none.*`data_root`'):
         KeyedDataset(cifar)
 
 

@@ -117,9 +117,9 @@ def test_a_new_data_set_is_one_file_and_every_protocol_has_it(tmp_path: Path) ->
 def test_data_sets_that_a_protocol_has_not() -> None:
     for data, protocol, message in (
         ('stl10', 'knn', r'no data set stl10 under .*, only cifar10, cifar100, .*; choose one'),
-        ('voc07', 'knn', 'knn is not for the data set voc07; choose another by --data'),
+        ('voc07', 'knn', 'knn is not for the data set voc07; choose another by `data`'),
         ('digits', 'robustness', 'robustness is not for the data set digits; choose in1k or imagenet-a or '),
-        ('cifar10', 'svm', 'svm is not for the data set cifar10; choose voc07 by --data'),
+        ('cifar10', 'svm', 'svm is not for the data set cifar10; choose voc07 by `data`'),
     ):
         with pytest.raises(UserError, match=message):
             read_data_set(CONFIGS, data, protocol)

@@ -122,13 +122,13 @@ def test_an_encoder_that_diverged_and_labels_that_changed(images: KeyedDataset, 
 def test_another_identity_is_not_continued(tmp_path: Path) -> None:
     open_folder(tmp_path / 'out', IDENTITY)
     open_folder(tmp_path / 'out', IDENTITY)
-    with pytest.raises(UserError, match=r'features of another feature .*; give another --out'):
+    with pytest.raises(UserError, match=r'features of another feature .*; give another `out`'):
         open_folder(tmp_path / 'out', IDENTITY | dict(feature=dict(type='PooledGrid')))
 
 
 def test_places_that_are_no_features(tmp_path: Path) -> None:
     (tmp_path / 'notes.txt').touch()
-    with pytest.raises(UserError, match=r'cannot be written .*File exists.*--out'):
+    with pytest.raises(UserError, match=r'cannot be written .*File exists.*`out`'):
         open_folder(tmp_path / 'notes.txt', IDENTITY)
     for text in (None, 'no json', '[1]'):
         if text:

@@ -45,7 +45,7 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')
     _, resize, crop, _ = image_pipeline(folder)
     assert (resize['scale'], crop['crop_size']) == (256, 224)
-    with pytest.raises(UserError, match='neither tests images nor trains on crops; give --image-size PIXELS'):
+    with pytest.raises(UserError, match='neither tests images nor trains on crops; give `image_size=PIXELS`'):
         image_pipeline(Config.fromfile('configs/_base_/datasets/folder.py'))
 
 
@@ -60,7 +60,7 @@ def test_a_folder(tmp_path: Path) -> None:
 
 
 def test_images_of_several_sizes_are_refused() -> None:
-    with pytest.raises(UserError, match='not of one size after preprocessing; give --image-size PIXELS'):
+    with pytest.raises(UserError, match='not of one size after preprocessing; give `image_size=PIXELS`'):
         collate_one_size([dict(inputs=torch.zeros(3, 9, 8)), dict(inputs=torch.zeros(3, 8, 9))])
 
 
@@ -77,7 +77,7 @@ def test_the_data_sets_of_a_config() -> None:
 def test_configs_without_images_or_data() -> None:
     folder_config = read_config('configs/patchmix/vit-s16_folder.py')
     for split in ('train', 'test'):
-        with pytest.raises(UserError, match=f'--split {split}: the config has no test_'):
+        with pytest.raises(UserError, match=f'`split={split}`: the config has no test_'):
             config_images(folder_config, split)
     missing = read_config('configs/patchmix/vit-s16_in1k.py', data_root='/nowhere')
     with pytest.raises(UserError, match=r"'/nowhere'.*does not exist"):

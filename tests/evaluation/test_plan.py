@@ -38,7 +38,7 @@ def test_which_encoders() -> None:
         ('target', 'online', (), ['online']),
     ):
         assert with_encoders(*existing).encoders_for(asked, of_protocol) == expected
-    with pytest.raises(UserError, match=r'--encoder target: epoch_1\.pth has the encoder online only'):
+    with pytest.raises(UserError, match=r'`encoder=target`: epoch_1\.pth has the encoder online only'):
         with_encoders('online').encoders_for('target', 'online')
 
 
@@ -66,8 +66,8 @@ def test_a_residual_network_trains_by_recipes_of_its_own() -> None:
 def test_files_that_do_not_say_which_backbone_is_meant(tmp_path: Path) -> None:
     torch.save({'weight': torch.zeros(2)}, tmp_path / 'bare.pth')
     for checkpoint, config, message in (
-        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone; .* recipes: --recipe-config'),
-        (str(tmp_path / 'bare.pth'), None, 'by --config FILE'),
+        ('random', str(CONFIGS / '_base_/default_runtime.py'), r'has no model\.backbone; .* recipes: `recipe_config`'),
+        (str(tmp_path / 'bare.pth'), None, 'by `config=FILE`'),
         (str(tmp_path / 'missing.pth'), None, 'there is no checkpoint file'),
     ):
         with pytest.raises(UserError, match=message):
@@ -75,10 +75,10 @@ def test_files_that_do_not_say_which_backbone_is_meant(tmp_path: Path) -> None:
 
 
 def test_a_recipe_is_for_the_protocols_that_have_it() -> None:
-    with pytest.raises(UserError, match=r'--recipe 2percent: knn, semi .* there are 10percent, 1percent'):
+    with pytest.raises(UserError, match=r'`recipe=2percent`: knn, semi .* there are 10percent, 1percent'):
         plan('knn', 'semi', recipe='2percent')
     of_my_own = [str(CONFIGS / 'evaluation/recipes/semi/resnet.py')]
-    with pytest.raises(UserError, match='--recipe 1percent: semi on digits has no'):
+    with pytest.raises(UserError, match='`recipe=1percent`: semi on digits has no'):
         plan('semi', recipe='1percent', own_configs=of_my_own)
 
 
@@ -199,7 +199,7 @@ def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[
 def test_backbones_that_a_checkpoint_names_must_exist_and_build(tmp_path: Path) -> None:
     path = tmp_path / 'foreign.pth'
     for backbone, message in (
-        ("type='MoCoV3ViT'", r"the config in .*foreign.pth has backbone.type='MoCoV3ViT', .* by --config"),
+        ("type='MoCoV3ViT'", r"the config in .*foreign.pth has backbone.type='MoCoV3ViT', .* by `config=FILE`"),
         ("type='mmpretrain.VisionTransformer', arch='none'", r'mmpretrain.VisionTransformer cannot be built'),
     ):
         meta = dict(cfg=f'model = dict(backbone=dict({backbone}))\n')

@@ -1,10 +1,10 @@
-"""tools/complexity.py as a user runs it, and its table of the papers' values."""
+"""``mixcl complexity`` as a user runs it, and its table of the papers' values."""
 
 import pytest
 from tools.command import ROOT
 from tools.in_process import run_here
 
-from tools.complexity import FLOPS, MEMORY, PAPERS, SECONDS, paper_values
+from mixcl.commands.complexity import FLOPS, MEMORY, PAPERS, SECONDS, paper_values
 
 
 def test_the_table_at_the_size_of_a_smoke_run(capsys: pytest.CaptureFixture) -> None:

@@ -66,7 +66,7 @@ def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
     (tmp_path / 'file').touch()
     with pytest.raises(UserError, match=r'results cannot be written to .*file'):
         check_figure_path(tmp_path / 'file/mix.png')
-    with pytest.raises(UserError, match=r'--out mix.xyz: the name must end in one of .*\.png'):
+    with pytest.raises(UserError, match=r'`out=mix.xyz`: the name must end in one of .*\.png'):
         check_figure_path('mix.xyz')
 
 

@@ -296,7 +296,7 @@ def test_a_teacher_alone(tmp_path: Path) -> None:
     released = others.released('dino', own, own)
     path = saved(tmp_path, dict(teacher=released['teacher']))
     assert 'format: DINO; 30 tensors loaded' in load_backbone(own, read_pretrained(path, 'target'))
-    with pytest.raises(UserError, match=r'has no online encoder .* use --encoder target'):
+    with pytest.raises(UserError, match=r'has no online encoder .* use `encoder=target`'):
         read_pretrained(path)
 
 

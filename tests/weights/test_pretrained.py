@@ -101,7 +101,7 @@ def test_encoders_that_are_there_and_that_are_not(checkpoint: Path, tmp_path: Pa
     for prefix in ('', 'backbone.'):
         path = save(tmp_path, prefixed(vit().state_dict(), prefix))
         assert read_pretrained(path, ('target', 'online')).encoder == 'online'
-    with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use --encoder online'):
+    with pytest.raises(UserError, match=r'some\.pth has no target encoder .* use `encoder=online`'):
         read_pretrained(path, 'target')
 
 

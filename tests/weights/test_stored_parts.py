@@ -84,7 +84,7 @@ ATTACKS = (
 def test_attacks(attack: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = marker(tmp_path, monkeypatch)
     for part in (attack, [attack], dict(type='FrozenFeatures', backbone=attack)):
-        with pytest.raises(UserError, match=r'the config in a\.pth has p.*by --config FILE '):
+        with pytest.raises(UserError, match=r'the config in a\.pth has p.*by `config=FILE`'):
             checked_part(part, MODELS, 'a.pth', 'p')
     assert not ran.exists()
 

@@ -61,7 +61,7 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
         return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base != batch:
-        line += f' and NOT scaled; with --auto-scale-lr it would be {rate * batch / base:.4g} (linear rule)'
+        line += f' and NOT scaled; with `auto_scale_lr` it would be {rate * batch / base:.4g} (linear rule)'
     return line
 
 

@@ -64,7 +64,7 @@ class UnreadableImagesHook(Hook):
             error = UserError(
                 f'{count} of {num_images} training images cannot be read ({_listed(self._kinds())}), more than '
                 f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first}; list '
-                'them all with tools/verify_data.py and repair or remove them, or raise max_share'
+                'them all with mixcl verify-data and repair or remove them, or raise max_share'
             )
             error.of_one_process = True
             raise error

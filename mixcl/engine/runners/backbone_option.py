@@ -36,14 +36,14 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     model = cfg.get('model') or {}
     head = next((model[part] for part in ('neck', 'head') if 'in_channels' in (model.get(part) or {})), None)
     if 'backbone' not in model or head is None or not crop_sizes(cfg.get('train_dataloader')):
-        raise UserError(f'--backbone {name}: the config has no backbone and projector that train on crops')
+        raise UserError(f'`backbone={name}`: the config has no backbone and projector that train on crops')
     old = model.backbone
     model.backbone = ConfigDict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
     if image_size is not None:
         set_image_size(cfg, image_size)
     # An own module may do anything while it is built, also look at its weights.
     device = torch.device('cpu' if model.backbone.type == 'ImportedBackbone' else 'meta')
-    with device, undisturbed_generators(), told_as_user_error(f'--backbone {name}'):
+    with device, undisturbed_generators(), told_as_user_error(f'`backbone={name}`'):
         built = _fitted(model.backbone, old, max(crop_sizes(cfg.train_dataloader)))
     if patch := plain_patch_size(built):
         resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, 1.0, patch)
@@ -69,7 +69,7 @@ def backbone_config(name: str) -> dict[str, Any]:
     known = dict(timm=timm.is_model(name), torchvision=name in torchvision.models.list_models())
     found = ' or '.join(f'{library}:{name}' for library, has_it in known.items() if has_it)
     raise UserError(
-        f'--backbone {name} names no library; write '
+        f'`backbone={name}` names no library; write '
         + (found or 'timm:NAME, torchvision:NAME or the path of a class of yours, package.module:Class')
     )
 
@@ -115,15 +115,15 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
         except (AssertionError, IndexError, RuntimeError, ValueError) as error:
             own = (getattr(backbone.model, 'default_cfg', None) or {}).get('input_size')
             made_for = f', it is made for {own[-1]}' if own else ''
-            advice = 'choose a config without local crops' if size < max(sizes) else 'choose another --image-size'
+            advice = 'choose a config without local crops' if size < max(sizes) else 'choose another `image_size`'
             raise UserError(
-                f'--backbone {name} cannot encode the crops of {size} pixels that the config has{made_for} '
+                f'`backbone={name}` cannot encode the crops of {size} pixels that the config has{made_for} '
                 f'({" ".join(str(error).split())[:100]}): {advice}, or another backbone'
             ) from error
         if not isinstance(last, torch.Tensor) or last.dim() not in (2, 4):
             shape = tuple(last.shape) if isinstance(last, torch.Tensor) else type(last).__name__
             raise UserError(
-                f'--backbone {name} gives {shape} for two images, but a backbone gives (2, C) or (2, C, h, w)'
+                f'`backbone={name}` gives {shape} for two images, but a backbone gives (2, C) or (2, C, h, w)'
             )
     return pooled(last).shape[1]
 

@@ -19,7 +19,7 @@ def use_mixed_precision(cfg: Config) -> None:
     kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
     if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
         raise UserError(
-            f'--amp replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out --amp or '
+            f'`amp` replaces a plain OptimWrapper, but the config has optim_wrapper.type={kind!r}; leave out `amp` or '
             'set the wrapper in the config'
         )
     cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
@@ -29,11 +29,11 @@ def use_views(cfg: Config, views: str) -> None:
     """Let the device or Pillow make the views (``--views``); raises UserError if the config leaves no choice."""
     dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
     if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
-        raise UserError(f'--views {views} is for configs that have train_dataloader.dataset.views')
+        raise UserError(f'`views={views}` is for configs that have train_dataloader.dataset.views')
     channels = ((cfg.get('model') or {}).get('backbone') or {}).get('in_channels', 3)
     if views == 'pillow' and channels != 3:
         raise UserError(
-            f'--views pillow is for images of 3 channels, not {channels}: leave it out, the device does any'
+            f'`views=pillow` is for images of 3 channels, not {channels}: leave it out, the device does any'
         )
     dataset.views = views
 
@@ -49,9 +49,9 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     """
     model = cfg.get('model') or {}
     if not model.get('backbone'):
-        raise UserError(f'--pretrained loads a backbone, but model.type={model.get("type")!r} has none in the config')
+        raise UserError(f'`pretrained` loads a backbone, but model.type={model.get("type")!r} has none in the config')
     if cfg.get('load_from') and not cfg.get('resume'):
-        raise UserError(f'--pretrained and load_from={cfg.load_from!r} both give weights; leave one of them out')
+        raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
     hooks = list(cfg.get('custom_hooks') or [])
     own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == PretrainedBackboneHook.__name__]
     others = [hook for hook in hooks if hook not in own]
@@ -74,12 +74,12 @@ def limit_time(cfg: Config, duration: str) -> None:
     """
     kind = str(cfg.train_cfg.get('type'))
     if kind.removeprefix('mixcl.') not in KEYED_LOOPS:
-        raise UserError(f'--max-time needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
+        raise UserError(f'`max_time` needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
     cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if cfg.train_cfg.max_seconds == 0:
-        raise UserError(f'--max-time takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
+        raise UserError(f'`max_time` takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
 
 
 def be_patient(cfg: Config) -> None:

@@ -22,7 +22,7 @@ def check_compiling(cfg: Config) -> None:
         model_wrapper_cfg=str((cfg.get('model_wrapper_cfg') or {}).get('type')).endswith('FullyShardedDataParallel'),
     ).items():
         if value:
-            raise UserError(f'--compile (compile in the config) does not go with {name}={cfg[name]!r}; leave out one')
+            raise UserError(f'`compile` does not go with {name}={cfg[name]!r}; leave out one')
 
 
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
@@ -38,7 +38,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     backbones = [part for part in (getattr(model, 'backbone', None), target) if part is not None]
     blocks = [block for backbone in backbones for block in blocks_of(backbone)]
     if not blocks:
-        raise UserError(f'--compile is for the blocks of a backbone, but {type(model).__name__} has none; leave it out')
+        raise UserError(f'`compile` is for the blocks of a backbone, but {type(model).__name__} has none; leave it out')
     _try(next(blocks[0].parameters()).device)
     torch._dynamo.config.recompile_limit = MOST_VERSIONS
     defaults = dict(dynamic=False, options=dict(fallback_random=True))
@@ -56,6 +56,6 @@ def _try(device: torch.device) -> None:
     except Exception as error:  # whatever the compiler of the machine may raise
         reason = ' '.join(str(error).split())[:200]
         raise UserError(
-            f'--compile: PyTorch cannot compile on this machine ({type(error).__name__}: {reason}); leave it out, or '
+            f'`compile`: PyTorch cannot compile on this machine ({type(error).__name__}: {reason}); leave it out, or '
             'install a C++ compiler (on a GPU: triton)'
         ) from error

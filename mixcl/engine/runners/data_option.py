@@ -29,12 +29,12 @@ def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
     """
     kind, _, place = spec.partition(':')
     if kind not in KINDS or not place:
-        raise UserError(f'--data {spec} is none of {FORMS}{meant(spec)}')
+        raise UserError(f'`data={spec}` is none of {FORMS}{meant(spec)}')
     if kind == 'folder' and os.path.isfile(place):
-        raise UserError(f'--data {spec}{meant(place)}')
+        raise UserError(f'`data={spec}`{meant(place)}')
     settings = dict(data_root=data_root or '') if kind == 'list' else {}
     if data_root and not settings:
-        raise UserError(f'--data-root {data_root}: with --data it is for lists, whose paths are relative to it')
+        raise UserError(f'`data_root={data_root}`: with `data` it is for lists, whose paths are relative to it')
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
 
@@ -68,14 +68,14 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
     """
     images = source_config(spec, data_root)
     if not cfg.get('train_dataloader') or cfg.get('default_scope') == 'mmdet':
-        raise UserError(f'--data {spec} is for pretraining and for classifiers, which this config does not train')
+        raise UserError(f'`data={spec}` is for pretraining and for classifiers, which this config does not train')
     own = innermost(cfg.train_dataloader.dataset)
     images |= extensions_of(cfg) if images['type'] == 'mixcl.FolderImages' else {}
     found = survey(images)
     head = (cfg.get('model') or {}).get('head') or {}
     if 'num_classes' in head:
         if not found.classes:
-            raise UserError(f'--data {spec}: the config trains a classifier, but there are {found}')
+            raise UserError(f'`data={spec}`: the config trains a classifier, but there are {found}')
         head['num_classes'] = len(found.classes)
         for preprocessor in preprocessors_of(cfg):
             preprocessor.update({'num_classes': len(found.classes)} if 'num_classes' in preprocessor else {})

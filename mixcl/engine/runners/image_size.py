@@ -26,10 +26,10 @@ def set_image_size(cfg: Config, size: int) -> None:
     patch = (patch_size_of(backbone) if backbone else None) or 1
     full = crop_sizes(cfg.get('train_dataloader'))
     if not full or not backbone or cfg.get('default_scope') == 'mmdet':
-        raise UserError(f'--image-size {size}: the config has no backbone that trains on crops (RandomResizedCrop)')
+        raise UserError(f'`image_size={size}`: the config has no backbone that trains on crops (RandomResizedCrop)')
     if size < 1 or size % patch:
         near = max(round(size / patch), 1) * patch
-        raise UserError(f'--image-size {size} is no multiple of the patches of {patch} pixels; {near} is')
+        raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')
     set_model_size(backbone, size)
     resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
 

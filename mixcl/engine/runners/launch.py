@@ -135,7 +135,7 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
     load_checkpoints_as_data()
     _adapt_to_machine(cfg)
     if not cfg.get('train_cfg'):
-        check_writable(cfg.work_dir, '--work-dir')
+        check_writable(cfg.work_dir, '`work_dir`')
         return _build(cfg)
     try_schedules(cfg)
     lock = on_main_process(partial(_enter, cfg, overwrite))

@@ -33,7 +33,7 @@ def use_launcher(cfg: Config, launcher: str) -> None:
     if launcher == 'none':
         return
     if launcher == 'pytorch' and 'RANK' not in os.environ:
-        raise UserError('--launcher pytorch is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+        raise UserError('`launcher=pytorch` is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
     atexit.register(_leave)
     environment = cfg.get('env_cfg') or {}
     if torch.cuda.is_available():
@@ -43,7 +43,7 @@ def use_launcher(cfg: Config, launcher: str) -> None:
             init_dist(launcher, **environment.get('dist_cfg', {}))
         return
     if launcher != 'pytorch':
-        raise UserError(f'--launcher {launcher} needs a GPU on every node; without one use torchrun')
+        raise UserError(f'`launcher={launcher}` needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
     if not is_distributed():
         seconds = (environment.get('dist_cfg') or {}).get('timeout')

@@ -24,7 +24,7 @@ def shrink_to_smoke(cfg: Config) -> None:
         UserError: if the config is not one of a ContrastiveLearner.
     """
     if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-        raise UserError('--smoke runs pretraining configs, whose model has type ContrastiveLearner')
+        raise UserError('`smoke` runs pretraining configs, whose model has type ContrastiveLearner')
     _shrink_model(cfg.model)
     patch_size = patch_size_of(cfg.model.backbone)
     crops = crop_sizes(cfg.train_dataloader)

@@ -42,13 +42,13 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
     inside = bool(source) and '://' not in source and Path(source).resolve().parent == Path(cfg.work_dir).resolve()
     if overwrite and inside:
         raise UserError(
-            f'--overwrite removes the checkpoints of {cfg.work_dir}, but the run starts from {source}: choose another '
+            f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from {source}: choose another '
             'folder for this one'
         )
     if found and not overwrite and not (cfg.get('resume') and (inside or not source)):
         raise UserError(
             f'{cfg.work_dir} holds {len(found)} checkpoint(s) of another run, such as {found[-1].name}: continue that '
-            'run with --resume alone, choose another folder, or remove its checkpoints with --overwrite'
+            'run with `resume` alone, choose another folder, or remove its checkpoints with `overwrite`'
         )
 
 

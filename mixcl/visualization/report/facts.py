@@ -66,7 +66,7 @@ def terms(run: RunRecord) -> list[Block]:
 
 
 def evaluation(run: RunRecord) -> list[Block]:
-    """Results of the quick start and of tools/evaluate.py, and the papers' numbers of this config."""
+    """Results of the quick start and of mixcl evaluate, and the papers' numbers of this config."""
     path, blocks, quick_rows = run.folder / 'results.json', [], []
     quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
     if isinstance(quick, dict):

@@ -45,17 +45,17 @@ def write_report(
     """
     out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
     if out.suffix != '.html':
-        raise UserError(f'--out {out}: the name must end in .html')
+        raise UserError(f'`out={out}`: the name must end in .html')
     names = [folder.resolve().name for folder in folders]
     labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
     named: Sequence[str | None] = configs or [None] * len(folders)
     if len(named) != len(folders):
-        raise UserError(f'--config names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
+        raise UserError(f'`config` names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
     parts = zip(folders, labels, named, strict=True)
     runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
     for run in runs:
         _ = run.named and run.trained  # before all other work
-    check_writable(out.parent, '--out')
+    check_writable(out.parent, '`out`')
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {
         'What was trained': facts.summary,
         'Warnings': facts.health,

@@ -66,7 +66,7 @@ class Exported:
         name = type(self.backbone).__name__
         own = dict(TimmBackbone=['timm'], TorchvisionBackbone=['torchvision']).get(name, [])
         choices = [other for other in (*own, *others, 'onnx') if other != target]
-        advice = f'choose --to {" or ".join(choices)} instead' if choices else 'mixcl.load_backbone loads it'
+        advice = f'choose `to={" or ".join(choices)}` instead' if choices else 'mixcl.load_backbone loads it'
         source = f'{self.encoder.source} ({self.encoder.side} encoder)'
         return UserError(f'the {name} in {source} cannot be exported to {target}: {reason}; {advice}')
 

@@ -32,7 +32,7 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
             model = exported.encoder
             torch.onnx.export(model, (images,), folder / 'model.onnx', dynamo=True, external_data=False, **names)
     except ImportError as error:
-        raise UserError(f'--to onnx needs what `pip install onnx onnxscript` installs ({error})') from error
+        raise UserError(f'`to=onnx` needs what `pip install onnx onnxscript` installs ({error})') from error
     except OSError:
         raise
     except Exception as error:  # it raises whatever its passes raise

@@ -65,7 +65,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
         (dict(base_batch_size=1024), ', as configured for batch 1024'),
         (
             dict(base_batch_size=256),
-            ', as configured for batch 256 and NOT scaled; with --auto-scale-lr it would be 0.008 (linear rule)',
+            ', as configured for batch 256 and NOT scaled; with `auto_scale_lr` it would be 0.008 (linear rule)',
         ),
         # The Runner has scaled by then: the 0.0005 of the config became 0.002.
         (dict(base_batch_size=256, enable=True), ': the 0.0005 of batch 256, scaled linearly to 1024'),

@@ -101,7 +101,7 @@ def test_weight_decay_spares_what_timm_spares() -> None:
     [
         ('patchmix/vit-s16_in1k', 'resnet50', 'names no library; write timm:resnet50 or torchvision:resnet50'),
         ('patchmix/vit-s16_in1k', 'nothing', 'write timm:NAME, torchvision:NAME or the path of a class of yours'),
-        ('patchmix/vit-s16_in1k', 'timm:crossvit_tiny_240', 'crops of 224 pixels .* it is made for 240 .*--image-size'),
+        ('patchmix/vit-s16_in1k', 'timm:crossvit_tiny_240', 'crops of 224 pixels .* it is made for 240 .*`image_size`'),
         ('dino/vit-s16_in1k', 'timm:maxvit_tiny_tf_224', 'crops of 96 pixels .* choose a config without local crops'),
         ('patchmix/vit-s16_in1k', 'backbones.small_models:no_module', 'gives a int, but a backbone is a'),
         ('patchmix/vit-s16_in1k', 'backbones.small_models:Tokens', r'gives \(2, 3, 50176\) for two images'),

@@ -17,7 +17,7 @@ def test_durations() -> None:
     found = [limited(duration) for duration in ('23h30m', '90m', '45s', '1d2h3m4s', ' 2h ')]
     assert found == [84600, 5400, 45, 93784, 7200]
     for duration in ('', '0s', '30', '1.5h', '30m2h', '-5m', 'tomorrow'):
-        with pytest.raises(UserError, match=r'--max-time takes a duration such as 23h30m, 90m or 45s, not'):
+        with pytest.raises(UserError, match=r'`max_time` takes a duration such as 23h30m, 90m or 45s, not'):
             limited(duration)
     with pytest.raises(UserError, match='needs a train loop of mixcl'):
         limited('90m', loop='EpochBasedTrainLoop')
@@ -28,7 +28,7 @@ def test_who_makes_the_views() -> None:
     assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'mixcl.ViewPreprocessor')
     use_views(cfg, 'pillow')
     assert cfg.train_dataloader.dataset.views == 'pillow'
-    with pytest.raises(UserError, match='--views pillow is for images of 3 channels, not 4: leave it out'):
+    with pytest.raises(UserError, match='`views=pillow` is for images of 3 channels, not 4: leave it out'):
         use_views(Config.fromfile('configs/patchmix/vit-s16_folder_4channels.py'), 'pillow')
-    with pytest.raises(UserError, match=r'--views pillow is for configs that have train_dataloader.dataset.views'):
+    with pytest.raises(UserError, match=r'`views=pillow` is for configs that have train_dataloader.dataset.views'):
         use_views(Config(dict(train_dataloader=dict(dataset=dict(type='KeyedDataset')))), 'pillow')

@@ -51,7 +51,7 @@ def test_the_model_takes_the_views() -> None:
 
 @pytest.mark.parametrize('size', [0, 100, -16])
 def test_patches_must_divide_the_size(size: int) -> None:
-    with pytest.raises(UserError, match=f'--image-size {size} is no multiple of the patches of 16 pixels'):
+    with pytest.raises(UserError, match=f'`image_size={size}` is no multiple of the patches of 16 pixels'):
         resized('patchmix/vit-s16_in1k', size)
 
 

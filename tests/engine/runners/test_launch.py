@@ -80,7 +80,7 @@ def test_mixed_precision_replaces_a_plain_wrapper_only() -> None:
         use_mixed_precision(cfg)
         assert cfg.optim_wrapper.type == 'mixcl.BFloat16OptimWrapper'
     cfg.optim_wrapper.type = 'AmpOptimWrapper'
-    with pytest.raises(UserError, match=r"optim_wrapper\.type='AmpOptimWrapper'; leave out --amp"):
+    with pytest.raises(UserError, match=r"optim_wrapper\.type='AmpOptimWrapper'; leave out `amp`"):
         use_mixed_precision(cfg)
 
 
@@ -88,7 +88,7 @@ def test_launchers_that_cannot_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv('RANK', raising=False)
     with pytest.raises(UserError, match='processes started by torchrun'):
         use_launcher(Config(), 'pytorch')
-    with pytest.raises(UserError, match='--launcher slurm needs a GPU on every node'):
+    with pytest.raises(UserError, match='`launcher=slurm` needs a GPU on every node'):
         use_launcher(Config(), 'slurm')
 
 

@@ -68,7 +68,7 @@ def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
         (1, f'the number of training images was 1 and is {NUMBER} now'),
     ):
         images = dict(number=number, digest='0')
-        with pytest.raises(UserError, match=f'{told}.*another folder.*--allow-changes'):
+        with pytest.raises(UserError, match=f'{told}.*another folder.*`allow_changes`'):
             check(runner, stored, images=images)
         assert re.search(told, check(runner, stored, allow=True, images=images))
     assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
@@ -127,7 +127,7 @@ def test_what_does_not_change_the_computation_is_told(runner: Runner, stored: Pa
     ],
 )
 def test_what_changes_the_computation_is_refused(runner: Runner, stored: Path, name: str, value: object) -> None:
-    with pytest.raises(UserError, match=rf'epoch_1\.pth is of another run: {name.split("__")[0]}.*--allow-changes'):
+    with pytest.raises(UserError, match=rf'epoch_1\.pth is of another run: {name.split("__")[0]}.*`allow_changes`'):
         told(runner, stored, **{name: value})
 
 

@@ -89,7 +89,7 @@ def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], o
 
 
 def test_only_pretraining_configs_have_a_smoke_size() -> None:
-    with pytest.raises(UserError, match='--smoke runs pretraining configs'):
+    with pytest.raises(UserError, match='`smoke` runs pretraining configs'):
         shrink_to_smoke(Config(dict(model=dict(type='mmpretrain.ImageClassifier'))))
 
 

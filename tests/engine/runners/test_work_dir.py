@@ -81,12 +81,12 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
     folder.mkdir()
     newest.touch()
     for settings in (dict(), dict(resume=True, load_from=str(tmp_path / 'other/epoch_1.pth'))):
-        with pytest.raises(UserError, match=r'epoch_2.pth.*--resume.*another folder.*--overwrite'):
+        with pytest.raises(UserError, match=r'epoch_2.pth.*`resume`.*another folder.*`overwrite`'):
             check(**settings)
     check(resume=True)
     check(resume=True, load_from=str(newest))
     check(overwrite=True)
-    with pytest.raises(UserError, match=r'--overwrite removes .* starts from'):
+    with pytest.raises(UserError, match=r'`overwrite` removes .* starts from'):
         check(overwrite=True, load_from=str(newest))
 
 

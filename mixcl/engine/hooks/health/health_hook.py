@@ -51,7 +51,7 @@ RULES = (
         'chance',
         'chance_ratio',
         'the loss is {value:.0%} of what guessing gives: the model does not tell images apart; check the learning rate '
-        'and its warm-up, and that the views of an image show the same image (tools/visualize.py views)',
+        'and its warm-up, and that the views of an image show the same image (mixcl visualize views)',
         high=0.98,
     ),
     Rule(

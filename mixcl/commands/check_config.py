@@ -1,0 +1,32 @@
+"""``mixcl check-config patchmix/vit-s16_in1k --processes 8``: check a config as a training run does.
+
+Exit status: 0 if a run could start, 2 otherwise, with one sentence.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from mixcl.command_line import add_data_root, add_overrides
+from mixcl.errors import UserError
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('config', help='config file')
+    parser.add_argument('--processes', type=int, default=1, help='how many will train, for batches and queues')
+    parser.add_argument('--no-data', action='store_true', help='do not look for the data folders')
+    add_data_root(parser)
+    add_overrides(parser)
+
+
+def run(args: Namespace) -> None:
+    if args.processes < 1:
+        raise UserError(f'--processes must be at least 1, not {args.processes}')
+    from mixcl.apis.starting_check import check_data, check_start
+    from mixcl.engine.runners.launch import read_config
+
+    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    if not args.no_data:
+        try:
+            check_data(cfg)
+        except UserError as error:
+            raise UserError(f'{error}; --no-data checks all but the data') from error
+    print('\n'.join([*check_start(cfg, args.processes), 'a run could start']))

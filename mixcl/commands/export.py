@@ -1,0 +1,30 @@
+"""``mixcl export CHECKPOINT --to timm --out FOLDER``: the backbone in a checkpoint, as another library loads it.
+
+It prints the lines that load the folder; they were tried, and gave the same features.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from mixcl.command_line import add_allow_pickle, add_config_option
+
+AFTERWARDS = 'the same command starts anew'
+
+FORMATS = ('timm', 'torchvision', 'huggingface', 'onnx')
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('checkpoint', help='file of a pretraining, of a classifier, or of a backbone')
+    parser.add_argument('--to', required=True, choices=FORMATS, help='what loads it')
+    parser.add_argument('--out', required=True, metavar='PATH', help='folder to write; must be new or empty')
+    parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
+    add_config_option(parser)
+    add_allow_pickle(parser)
+
+
+def run(args: Namespace) -> None:
+    from mixcl.apis.export import export
+    from mixcl.weights import allow_pickle
+
+    if args.allow_pickle:
+        allow_pickle()
+    export(args.checkpoint, args.to, args.out, args.encoder, args.config)

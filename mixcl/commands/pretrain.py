@@ -1,0 +1,44 @@
+"""``mixcl pretrain --data photos --out run``: pretrain a backbone on your own images.
+
+Without other options the length, the batch and the loading fit the number of images and the machine; docs/python.md
+says how. The same command again continues a run that was stopped.
+"""
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+
+from mixcl.command_line import add_launcher, add_overrides, arguments_of
+
+AFTERWARDS = 'the same command continues from the last checkpoint'
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('--data', required=True, metavar='FOLDER',
+                        help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
+    parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
+    parser.add_argument('--method', default='patchmix',
+                        help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
+    parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, '
+                        'torchvision:resnet50, package.module:Class')  # fmt: skip
+    parser.add_argument('--epochs', type=int, help='how often every image is seen')
+    parser.add_argument('--batch-size', type=int, metavar='IMAGES', help='per process; the rate is scaled to it')
+    parser.add_argument('--image-size', type=int, metavar='PIXELS', help="of the views; default the method's, 224")
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights that the backbone starts from')
+    parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
+    parser.add_argument('--amp', action=BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
+    parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
+    parser.add_argument('--allow-changes', action='store_true', help='continue it though settings differ')
+    parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
+    add_overrides(parser)
+    add_launcher(parser)
+
+
+def run(args: Namespace) -> None:
+    from mmengine.dist import is_main_process
+
+    from mixcl.apis.pretraining import pretrain
+
+    checkpoint = pretrain(**arguments_of(args))
+    if is_main_process():
+        print(f'the backbone is in {checkpoint}')
+        to = 'torchvision' if str(args.model).startswith('torchvision:') else 'timm'
+        print(f'next: mixcl export {args.out} --to {to} --out backbone')

@@ -1,0 +1,25 @@
+"""``mixcl print-config patchmix/vit-s16_in1k --origin``: what all files that a config inherits from say together.
+
+The output is a config itself: saved to a file, it trains the same.
+"""
+
+import signal
+from argparse import ArgumentParser, Namespace
+
+from mixcl.command_line import add_data_root, add_overrides
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('config', help='config file')
+    parser.add_argument('--origin', action='store_true', help='write behind each value the file that it comes from')
+    add_data_root(parser)
+    add_overrides(parser)
+
+
+def run(args: Namespace) -> None:
+    from mixcl.configuration.origin import as_file, origins
+    from mixcl.engine.runners.launch import read_config
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
+    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    print(as_file(cfg, origins(args.config, cfg.to_dict()) if args.origin else None), end='')

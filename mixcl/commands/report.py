@@ -1,0 +1,28 @@
+"""``mixcl report work_dirs/quickstart``: an HTML page about one run, or several side by side: curves, figures, results.
+
+It writes ``work_dirs/quickstart/report.html``, which needs no other file.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('runs', nargs='+', metavar='WORK_DIR', help='folders of runs')
+    parser.add_argument('--out', metavar='FILE.html', help='default: report.html in the folder of the first run')
+    add_config_option(parser, 'append')  # one for each run
+    parser.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
+    add_data_root(parser, 'root folder of every data set of the configs')
+    add_allow_pickle(parser)
+
+
+def run(args: Namespace) -> None:
+    from mixcl.visualization.report import write_report
+    from mixcl.weights import allow_pickle
+
+    if args.allow_pickle:
+        allow_pickle()
+    out = args.out or Path(args.runs[0], 'report.html')
+    print(f'written: {write_report(args.runs, out, args.data, args.data_root, args.config)}')

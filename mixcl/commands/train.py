@@ -1,0 +1,78 @@
+"""``mixcl train patchmix/vit-s16_in1k``: train a model.
+
+With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for linear probes, fine-tuning and the like.
+"""
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from mixcl.command_line import add_allow_pickle, add_data_root, add_launcher, add_overrides, arguments_of
+
+if TYPE_CHECKING:
+    from mmengine.runner import Runner
+
+AFTERWARDS = 'the same command with --resume continues from what is saved'
+
+KEPT = ('backbone', 'data', 'pretrained')
+"""Options of a trial run that hold for the run itself, too."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('config', help='config file, or name of one: mixcl configs lists them')
+    parser.add_argument('--work-dir', help='where logs and checkpoints go; default work_dirs/<method>/<config name>')
+    parser.add_argument('--resume', nargs='?', const='auto', metavar='CHECKPOINT',
+                        help='continue a run: from the newest checkpoint of the work dir, or this one')  # fmt: skip
+    parser.add_argument('--allow-changes', action='store_true', help='with --resume: settings may differ from before')
+    parser.add_argument('--overwrite', action='store_true', help='remove checkpoints of another run in the work dir')
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="that the backbone starts from, or 'random'")
+    parser.add_argument('--encoder', choices=['online', 'target'], help='of --pretrained; default: as the config says')
+    parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
+    add_allow_pickle(parser)
+    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
+    parser.add_argument('--compile', action='store_true', help='compile the blocks of the backbone: for GPUs')
+    parser.add_argument('--auto-scale-lr', action='store_true', help='scale the learning rate with the global batch')
+    parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
+    parser.add_argument('--views', choices=('device', 'pillow'), help='who makes the colours and blurs of the views: '
+                        'the device, or Pillow as in the papers; by default as the config says')  # fmt: skip
+    parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
+                        'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
+    add_data_root(parser, 'root folder of every data set of the config, or of a list')
+    parser.add_argument('--backbone', metavar='NAME', help='another one, with random weights: '
+                        'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
+    parser.add_argument('--image-size', type=int, metavar='PIXELS', help='of the model and all views, also evaluated')
+    parser.add_argument('--smoke', action='store_true', help='20 steps on synthetic images at reduced size')
+    add_overrides(parser, 'override values, such as model.mixer.num_mix=2 train_cfg.max_epochs=100')
+    add_launcher(parser)
+
+
+def run(args: Namespace) -> None:
+    from mixcl.apis.training import train
+
+    runner = train(**arguments_of(args))
+    if runner.rank == 0:
+        print(what_is_next(args, runner))
+
+
+def what_is_next(args: Namespace, runner: 'Runner') -> str:
+    """Where everything is, and the command that most people want now."""
+    from mixcl.algorithms import ContrastiveLearner
+    from mixcl.distributed import unwrapped
+    from mixcl.engine.hooks import CheckpointHook
+    from mixcl.evaluation.recipes import data_of_name
+    from mixcl.shipped import shipped
+
+    written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
+    lines = [f'everything is in {runner.work_dir}']
+    if args.smoke:
+        options = (f' --{name} {shlex.quote(value)}' for name, value in vars(args).items() if name in KEPT and value)
+        lines.append(f'next, the run itself: mixcl train {args.config}{"".join(options)}')
+    elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
+        file = shlex.quote(str(written[-1]))
+        data = args.data or data_of_name(runner.cfg.config_name)
+        known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
+        shown = shlex.quote(data) if known else 'NAME'
+        lines.append(f'next: mixcl evaluate {file} --data {shown} --protocols knn linear')
+    elif written:
+        lines.append(f'next: mixcl test {args.config} {written[-1]}')
+    return '\n'.join(lines)

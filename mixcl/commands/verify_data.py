@@ -1,0 +1,80 @@
+"""``mixcl verify-data FOLDER``: read every image of a folder, or of all data sets of a config, before a run does.
+
+In the place of the folder: ``configs/patchmix/vit-s16_in1k.py``, or a source such as ``tar:shards/*.tar``.
+
+Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out``), 2 for a mistake in the command.
+In names of files, what cannot be printed is written as in Python: ``\\n``.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mixcl.command_line import add_data_root, add_overrides, cpu_cores
+from mixcl.errors import UserError, printable
+from mixcl.files import check_writable
+
+if TYPE_CHECKING:
+    from mmengine.dataset import BaseDataset
+
+AFTERWARDS = 'nothing is kept, the same command starts again'
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
+    add_data_root(parser, 'root folder of every data set of the config, or of a list')
+    parser.add_argument('--out', default='work_dirs/unreadable_images.txt', help='for the list of unreadable images')
+    parser.add_argument('--num-workers', type=int, default=cpu_cores(), help='processes; default one per CPU core')
+    add_overrides(parser)
+
+
+def run(args: Namespace) -> None:
+    if args.num_workers < 1:
+        raise UserError(f'--num-workers must be at least 1, not {args.num_workers}')
+    out = Path(args.out)
+    if out.is_dir():
+        raise UserError(f'--out {args.out} is a folder: give the name of a file')
+    check_writable(out.parent, '--out')
+    from mixcl.datasets.verification import image_files, verify_images
+
+    files = image_files(find_datasets(args))
+    if not files:
+        print('nothing to check: the images of this config are no files of their own')
+        return
+    unreadable, converted = verify_images(files, args.num_workers)
+    for kind, number in sorted(Counter(note.kind for note in converted).items()):
+        print(f'{number} {kind}: readable, training converts them to 8-bit colour')
+    for kind, number in sorted(Counter(note.kind for note in unreadable).items()):
+        print(f'{number} {kind}: NOT readable')
+    print(f'{len(files) - len(unreadable)} of {len(files)} images can be read')
+    if unreadable:
+        out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
+        print(f'the others are listed in {printable(args.out)}')
+        sys.exit(1)
+
+
+def find_datasets(args: Namespace) -> 'list[BaseDataset]':
+    from mmengine.registry import DefaultScope
+
+    from mixcl.configuration import check_data_roots
+    from mixcl.configuration.data_roots import data_sets
+    from mixcl.datasets import ImageFolder, KeyedDataset
+    from mixcl.engine.runners.data_option import source_config
+    from mixcl.engine.runners.launch import read_config
+    from mixcl.registry import DATASETS
+
+    if Path(args.data).is_dir():
+        return [ImageFolder(args.data)]
+    if ':' in args.data and '::' not in args.data:
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            return [DATASETS.build({**source_config(args.data, args.data_root), 'lazy_init': False})]
+    if not args.data.endswith('.py'):
+        raise UserError(f'{args.data} is neither a folder nor a config file (.py), nor what --data takes; give one')
+    cfg = read_config(args.data, args.cfg_options, args.data_root)
+    check_data_roots(cfg)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        configs = [config for _, config in data_sets(cfg)]
+        wrapped = [config['dataset'] if config['type'] == 'KeyedDataset' else config for config in configs]
+        return [KeyedDataset(config).dataset for config in wrapped]

@@ -1,0 +1,91 @@
+"""``mixcl visualize attention work_dirs/quickstart --images photos --out attention.png``: draw a figure."""
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, add_overrides
+from mixcl.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES = dict(
+    mix='originals and mixtures of a pretraining config, with the share of each source image',
+    views='what augmentation does to images, with the parameters under each view',
+    attention='heads of the last block and rollout, or activation maps; of mixtures the share of each source',
+    similarity='cosines of what the loss compares beside its target, before and after training',
+    keys='how similar keys of the same image, of its class and of other classes are to a query',
+    neighbours='images and their nearest neighbours',
+    map='features in two dimensions, by t-SNE or UMAP, with DBI and CHI',
+    curves='loss, kNN, rank, learning rate and data wait of one run or several',
+)
+OPTIONS = ('num_images', 'k', 'among', 'worst', 'method', 'clusters')
+"""What figures take beside the model; each has defaults of its own."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    figures = parser.add_subparsers(dest='figure', required=True, metavar='FIGURE')
+    for name, text in FIGURES.items():
+        figure = figures.add_parser(name, help=text, description=f'Draw {text}.')
+        figure.add_argument('--out', nargs='+', default=[f'{name}.png'], metavar='FILE', help='.png, .svg or .pdf')
+        if name == 'curves':
+            figure.add_argument('runs', nargs='+', help='folders of runs')
+            figure.add_argument('--by', choices=['epoch', 'step', 'hour'], default='epoch', help='the axis')
+            continue
+        figure.add_argument('model', metavar='CONFIG_OR_CHECKPOINT', help='config, checkpoint, or folder of a run')
+        add_config_option(figure)
+        images = figure.add_mutually_exclusive_group()
+        images.add_argument('--images', metavar='FOLDER', help='a folder of images in the place of those of the config')
+        images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
+        figure.add_argument('--num-images', type=int, help='how many images')
+        figure.add_argument('--seed', type=int, default=0, help='of all random draws')
+        add_data_root(figure)
+        add_allow_pickle(figure)
+        figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
+        add_overrides(figure)
+        if name in ('attention', 'keys', 'neighbours', 'map'):
+            figure.add_argument(
+                '--encoder',
+                choices=['online', 'target'],
+                help="of a checkpoint; default: that of the method's linear probe",
+            )
+            figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
+        if name == 'neighbours':
+            figure.add_argument('--k', type=int, help='neighbours of each image')
+            figure.add_argument('--among', type=int, metavar='N', help='look at so many images at most')
+            figure.add_argument('--worst', action='store_true', default=None, help='worst mistakes first; needs labels')
+        if name == 'map':
+            figure.add_argument('--method', choices=['tsne', 'umap'], help='default: tsne')
+            figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
+
+
+def run(args: Namespace) -> None:
+    from mixcl import visualization
+    from mixcl.visualization.canvas import check_figure_path, write
+
+    for path in args.out:
+        check_figure_path(path)
+    figure = visualization.curves_figure(args.runs, args.by) if args.figure == 'curves' else drawn(args)
+    print(f'written: {", ".join(str(write(figure, path)) for path in args.out)}')
+
+
+def drawn(args: Namespace) -> 'Figure':
+    from mixcl import visualization
+    from mixcl.engine.runners.smoke import shrink_to_smoke
+    from mixcl.weights import allow_pickle
+
+    if args.allow_pickle:
+        allow_pickle()
+    options = {name: getattr(args, name, None) for name in OPTIONS}
+    if any(isinstance(value, int) and value < 1 for value in options.values()):
+        raise UserError('--num-images, --k, --among and --clusters must be at least 1')
+    source = f'folder:{Path(args.images)}' if args.images else args.data
+    pictured = visualization.read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
+    if args.smoke:
+        shrink_to_smoke(pictured.config)
+    encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
+    pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
+    given = {name: value for name, value in options.items() if value is not None}
+    return visualization.drawn(args.figure, pictured, **given)
