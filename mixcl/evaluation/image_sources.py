@@ -90,7 +90,6 @@ def collate_one_size(samples: Sequence[dict]) -> dict:
     """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
     if len({sample['inputs'].shape for sample in samples}) > 1:
         raise UserError(
-            'the images are not of one size after preprocessing; give `image_size=PIXELS`, '
-            'which crops them'
+            'the images are not of one size after preprocessing; give `image_size=PIXELS`, which crops them'
         )
     return default_collate(samples)
