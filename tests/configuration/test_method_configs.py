@@ -6,7 +6,7 @@ import pytest
 from configuration.all_configs import CONFIGS, built, read, twins
 from mmengine.config import Config
 
-from mixcl.engine.runners.data_option import innermost
+from mixcl.configuration.paths import innermost
 from mixcl.engine.runners.dry_run import try_views
 
 # learning rate, global batch it is for, epochs, warm-up epochs, weight decay at the start and at its end

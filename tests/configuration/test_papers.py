@@ -13,7 +13,7 @@ import pytest
 from configuration.readme import rows
 from mmengine.config import Config
 
-from mixcl.engine.runners.data_option import innermost
+from mixcl.configuration.paths import innermost
 from mixcl.evaluation.published import all_published
 from mixcl.registry import LOSSES
 

@@ -17,7 +17,7 @@ from mixcl.engine.runners.data_option import source_config, use_data
 from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.compose import read_data_set
-from mixcl.evaluation.image_sources import labels_of, names_of, source_images
+from mixcl.evaluation.image_sources import image_pipeline, labels_of, names_of, source_images
 from mixcl.evaluation.plan import planned
 from mixcl.evaluation.subject import Subject
 from mixcl.registry import DATASETS
@@ -112,7 +112,7 @@ def test_other_channels_than_three_come_to_pretraining_evaluations_and_extractio
     loaded = [*loaders(cfg).values(), plans[0].test_dataloader, plans[1].train_dataloader, plans[2].val_dataloader]
     with DefaultScope.overwrite_default_scope('mixcl'):
         samples = [DATASETS.build(loader.dataset)[0]['inputs'] for loader in loaded]
-        samples.append(KeyedDataset(source_images(spec, cfg))[0]['inputs'])
+        samples.append(KeyedDataset(source_images(spec, cfg, image_pipeline(cfg)))[0]['inputs'])
     crops = [crop for sample in samples for crop in (sample if isinstance(sample, list) else [sample])]
     assert {tuple(crop.shape) for crop in crops} == {(channels, 224, 224)}
     assert [len(plan.data_preprocessor.mean) for plan in plans] == [channels] * 3
@@ -131,7 +131,7 @@ def test_a_list_below_another_folder_is_evaluated_or_refused_before_anything_sta
 @pytest.mark.parametrize('kind', ['folder', 'list', 'tar', 'hf'])
 def test_features_have_names_and_labels(kind: str, sources: dict) -> None:
     with DefaultScope.overwrite_default_scope('mixcl'):
-        dataset = KeyedDataset(source_images(sources[kind], Config(), 16))
+        dataset = KeyedDataset(source_images(sources[kind], Config(), image_pipeline(Config(), 16)))
     assert labels_of(dataset).tolist() == np.repeat([0, 1, 2], 6).tolist()
     assert dataset.metainfo['classes'] == tuple(sorted(CLASSES)) and dataset[0]['inputs'].shape == (3, 16, 16)
     first = dict(folder='ant/01.jpg', list='photos/ant/01.jpg', tar='shard-000.tar/ant/01.jpg')
