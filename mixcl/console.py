@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 import mixcl
-from mixcl.errors import UserError, call_settings, reported_to_user
+from mixcl.errors import UserError, reported_to_user
 from mixcl.starting import begin
 
 COMMANDS = {
@@ -45,9 +45,7 @@ def parsed(name: str, words: Sequence[str], program: str | None = None) -> Names
     """The options of a command; it is called ``program`` in its help, by default as the process was started."""
     parser = ArgumentParser(prog=program, description=f'{COMMANDS[name]}.')
     module_of(name).add_options(parser)
-    args = parser.parse_args(words)
-    call_settings({setting: f'--{setting.replace("_", "-")}' for setting in vars(args)})
-    return args
+    return parser.parse_args(words)
 
 
 def run(name: str, words: Sequence[str] | None = None, program: str | None = None) -> None:
@@ -56,7 +54,8 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
     with reported_to_user('mixcl doctor looks at the installation'):
         args = parsed(name, sys.argv[1:] if words is None else words, program)
     command = module_of(name)
-    with reported_to_user(getattr(command, 'AFTERWARDS', '')):
+    options = {setting: f'--{setting.replace("_", "-")}' for setting in vars(args)}
+    with reported_to_user(getattr(command, 'AFTERWARDS', ''), options):
         command.run(args)
 
 

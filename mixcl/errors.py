@@ -58,12 +58,6 @@ _options: dict[str, str] = {}
 """How the present command calls its settings: the options by their names in Python."""
 
 
-def call_settings(options: dict[str, str]) -> None:
-    """Let what the present command says call settings as its options."""
-    global _options
-    _options = options
-
-
 def with_options(text: str) -> str:
     """A message as people at the keyboard read it: ``image_size=160`` in single backticks is ``--image-size 160``."""
 
@@ -75,18 +69,18 @@ def with_options(text: str) -> str:
 
 
 @contextmanager
-def reported_to_user(afterwards: str = '') -> Iterator[None]:
+def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None) -> Iterator[None]:
     """End a command-line tool: every error becomes one sentence on the standard error, and an exit status.
 
     - :class:`UserError`, or what the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
     - An error that nothing foresaw: status 1, and :func:`~mixcl.faults.fault_sentence`.
     - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
-    ``afterwards`` says what the user can do next. ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for
-    people who write their own parts.
+    ``afterwards`` says what the user can do next; ``options`` are those of the command, by the settings' names in Python.
+    ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for people who write their own parts.
     """
-    global _afterwards
-    _afterwards = afterwards
+    global _afterwards, _options
+    _afterwards, _options = afterwards, options or {}
     try:
         yield
     except RunStopped as stop:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from torch.utils.data import DataLoader
 
-from mixcl.errors import UserError, call_settings, printable, reported_to_user, with_options
+from mixcl.errors import UserError, printable, reported_to_user, with_options
 from mixcl.faults import with_run
 
 
@@ -148,10 +148,8 @@ def test_names_of_files_are_printed_on_one_line() -> None:
 
 def test_a_command_shows_settings_as_its_options() -> None:
     text = 'the config `other.py` has no `image_size=160`, leave out `amp`, or give `shots=3` to `mixcl test`'
-    assert with_options(text) == text
-    call_settings(dict(image_size='--image-size', amp='--amp'))
-    try:
+    with reported_to_user():
+        assert with_options(text) == text
+    with reported_to_user('', dict(image_size='--image-size', amp='--amp')):
         shown = with_options(text)
-    finally:
-        call_settings({})
     assert shown == text.replace('`image_size=160`', '--image-size 160').replace('`amp`', '--amp')

@@ -12,7 +12,7 @@ from mixcl.datasets.labelled_subset import balanced_indices
 from mixcl.errors import UserError
 
 PACK = [dict(type='mmpretrain.PackInputs')]
-ONE_OF_EACH_DIGIT = [105, 106, 317, 427, 815, 1043, 1265, 1269, 1373, 1410]
+ONE_OF_EACH_DIGIT = [106, 116, 312, 396, 638, 755, 1022, 1246, 1282, 1399]
 
 
 @pytest.fixture
