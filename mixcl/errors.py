@@ -76,7 +76,7 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
     - An error that nothing foresaw: status 1, and :func:`~mixcl.faults.fault_sentence`.
     - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
-    ``afterwards`` says what the user can do next; ``options`` are those of the command, by the settings' names in Python.
+    ``afterwards`` says what the user can do next; ``options`` are those of the command, by names in Python.
     ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for people who write their own parts.
     """
     global _afterwards, _options
