@@ -73,7 +73,7 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path) -> None:
     damaged = json.dumps([row(metrics=dict(knn10_top1='many'))]), json.dumps([row(protocol=3)])
     for text in ('{"a": 1}', '[1]', '[{"metrics": {}}]', 'not json', *damaged):
         (tmp_path / 'results.json').write_text(text)
-        with pytest.raises(UserError, match='holds no results of tools'):
+        with pytest.raises(UserError, match='holds no results of mixcl evaluate'):
             Results(tmp_path)
         assert (tmp_path / 'results.json').read_text() == text
 

@@ -62,5 +62,5 @@ def test_a_run_with_too_many_unreadable_files_stops(runner: SimpleNamespace, num
     hook = UnreadableImagesHook()
     hook.before_train_iter(runner, 0, batch(*(ImageNote(f'{n}.jpg', 'truncated', 'cut off') for n in range(limit))))
     message = rf'{limit + 1} of {num_images} training images cannot be read \(1 empty, {limit} truncated\).*'
-    with pytest.raises(UserError, match=message + r'0\.jpg \(cut off\).*tools/verify_data\.py'):
+    with pytest.raises(UserError, match=message + r'0\.jpg \(cut off\).*mixcl verify-data'):
         hook.before_train_iter(runner, 1, batch(EMPTY))
