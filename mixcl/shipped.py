@@ -1,4 +1,4 @@
-"""What comes with the package: configs, known by name wherever mixcl is installed, and the tools."""
+"""Configs by their names: those that come with the package, wherever mixcl is installed, and people's own."""
 
 from difflib import get_close_matches
 from fnmatch import fnmatch
@@ -46,3 +46,15 @@ def find_config(name: str | Path) -> Path:
         near = [f'configs/{one}.py' for one in near]
     hint = f'did you mean {" or ".join(near)}?' if near else '`mixcl configs` lists those that come with mixcl'
     raise UserError(f'there is no config file {name}; {hint}')
+
+
+def default_work_dir(config_path: str | Path, suffix: str = '') -> str:
+    """``work_dirs/<method>/<name of the config file>``; elsewhere than in configs/ the method is its folder's name."""
+    return str(Path('work_dirs', config_name(config_path, parents=1) + suffix))
+
+
+def config_name(path: str | Path, parents: int = 0) -> str:
+    """The path of a config below ``configs/``, or elsewhere the file and so many of its parent folders; no ending."""
+    parts = Path(path).resolve().with_suffix('').parts[1:]
+    below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
+    return '/'.join(parts[below:])

@@ -20,9 +20,9 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 from mixcl import console
-from mixcl.configuration import check_config
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.recipes import data_of
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.prepared import prepared
 from mixcl.shipped import find_config, known_configs
 
 WITH_DETECTION = importlib.util.find_spec('mmdet') is not None
@@ -138,7 +138,7 @@ def check_options(name: str, args: argparse.Namespace, files: set[str]) -> bool:
         named = config.endswith('.py') or config in known_configs()  # others are in capitals, or of a run
         named &= WITH_DETECTION or 'transfer/' not in config
         if named and config not in files and not config.startswith('DIR/'):
-            check_config(read_config(find_config(config), options))
+            check_config(prepared(find_config(config), cfg_options=options))
     return True
 
 

@@ -13,7 +13,7 @@ from pages import PAGES, ROOT, blocks
 from tools.command import run
 
 from mixcl.composition import Composition
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MIXERS
 
 BY_NAME = pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -150,7 +150,7 @@ def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
         pages.check_python(block.text, files) if not block.needs else compile(block.text, str(page), 'exec')
         if re.search(r"^_base_ = .*'(configs/|mixcl::)", block.text, re.MULTILINE) and 'imports=' not in block.text:
             Path('block.py').write_text(block.text.replace("'configs/", f"'{ROOT}/configs/"))
-            read_config('block.py')
+            prepared('block.py')
 
 
 @pytest.mark.long

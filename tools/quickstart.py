@@ -36,8 +36,9 @@ if __name__ == '__main__':
 import torch
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
 from mixcl.evaluation.small_data import NEIGHBOURS, accuracies, baseline_accuracies
+from mixcl.experiments.prepared import prepared
 from mixcl.visualization import curves_figure, mixture_figure
 from mixcl.visualization.canvas import write
 from mixcl.visualization.report import write_report
@@ -63,7 +64,7 @@ def print_table(rows: dict[str, tuple[float, float]]) -> None:
 
 def main(args: argparse.Namespace) -> None:
     started = time.perf_counter()
-    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
     cfg.work_dir = args.work_dir
     torch.set_num_threads(min(2, torch.get_num_threads()))
     work_dir = Path(args.work_dir)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from mixcl.configuration.keys import suggest
 from mixcl.errors import UserError
+from mixcl.experiments.checks.keys import suggest
 
 F = TypeVar('F', bound=Callable)
 

@@ -14,9 +14,9 @@ from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
-from mixcl.configuration.paths import whole_model
-from mixcl.engine.runners.dry_run import synthetic_images
 from mixcl.errors import UserError
+from mixcl.experiments.options.smoke import synthetic_images
+from mixcl.experiments.paths import whole_model
 from mixcl.registry import MODELS
 
 

@@ -11,8 +11,7 @@ from mmengine.dist import get_world_size, is_main_process
 
 import mixcl
 from mixcl.apis.arguments import named
-from mixcl.engine.runners.command_options import be_patient
-from mixcl.engine.runners.processes import process_count, use_launcher
+from mixcl.engine.runners.processes import join_processes, process_count
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
@@ -81,11 +80,10 @@ def evaluate(
     roots = {name: root for name, root in named}
     evaluations = planned(
         CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
-        recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, processes=process_count(launcher),
+        recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, launcher=launcher,
+        processes=process_count(launcher),
     )  # fmt: skip
-    for evaluation in evaluations:
-        be_patient(evaluation.cfg)
-        use_launcher(evaluation.cfg, launcher)
+    join_processes(evaluations[0].cfg)
     check_writable(results.folder, '`out` or `work_dir`')
     check_writable(folder, '`work_dir`')
     for evaluation in evaluations:

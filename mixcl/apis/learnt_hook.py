@@ -9,13 +9,13 @@ from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from torch.nn.functional import normalize
 
-from mixcl.configuration.paths import innermost
 from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
 from mixcl.evaluation.functional.quality import effective_rank
 from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.small_data import untrained
+from mixcl.experiments.paths import innermost
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators
 from mixcl.registry import HOOKS

@@ -4,9 +4,11 @@ from mmengine.config import Config
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import built_from, check_data_roots, check_files, check_metric_files, schedule_notes
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.dry_run import try_hooks, try_schedules, try_views
+from mixcl.experiments.checks.building import built_from
+from mixcl.experiments.checks.values import schedule_notes
+from mixcl.experiments.data_roots import check_data_roots, check_files, check_metric_files
 from mixcl.registry import MODELS
 
 

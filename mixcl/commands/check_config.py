@@ -21,9 +21,9 @@ def run(args: Namespace) -> None:
     if args.processes < 1:
         raise UserError(f'--processes must be at least 1, not {args.processes}')
     from mixcl.apis.starting_check import check_data, check_start
-    from mixcl.engine.runners.launch import read_config
+    from mixcl.experiments.prepared import prepared
 
-    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
     if not args.no_data:
         try:
             check_data(cfg)

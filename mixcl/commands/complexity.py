@@ -59,15 +59,9 @@ def run(args: Namespace) -> None:
     if args.iterations < 1:
         raise UserError(f'--iterations must be at least 1, not {args.iterations}')
     from mixcl.apis.complexity import SyntheticIteration, measure
-    from mixcl.engine.runners.command_options import use_mixed_precision
-    from mixcl.engine.runners.launch import read_config
-    from mixcl.engine.runners.smoke import shrink_to_smoke
+    from mixcl.experiments.prepared import prepared
 
-    cfg = read_config(args.config, args.cfg_options)
-    if args.smoke:
-        shrink_to_smoke(cfg)
-    if args.amp:
-        use_mixed_precision(cfg)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, smoke=args.smoke, amp=args.amp)
     batch_size = args.batch_size
     if batch_size is None:
         batch_size = cfg.train_dataloader.batch_size if args.device == 'cuda' else CPU_BATCH

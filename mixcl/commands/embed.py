@@ -69,10 +69,10 @@ def extract(args: Namespace) -> None:
 
     from mixcl.algorithms.checks import check_whole_patches
     from mixcl.datasets import KeyedDataset
-    from mixcl.engine.runners.launch import read_config
     from mixcl.evaluation.feature_files import extract_to_files, open_folder
     from mixcl.evaluation.image_sources import config_images, source_images
     from mixcl.evaluation.subject import read_subject
+    from mixcl.experiments.prepared import prepared
     from mixcl.weights import allow_pickle
 
     device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
@@ -86,7 +86,7 @@ def extract(args: Namespace) -> None:
     model = subject.encoder(args.encoder, args.feature)
     print(f'{model.side} encoder in {printable(model.source)}: {model.loaded}')
     if args.data_config:
-        images = config_images(read_config(args.data_config, data_root=args.data_root), args.split)
+        images = config_images(prepared(args.data_config, data_root=args.data_root), args.split)
     else:
         spec = args.data or f'folder:{args.images}'
         pipeline = subject.pipeline(args.image_size)

@@ -17,9 +17,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.configuration.origin import as_file, origins
-    from mixcl.engine.runners.launch import read_config
+    from mixcl.experiments.origin import as_file, origins
+    from mixcl.experiments.prepared import prepared
 
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
-    cfg = read_config(args.config, args.cfg_options, args.data_root)
+    cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
     print(as_file(cfg, origins(args.config, cfg.to_dict()) if args.origin else None), end='')

@@ -58,11 +58,10 @@ def run(args: Namespace) -> None:
 def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     from mmengine.registry import DefaultScope
 
-    from mixcl.configuration import check_data_roots
-    from mixcl.configuration.data_roots import data_sets
     from mixcl.datasets import ImageFolder, KeyedDataset
-    from mixcl.engine.runners.data_option import source_config
-    from mixcl.engine.runners.launch import read_config
+    from mixcl.experiments.data_roots import check_data_roots, data_sets
+    from mixcl.experiments.options.own_data import source_config
+    from mixcl.experiments.prepared import prepared
     from mixcl.registry import DATASETS
 
     if Path(args.data).is_dir():
@@ -72,7 +71,7 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
             return [DATASETS.build({**source_config(args.data, args.data_root), 'lazy_init': False})]
     if not args.data.endswith('.py'):
         raise UserError(f'{args.data} is neither a folder nor a config file (.py), nor what --data takes; give one')
-    cfg = read_config(args.data, args.cfg_options, args.data_root)
+    cfg = prepared(args.data, cfg_options=args.cfg_options, data_root=args.data_root)
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
         configs = [config for _, config in data_sets(cfg)]

@@ -73,7 +73,7 @@ def run(args: Namespace) -> None:
 
 def drawn(args: Namespace) -> 'Figure':
     from mixcl import visualization
-    from mixcl.engine.runners.smoke import shrink_to_smoke
+    from mixcl.experiments.options.smoke import shrink_to_smoke
     from mixcl.weights import allow_pickle
 
     if args.allow_pickle:

@@ -20,10 +20,9 @@ def run(args: Namespace) -> None:
     if not 0 <= args.score_threshold <= 1:
         raise UserError(f'--score-threshold is a share between 0 and 1, not {args.score_threshold}')
     from mixcl.detection.figures import draw_detections  # says which command installs what detection needs
-    from mixcl.engine.runners.launch import read_config
+    from mixcl.experiments.prepared import Options, prepared_to_test
 
-    cfg = read_config(args.config, args.cfg_options, args.data_root)
-    cfg.work_dir = f'{args.out_dir}/log'
-    cfg.load_from = args.checkpoint
+    options = dict(cfg_options=args.cfg_options, data_root=args.data_root)
+    cfg = prepared_to_test(args.config, args.checkpoint, Options(work_dir=f'{args.out_dir}/log', **options))
     pictures = draw_detections(cfg, args.out_dir, args.num_images, args.score_threshold)
     print(f'written: {len(pictures)} pictures in {args.out_dir}')

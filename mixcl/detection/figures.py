@@ -7,7 +7,7 @@ import torch
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 
-from mixcl.engine.runners.launch import build_runner, without_training
+from mixcl.engine.runners.launch import build_runner
 
 
 @torch.no_grad()
@@ -22,7 +22,7 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
     Raises:
         UserError: if the checkpoint does not fit.
     """
-    runner = build_runner(without_training(cfg))
+    runner = build_runner(cfg)
     runner.load_or_resume()
     torch.nn.Module.eval(runner.model)
     dataset = runner.build_dataloader(cfg.test_dataloader).dataset

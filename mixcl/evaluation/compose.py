@@ -27,11 +27,11 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import RUNNER_KEYS
-from mixcl.engine.runners.data_option import meant
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA, Recipe
+from mixcl.experiments.options.own_data import meant
+from mixcl.experiments.paths import RUNNER_KEYS
+from mixcl.experiments.reading import read_config
 
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:

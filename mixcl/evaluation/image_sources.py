@@ -8,18 +8,18 @@ import numpy as np
 from mmengine.config import Config
 from mmengine.dataset import default_collate
 
-from mixcl.configuration import check_data_roots
-from mixcl.configuration.paths import innermost, kind_of
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.data_option import (
+from mixcl.errors import UserError
+from mixcl.experiments.data_roots import check_data_roots
+from mixcl.experiments.options.image_size import crop_sizes
+from mixcl.experiments.options.own_data import (
     READERS,
     evaluation_pipeline,
     extensions_of,
     reader_of,
     source_config,
 )
-from mixcl.engine.runners.image_size import crop_sizes
-from mixcl.errors import UserError
+from mixcl.experiments.paths import innermost, kind_of
 
 
 def config_images(cfg: Config, split: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def source_images(
 ) -> dict[str, Any]:
     """The images of a source, prepared by an :func:`image_pipeline`, as the config of a data set.
 
-    Other arguments and errors same as :func:`~mixcl.engine.runners.data_option.source_config`; the config says which
+    Other arguments and errors same as :func:`~mixcl.experiments.options.own_data.source_config`; the config says which
     files of a folder are images.
     """
     images = source_config(spec, data_root)

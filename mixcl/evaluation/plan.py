@@ -10,17 +10,18 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
-from mixcl.configuration.data_roots import DATA_SECTIONS
-from mixcl.configuration.paths import walk
-from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
 from mixcl.evaluation.compose import compose, keep_batch, read_data_set
-from mixcl.evaluation.own_data import is_own, read_own_data, short_name, suit
+from mixcl.evaluation.own_data_set import is_own, read_own_data, short_name, suit
 from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
 from mixcl.evaluation.subject import Subject
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
+from mixcl.experiments.options.run import be_patient, use_launcher, use_mixed_precision
+from mixcl.experiments.overrides import override
+from mixcl.experiments.paths import RUNNER_KEYS, walk
+from mixcl.experiments.reading import read_config
 from mixcl.registry import DATASETS, build
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
@@ -75,6 +76,7 @@ def planned(
     roots: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     amp: bool = False,
+    launcher: str = 'none',
     processes: int = 1,
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
@@ -125,6 +127,8 @@ def planned(
             _complete(cfg, protocol, subject, each, finetuned.get(each))
             whole = copy.deepcopy(cfg)
             keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
+            be_patient(cfg)
+            use_launcher(cfg, launcher)
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
 
@@ -178,15 +182,14 @@ def _composed(
 
 
 def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, path: Path) -> None:
-    check_overrides(cfg, overrides)
     for name in overrides:
         section, dot, _ = name.partition('.')
-        if dot and section not in cfg:
+        if dot and section in RUNNER_KEYS and section not in cfg:
             raise UserError(
                 f'`cfg_options` {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
                 f'linear.train_cfg.max_epochs'
             )
-    cfg.merge_from_dict(dict(overrides))
+    override(cfg, overrides)
     if root is not None:
         set_data_root(cfg, root)
     check_config(cfg)

@@ -27,10 +27,10 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.difference import differences
-from mixcl.engine.runners.command_options import RANDOM
 from mixcl.evaluation.recipes import parts_of_name
 from mixcl.evaluation.subject import Subject
+from mixcl.experiments.difference import differences
+from mixcl.experiments.options.run import RANDOM
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """What two runs of one recipe have in common, apart from where the data lie."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mixcl.engine.runners.command_options import RANDOM
 from mixcl.errors import UserError
+from mixcl.experiments.options.run import RANDOM
 from mixcl.files import written_whole
 
 Row = dict[str, Any]

@@ -7,12 +7,12 @@ from mmengine.dist import is_main_process
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.command_options import use_pretrained
 from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.errors import UserError
 from mixcl.evaluation.plan import Evaluation
 from mixcl.evaluation.results import Row
 from mixcl.evaluation.subject import Subject
+from mixcl.experiments.options.run import use_pretrained
 from mixcl.files import written_whole
 
 

@@ -8,10 +8,10 @@ from mmengine.logging import MMLogger
 from mmengine.model import BaseModel
 from mmengine.runner import Runner
 
-from mixcl.configuration.paths import whole_model
 from mixcl.evaluation.features import extract
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import probe_sweep
+from mixcl.experiments.paths import whole_model
 from mixcl.quiet_log import quieten
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import MODELS, build

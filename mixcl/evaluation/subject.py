@@ -7,12 +7,13 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.registry import Registry
 
-from mixcl.configuration.paths import kind_of, preprocessors_of
-from mixcl.engine.runners.command_options import RANDOM
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
+from mixcl.experiments.options.run import RANDOM
+from mixcl.experiments.paths import kind_of, preprocessors_of
+from mixcl.experiments.prepared import prepared
+from mixcl.experiments.reading import read_config
 from mixcl.registry import MODELS, TRANSFORMS
 from mixcl.weights import (
     ENCODERS,
@@ -136,7 +137,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
         UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the
             config in the file has parts that only the user's own may have.
     """
-    given = read_config(config) if config else None
+    given = prepared(config) if config else None
     if given is not None and not (given.get('model') or {}).get('backbone'):
         raise UserError(f'`config={config}` has no model.backbone; give that of the run (for recipes: `recipe_config`)')
     if checkpoint == RANDOM:

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mixcl.configuration.paths import innermost
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import labels_of
+from mixcl.experiments.paths import innermost
 from mixcl.randomness import generator
 from mixcl.visualization.canvas import PALETTE, plain, show
 from mixcl.visualization.pictured import Pictured, features_of_views, training_crops, training_set

@@ -13,14 +13,16 @@ from mmengine.model import BaseModel
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset, default_collate
 
-from mixcl.configuration import check_config, check_data_roots, check_overrides, set_data_root
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
-from mixcl.engine.runners.data_option import use_data
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
 from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.data_roots import check_data_roots, set_data_root
+from mixcl.experiments.options.own_data import use_data
+from mixcl.experiments.overrides import override
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import DATASETS, MODELS, build
 from mixcl.weights import Encoder, backbone_config, checked_run
 
@@ -101,21 +103,20 @@ def read_pictured(
         config: that a checkpoint was trained with, in the place of the one that it carries.
         overrides: of ``--cfg-options``.
         data_root: root folder of every data set of the config, or of a source.
-        source: as for :func:`~mixcl.engine.runners.data_option.source_config`.
+        source: as for :func:`~mixcl.experiments.options.own_data.source_config`.
 
     Raises:
         UserError: if it cannot be read, or carries no config and none is given.
     """
     root = None if source else data_root
     if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
-        subject, cfg = None, read_config(name, overrides, root)
+        subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root)
     else:
         subject = read_subject(name, config)
         known = subject.config or Config()
         cfg = copy.deepcopy(known) if config else checked_run(known.to_dict(), subject.checkpoint)
         if overrides:
-            check_overrides(cfg, overrides)
-            cfg.merge_from_dict(overrides)
+            override(cfg, overrides)
             check_config(cfg)
         if root is not None:
             set_data_root(cfg, root)

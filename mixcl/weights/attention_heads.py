@@ -10,8 +10,8 @@ import torch
 from mmpretrain.models import VisionTransformer
 from torch import nn
 
-from mixcl.configuration.paths import kind_of
 from mixcl.errors import UserError
+from mixcl.experiments.paths import kind_of
 from mixcl.weights.checkpoint import LIBRARY_FILES
 
 MOCO_V3 = 'MoCo v3, PatchMix or SDMP'

@@ -10,7 +10,7 @@ from mixcl.errors import UserError
     ('call', 'wrong', 'said'),
     [
         ('pretrain', 'epoch', "no argument 'epoch'; did you mean 'epochs'"),
-        ('pretrain', 'max_tim', "did you mean 'max_time'"),  # of TrainOptions
+        ('pretrain', 'max_tim', "did you mean 'max_time'"),  # of Options
         ('pretrain', 'backbone', 'it has .*, model, '),  # which it calls model
         ('train', 'imagesize', "did you mean 'image_size'"),
         ('evaluate', 'protocol', "did you mean 'protocols'"),

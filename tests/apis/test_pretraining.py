@@ -11,10 +11,10 @@ from mmengine.config import Config
 from PIL import Image
 
 import mixcl
-from mixcl.apis import pretraining
-from mixcl.apis.pretraining import config_of, fit_to, pretrain
-from mixcl.engine.runners.launch import read_config
+from mixcl.apis.pretraining import config_of, pretrain
 from mixcl.errors import UserError
+from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
+from mixcl.experiments.prepared import prepared
 
 TINY = {
     'model.backbone.arch.num_layers': 1, 'model.neck.hidden_channels': 32, 'model.predictor.hidden_channels': 32,
@@ -128,10 +128,8 @@ def test_what_embed_cannot_do_is_refused(checkpoint: Path) -> None:
 
 
 def fitted(images: int, method: str = 'patchmix', **given: int) -> Config:
-    cfg = read_config(config_of(method))
-    fit_to(
-        cfg, images, *(given.get(name) for name in ('epochs', 'batch_size', 'num_workers')), given.get('processes', 1)
-    )
+    cfg = prepared(config_of(method))
+    fit_to(cfg, images, Fit(**given))
     return cfg
 
 
@@ -171,6 +169,6 @@ def test_methods_and_hosts_have_configs() -> None:
 
 def test_a_transformer_is_not_trained_by_a_recipe_of_resnets() -> None:
     for model, optimizer in (('timm:vit_small_patch16_224', 'AdamW'), ('timm:resnet18', 'SGD')):
-        cfg = read_config(config_of('mixco/simclr'))
-        pretraining._use_recipe_of(model, cfg)
+        cfg = prepared(config_of('mixco/simclr'))
+        use_recipe_of(cfg, model)
         assert cfg.optim_wrapper.optimizer.type == optimizer

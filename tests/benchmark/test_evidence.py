@@ -12,9 +12,9 @@ from mmengine.config import Config
 from scipy import stats
 from tools.command import ROOT
 
-from mixcl.configuration import check_config
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.evaluation.subject import default_encoder
+from mixcl.experiments.checks.check import check_config
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import evidence

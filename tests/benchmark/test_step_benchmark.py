@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from mixcl.apis.complexity import SyntheticIteration, count_flops
-from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
+from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.experiments.prepared import prepared
 from tools.benchmark.plain_step import stepper
 from tools.benchmark.step import main, parse_arguments, specification
 
@@ -22,7 +22,7 @@ HOSTS = [
 
 def flops(name: str) -> tuple[int, int]:
     """Of mixcl's step and of the plain one, at the size of ``--smoke``."""
-    cfg = read_config(f'configs/{name}.py')
+    cfg = prepared(f'configs/{name}.py')
     shrink_to_smoke(cfg)
     cfg.optim_wrapper.pop('accumulative_counts', None)
     iteration = SyntheticIteration(cfg, 8)
@@ -43,7 +43,7 @@ def test_the_plain_step_has_the_same_flops(name: str) -> None:
 
 
 def test_what_the_plain_step_does_not_have_is_named() -> None:
-    cfg = read_config('configs/sdmp/vit-s16_in1k_mocov3.py')
+    cfg = prepared('configs/sdmp/vit-s16_in1k_mocov3.py')
     with pytest.raises(UserError, match=r"knows no model\.mixer\.type='"):
         specification(cfg, [torch.zeros(2, 3, 224, 224)] * 2)
 

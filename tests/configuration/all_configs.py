@@ -10,7 +10,7 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from torch import nn
 
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 FOLDER = Path(__file__).parents[2] / 'configs'
@@ -24,7 +24,7 @@ CONFIGS = {
 @functools.cache
 def read(name: str) -> Config:
     """At full size, its keys checked. To be copied before it is changed."""
-    return read_config(CONFIGS[name])
+    return prepared(CONFIGS[name])
 
 
 def build(cfg: Config) -> nn.Module:

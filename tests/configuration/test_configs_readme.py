@@ -8,8 +8,8 @@ from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows,
 from evaluation.composed import recipe_of
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.recipes import data_of
+from mixcl.experiments.prepared import prepared
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]
 EVALUATION_FOLDERS = ('backbones', 'datasets', 'recipes/*')
@@ -38,7 +38,7 @@ def test_every_path_exists_and_every_config_is_listed() -> None:
 @pytest.mark.parametrize('name', sorted({parse(command).first for command in ABLATIONS}))
 def test_an_ablation_fits_with_its_overrides(name: str) -> None:
     for command in (command for command in ABLATIONS if parse(command).first == name):
-        cfg = read_config(ROOT / name, parse(command).cfg_options)
+        cfg = prepared(ROOT / name, cfg_options=parse(command).cfg_options)
         try_views(cfg, build(cfg))
 
 

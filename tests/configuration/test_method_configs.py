@@ -6,8 +6,8 @@ import pytest
 from configuration.all_configs import CONFIGS, built, read, twins
 from mmengine.config import Config
 
-from mixcl.configuration.paths import innermost
 from mixcl.engine.runners.dry_run import try_views
+from mixcl.experiments.paths import innermost
 
 # learning rate, global batch it is for, epochs, warm-up epochs, weight decay at the start and at its end
 RECIPES = {

@@ -13,8 +13,8 @@ import pytest
 from configuration.readme import rows
 from mmengine.config import Config
 
-from mixcl.configuration.paths import innermost
 from mixcl.evaluation.published import all_published
+from mixcl.experiments.paths import innermost
 from mixcl.registry import LOSSES
 
 LENGTH_AND_RATE = {'train_cfg.max_epochs', 'train_dataloader.batch_size', 'optim_wrapper.optimizer.lr'}

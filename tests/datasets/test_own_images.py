@@ -18,8 +18,8 @@ from mixcl.datasets import FolderImages, HuggingFaceImages, ImageFolder, KeyedDa
 from mixcl.datasets.own_images import OwnImages
 from mixcl.datasets.tar_images import TarImages
 from mixcl.datasets.unreadable import UnreadableImage
-from mixcl.engine.runners.data_option import source_config
 from mixcl.errors import UserError
+from mixcl.experiments.options.own_data import source_config
 from mixcl.registry import DATASETS
 
 VIEW = [dict(type='mmpretrain.RandomResizedCrop', scale=16, backend='pillow'), dict(type='RandomFlip', prob=0.5)]

@@ -12,9 +12,9 @@ from tools.in_process import run_here
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixcl.configuration.paths import walk
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.experiments.paths import walk
+from mixcl.experiments.prepared import prepared
 
 FOLDER = Path(__file__).parents[2] / 'configs/transfer'
 CONFIGS = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob('*.py') if '_base_' not in path.parts)
@@ -25,7 +25,7 @@ REMOTE = ('open-mmlab://', 'openmmlab.com', 'torchvision://', 'http://', 'https:
 
 @cache
 def read(name):
-    return read_config(FOLDER / name)
+    return prepared(FOLDER / name)
 
 
 def built(cfg):
@@ -127,8 +127,8 @@ def test_every_norm_of_the_transformers_detector_is_a_layer_norm():
 
 def test_configs_of_mmdet_and_with_bases_of_mmdet_are_checked(capfd):
     name = 'retinanet/retinanet_r50_fpn_1x_coco.py'
-    assert read_config(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
+    assert prepared(Path(mmdet.__file__).parent / '.mim/configs' / name).default_scope == 'mmdet'
     assert run_here('tools/check_config.py', FOLDER / 'voc/faster-rcnn_r50-c4_24k.py', '--no-data') == 0
     assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
     with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
-        read_config(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', {'model.test_cfg.rcnn.nms.iou_treshold': 0.5})
+        prepared(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', cfg_options={'model.test_cfg.rcnn.nms.iou_treshold': 0.5})

@@ -6,7 +6,8 @@ import pytest
 import torch
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
+from mixcl.experiments.prepared import prepared
 
 SMALL = {
     'train_cfg.max_iters': 5,
@@ -27,7 +28,11 @@ SMALL = {
 
 def trained(shapes: Path, work_dir: Path, num_workers: int, **options: object) -> Runner:
     workers = {'train_dataloader.num_workers': num_workers, 'train_dataloader.persistent_workers': bool(num_workers)}
-    cfg = read_config('configs/transfer/shapes/mask-rcnn_vit-xs16.py', {**SMALL, **workers, **options}, str(shapes))
+    cfg = prepared(
+        'configs/transfer/shapes/mask-rcnn_vit-xs16.py',
+        cfg_options={**SMALL, **workers, **options},
+        data_root=str(shapes),
+    )
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
     cfg.work_dir, cfg.experiment_name = str(work_dir), f'shapes_{work_dir.name}'

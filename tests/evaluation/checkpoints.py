@@ -7,7 +7,7 @@ from evaluation.composed import CONFIGS
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 ARCH = dict(embed_dims=24, num_layers=1, num_heads=6, feedforward_channels=24)  # six heads, as DINO's ViT-S
@@ -16,7 +16,9 @@ TINY_VIT = dict(type='ContrastiveViT', arch=ARCH, img_size=224, patch_size=56)
 
 def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
     """Of a config with an EMA encoder, which differs from the online one; ``arch`` changes the backbone's."""
-    cfg = read_config(CONFIGS / f'{name}.py', {f'model.backbone.arch.{key}': value for key, value in arch.items()})
+    cfg = prepared(
+        CONFIGS / f'{name}.py', cfg_options={f'model.backbone.arch.{key}': value for key, value in arch.items()}
+    )
     torch.manual_seed(0)
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(cfg.model)

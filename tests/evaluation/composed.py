@@ -7,12 +7,13 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration import check_config, check_overrides
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation import compose as composition
 from mixcl.evaluation.adaptation import fit, put_backbone
 from mixcl.evaluation.compose import compose
 from mixcl.evaluation.recipes import Recipe, family_of, find_recipe
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.overrides import override
+from mixcl.experiments.reading import read_config
 from mixcl.weights import backbone_config
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
@@ -54,8 +55,7 @@ def composed(
     family = family_of(backbone)
     cfg = compose(read_once(CONFIGS / f'evaluation/recipes/{row.config}.py'), row, images, protocol, family)
     put_backbone(cfg, backbone, read_once(CONFIGS / f'{name}.py') if name else None)
-    check_overrides(cfg, overrides or {})
-    cfg.merge_from_dict(dict(overrides or {}))
+    override(cfg, overrides or {})
     check_config(cfg)
     if builds:
         fit(cfg, None)

@@ -6,9 +6,9 @@ from evaluation.composed import CONFIGS, composed
 from mmengine.config import Config
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.adaptation import fit, image_size, put_backbone
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 SMALL = dict(
@@ -80,7 +80,7 @@ def test_batch_normalisation_is_of_the_recipes_kind_and_other_normalisation_stay
 
 
 def test_aps_fine_tunes_with_the_statistics_of_imagenet() -> None:
-    own = read_config(CONFIGS / 'aps/vit-t2_cifar10.py').data_preprocessor
+    own = prepared(CONFIGS / 'aps/vit-t2_cifar10.py').data_preprocessor
     found = composed('finetune', 'cifar10', 'aps/vit-t2_cifar10', builds=False).data_preprocessor
     assert found.mean == [123.675, 116.28, 103.53] != own.mean
     assert composed('linear', 'cifar10', 'aps/vit-t2_cifar10', builds=False).data_preprocessor.mean == own.mean

@@ -10,7 +10,6 @@ from mmengine.registry import DefaultScope
 from PIL import Image
 
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.image_sources import (
     collate_one_size,
@@ -20,6 +19,7 @@ from mixcl.evaluation.image_sources import (
     names_of,
     source_images,
 )
+from mixcl.experiments.prepared import prepared
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_images_of_several_sizes_are_refused() -> None:
 
 
 def test_the_data_sets_of_a_config() -> None:
-    cfg = read_config('configs/patchmix/vit-xs4_digits.py')
+    cfg = prepared('configs/patchmix/vit-xs4_digits.py')
     for split, number in (('train', 1437), ('test', 360)):
         images = config_images(cfg, split)
         dataset = KeyedDataset(images)
@@ -75,10 +75,10 @@ def test_the_data_sets_of_a_config() -> None:
 
 
 def test_configs_without_images_or_data() -> None:
-    folder_config = read_config('configs/patchmix/vit-s16_folder.py')
+    folder_config = prepared('configs/patchmix/vit-s16_folder.py')
     for split in ('train', 'test'):
         with pytest.raises(UserError, match=f'`split={split}`: the config has no test_'):
             config_images(folder_config, split)
-    missing = read_config('configs/patchmix/vit-s16_in1k.py', data_root='/nowhere')
+    missing = prepared('configs/patchmix/vit-s16_in1k.py', data_root='/nowhere')
     with pytest.raises(UserError, match=r"'/nowhere'.*does not exist"):
         config_images(missing, 'test')

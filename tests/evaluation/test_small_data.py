@@ -12,10 +12,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
 from mixcl.datasets import Digits
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
 from mixcl.evaluation import small_data
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.small_data import baseline_accuracies, untrained
+from mixcl.experiments.prepared import prepared
 
 FEW = {'val_dataloader.dataset.indices': 60, 'val_cfg.bank_dataloader.dataset.indices': 150}
 
@@ -29,7 +30,9 @@ def short_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 def runner_of(folder: Path, seed: int, **options: int) -> Runner:
     loaders = ('train_dataloader', 'val_dataloader', 'val_cfg.bank_dataloader')
     in_this_process = {f'{loader}.num_workers': 0 for loader in loaders}
-    cfg = read_config('configs/mocov3/vit-xs4_digits.py', {'randomness.seed': seed, **in_this_process, **options})
+    cfg = prepared(
+        'configs/mocov3/vit-xs4_digits.py', cfg_options={'randomness.seed': seed, **in_this_process, **options}
+    )
     cfg.work_dir = str(folder)
     return build_runner(cfg)
 
@@ -61,7 +64,7 @@ def test_the_untrained_encoder_is_a_function_of_the_seed(tmp_path: Path) -> None
 
 
 def test_an_untrained_model_lists_no_parameters(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
-    cfg = read_config('configs/mocov3/vit-xs4_digits.py')
+    cfg = prepared('configs/mocov3/vit-xs4_digits.py')
     monkeypatch.setattr(MMLogger, '_instance_dict', {})  # as in a command that has read no config
     untrained(cfg, seed=0)
     assert capfd.readouterr() == ('', '')

@@ -13,8 +13,8 @@ from tools.command import error_lines
 from tools.in_process import run_as_given
 from weights.marks import marker
 
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.feature_files import read_features
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
@@ -24,7 +24,7 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As a run of the digits config saves it, without the training."""
     torch.manual_seed(0)
-    cfg = read_config(DIGITS)
+    cfg = prepared(DIGITS)
     model = MODELS.build({**cfg.model, 'data_preprocessor': cfg.data_preprocessor})
     model.init_weights()
     path = tmp_path_factory.mktemp('weights') / 'epoch_1.pth'
@@ -66,7 +66,7 @@ def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *argument
 
 def by_hand(checkpoint: Path, pixels: np.ndarray) -> torch.Tensor:
     """The class token of pixels (16, 16, 3)."""
-    backbone = MODELS.build(read_config(DIGITS).model.backbone)
+    backbone = MODELS.build(prepared(DIGITS).model.backbone)
     backbone.load_state_dict(backbone_weights(checkpoint))
     backbone.eval()
     with torch.no_grad():
@@ -118,7 +118,7 @@ def test_a_checkpoint_runs_nothing(
 ) -> None:
     ran = marker(tmp_path, monkeypatch)
     content = torch.load(checkpoint, weights_only=True)
-    cfg = read_config(DIGITS).to_dict()
+    cfg = prepared(DIGITS).to_dict()
     evil, out = dict(type='evil.run'), tmp_path / 'out'
     arguments = (tmp_path / 'foreign.pth', out, '--images', images)
     for change, place in (

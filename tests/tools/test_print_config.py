@@ -7,8 +7,8 @@ from configuration.all_configs import CONFIGS, FOLDER, read
 from mmengine.config import Config
 from tools.in_process import run_here
 
-from mixcl.configuration.origin import as_file, origins
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.origin import as_file, origins
+from mixcl.experiments.prepared import prepared
 
 
 def test_every_config_reads_back_from_what_is_printed() -> None:
@@ -21,7 +21,7 @@ def test_every_config_reads_back_from_what_is_printed() -> None:
 
 def test_values_come_from_the_files_that_say_them() -> None:
     path = FOLDER / 'patchmix/vit-t2_cifar100_oto.py'
-    cfg = read_config(path, {'model.mixer.num_mix': 2}, data_root='/data')
+    cfg = prepared(path, cfg_options={'model.mixer.num_mix': 2}, data_root='/data')
     found = {'.'.join(map(str, place)): file for place, file in origins(path, cfg.to_dict()).items()}
     assert found['model.terms'] == 'vit-t2_cifar100_oto.py'
     assert found['train_dataloader.dataset.dataset.type'] == 'vit-t2_cifar100_oto.py'
@@ -40,7 +40,7 @@ def test_a_saved_config_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "default_scope = 'mixcl'  # ../_base_/pretraining.py" in printed
     saved = tmp_path / 'saved.py'
     saved.write_text(printed)
-    expected = read_config(path, {'train_cfg.max_epochs': 3}).to_dict()
+    expected = prepared(path, cfg_options={'train_cfg.max_epochs': 3}).to_dict()
     found = Config.fromfile(saved).to_dict()
     assert found.pop('experiment_name').startswith('here_')
     assert found == expected

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image, ImageColor
 
-from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
+from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.experiments.prepared import prepared
 from mixcl.visualization import curves_figure, mixture_figure
 from mixcl.visualization.canvas import PALETTE, check_figure_path, write
 
@@ -91,7 +91,7 @@ def test_a_run_of_one_epoch_has_points_and_no_line(tmp_path: Path) -> None:
 
 def test_a_preview_of_streams_of_several_lengths() -> None:
     """Six images have 24 local crops."""
-    cfg = read_config('configs/sdmp/vit-s16_in1k_dino.py')
+    cfg = prepared('configs/sdmp/vit-s16_in1k_dino.py')
     shrink_to_smoke(cfg)
     shown = titles(mixture_figure(cfg, num_images=6))
     assert 'view1: image 5' in shown and 'spare: image 7' in shown and 'view1: image 6' not in shown

@@ -65,10 +65,10 @@ from mmengine.registry import DefaultScope
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.features import encode, evaluating
 from mixcl.evaluation.functional.knn import nearest_neighbours
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, train_probes
+from mixcl.experiments.prepared import prepared
 from mixcl.randomness import generator
 from mixcl.registry import MODELS
 
@@ -155,7 +155,7 @@ def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int) -> dict
 
 
 def forward(args: argparse.Namespace) -> None:
-    cfg = read_config(args.config, args.cfg_options)
+    cfg = prepared(args.config, cfg_options=args.cfg_options)
     with DefaultScope.overwrite_default_scope('mixcl'):
         settings = dict(backbone=cfg.model.backbone, data_preprocessor=cfg.data_preprocessor)
         model = MODELS.build(dict(type='FrozenEncoder', **settings)).to(args.device)

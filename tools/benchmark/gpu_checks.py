@@ -50,10 +50,11 @@ from mixcl.apis.complexity import SyntheticIteration
 from mixcl.distributed import unwrapped, whole
 from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.engine.runners.compiling import compile_blocks
-from mixcl.engine.runners.launch import build_runner, read_config
-from mixcl.engine.runners.processes import use_launcher
-from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import reported_to_user
+from mixcl.experiments.options.run import use_launcher
+from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
@@ -85,7 +86,7 @@ class Row:
 
 def small_model(name: str) -> tuple[ContrastiveLearner, list[Tensor]]:
     """Of a config at the size of ``--smoke``, on the CPU, with the views of a batch."""
-    cfg = read_config(CONFIGS / f'{name}.py')
+    cfg = prepared(CONFIGS / f'{name}.py')
     shrink_to_smoke(cfg)
     cfg.model.backbone.pop('drop_path_rate', None)  # draws random numbers on the device
     if 'depth' in cfg.model.backbone:  # rounding grows with every layer and its batch statistics
@@ -146,7 +147,7 @@ def compiled(args: argparse.Namespace) -> Iterator[Row]:
 def views(args: argparse.Namespace) -> Iterator[Row]:
     """A batch at once on the device, against one image after the other on the CPU."""
     for name in ('patchmix/vit-s16_in1k', 'dino/vit-s16_in1k'):
-        cfg = read_config(CONFIGS / f'{name}.py')
+        cfg = prepared(CONFIGS / f'{name}.py')
         shrink_to_smoke(cfg)
         with DefaultScope.overwrite_default_scope('mixcl'):
             batch = next(iter(Runner.build_dataloader(cfg.train_dataloader, seed=0)))
@@ -172,7 +173,7 @@ def run(
     args: argparse.Namespace, folder: Path, resume: Path | None = None, hook: Hook | None = None, **overrides: Any
 ) -> Runner:
     """PatchMix for 20 steps with the views of the device, as tools/train.py would; ``__`` is the dot of a name."""
-    cfg = read_config(CONFIGS / f'patchmix/{"vit-xs4_digits" if args.smoke else "vit-s16_in1k"}.py')
+    cfg = prepared(CONFIGS / f'patchmix/{"vit-xs4_digits" if args.smoke else "vit-s16_in1k"}.py')
     shrink_to_smoke(cfg)
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.merge_from_dict({name.replace('__', '.'): value for name, value in overrides.items()})

@@ -50,7 +50,7 @@ from torchvision import transforms
 from torchvision.datasets import ImageFolder
 
 from mixcl.datasets import KeyedDataset, ViewPreprocessor
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.prepared import prepared
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-s16_in1k.py'
 BASELINE = 'torchvision, PIL'
@@ -97,7 +97,7 @@ class TwoViews:
 
 def ways(folder: Path, device: str) -> dict[str, tuple[Dataset, Batch]]:
     """By name a data set of samples, and what is then done to a batch."""
-    cfg = read_config(CONFIG)
+    cfg = prepared(CONFIG)
     pipeline = cfg.train_dataloader.dataset.dataset.pipeline
     settings = {name: value for name, value in cfg.data_preprocessor.items() if name != 'type'}
     preprocessor = ViewPreprocessor(**settings).to(device)

@@ -27,10 +27,10 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.engine.hooks import HealthHook, NonFiniteHook, OnlineProbe
-from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.dry_run import synthetic_images
-from mixcl.engine.runners.launch import build_runner, read_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.engine.runners.launch import build_runner
+from mixcl.experiments.options.run import use_mixed_precision
+from mixcl.experiments.options.smoke import synthetic_images
+from mixcl.experiments.prepared import prepared
 
 VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
 UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'
@@ -135,11 +135,9 @@ class StepsOnDemand(Hook):
             print(json.dumps(answer), file=self.answers, flush=True)
 
 
-def prepared(path: str, batch_size: int, smoke: bool, options: dict) -> Config:
+def step_config(path: str, batch_size: int, smoke: bool, options: dict) -> Config:
     """The config on synthetic images, without validation."""
-    cfg = read_config(path, options)
-    if smoke:
-        shrink_to_smoke(cfg)
+    cfg = prepared(path, cfg_options=options, smoke=smoke)
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.test_cfg = cfg.test_dataloader = cfg.test_evaluator = None
     loader = cfg.train_dataloader
@@ -177,7 +175,7 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # the log
-    cfg = prepared(args.config, args.batch_size, args.smoke, args.cfg_options)
+    cfg = step_config(args.config, args.batch_size, args.smoke, args.cfg_options)
     if args.precision == 'bf16':
         use_mixed_precision(cfg)
     if args.compile:

@@ -53,8 +53,8 @@ from torch import Tensor
 from mixcl import machine
 from mixcl.apis.complexity import SyntheticIteration, count_flops
 from mixcl.engine.hooks.health.throughput import peak_flops
-from mixcl.engine.runners.launch import read_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
+from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.experiments.prepared import prepared
 
 HERE = Path(__file__).parent
 LOSSES = dict(InfoNCE='contrast', NegativeCosine='cosine', DINODistillation='dino')
@@ -190,7 +190,7 @@ def race(plain: Contestant, other: Contestant, steps: int, repeats: int) -> dict
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each precision, eager and (``--compile``) compiled, with a plain contestant of its own."""
     torch.set_float32_matmul_precision('high')  # so that the peak of fp32 is that of TF32 on a GPU, as in runs of mixcl
-    cfg = read_config(args.config, args.cfg_options)
+    cfg = prepared(args.config, cfg_options=args.cfg_options)
     if args.smoke:
         shrink_to_smoke(cfg)
     few = min(COUNTED, args.batch_size)

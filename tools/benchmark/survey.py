@@ -102,7 +102,7 @@ def timed(action: Callable[[], object]) -> tuple[object, float, float, float]:
 
 def measure(spec: str) -> dict[str, float]:
     import mixcl.datasets  # noqa: F401
-    from mixcl.engine.runners.data_option import source_config, survey
+    from mixcl.experiments.options.own_data import source_config, survey
     from mixcl.registry import DATASETS
 
     config = source_config(spec)

@@ -38,8 +38,8 @@ import torch
 from mmengine.config import Config
 
 from mixcl.apis.complexity import SyntheticIteration, activation_bytes, count_flops
-from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import read_config
+from mixcl.experiments.options.run import use_mixed_precision
+from mixcl.experiments.prepared import prepared
 
 TABLE = {
     'configs/aps/vit-t2_cifar10.py': 0.25,
@@ -78,7 +78,7 @@ def measure(config: str, keep: float, batch_size: int, repeats: int, amp: bool) 
     """Print and return one row for each quantity."""
     iterations = {}
     for share in (keep, 1.0):
-        cfg = with_share(read_config(config), share)
+        cfg = with_share(prepared(config), share)
         if amp:
             use_mixed_precision(cfg)
         iterations[share] = SyntheticIteration(cfg, batch_size, 'cuda' if torch.cuda.is_available() else 'cpu')

@@ -32,7 +32,8 @@ import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.launch import build_runner, read_config
+from mixcl.engine.runners.launch import build_runner
+from mixcl.experiments.prepared import prepared
 from mixcl.weights import newest_checkpoint, read_checkpoint
 
 SAVING_INTERVAL = 3
@@ -53,7 +54,9 @@ def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchro
     """A run that resumes by itself, without evaluation and with little to say."""
     checkpoints = dict(by_epoch=False, interval=SAVING_INTERVAL)
     overrides = {'train_cfg.max_epochs': args.epochs, 'train_dataloader.num_workers': workers}
-    cfg = read_config(args.config, overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()})
+    cfg = prepared(
+        args.config, cfg_options=overrides | {f'default_hooks.checkpoint.{k}': v for k, v in checkpoints.items()}
+    )
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.work_dir, cfg.resume, cfg.log_level = str(work_dir), True, 'ERROR'
     runner = build_runner(cfg)

@@ -12,9 +12,10 @@ from mmengine.visualization import Visualizer
 from torch import nn
 
 from mixcl.algorithms import ContrastiveLearner
-from mixcl.configuration.paths import innermost, kind_of
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError, told_as_user_error
+from mixcl.experiments.options.smoke import synthetic_images
+from mixcl.experiments.paths import kind_of
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, PARAM_SCHEDULERS
 
@@ -77,12 +78,6 @@ def _check_device_views(cfg: Config, loader: Mapping) -> None:
             f"'ViewPreprocessor' (of classifiers 'ClassifierViewPreprocessor'), but that is {preprocessor}: "
             'change one of them'
         )
-
-
-def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> ConfigDict:
-    """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
-    pipeline = innermost(dataset).pipeline  # which crops to its own size
-    return ConfigDict(type='SyntheticImages', num_images=number, image_size=64, channels=channels, pipeline=pipeline)
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:

@@ -6,8 +6,8 @@ from mmengine.hooks import Hook
 from mmengine.optim.scheduler.param_scheduler import _ParamScheduler
 from mmengine.runner import Runner
 
-from mixcl.configuration.difference import Change
 from mixcl.errors import UserError
+from mixcl.experiments.difference import Change
 
 
 class NewSettingsHook(Hook):

@@ -12,7 +12,6 @@ from mmengine.config import Config
 from mmengine.dist import broadcast_object_list, init_dist, is_distributed, is_main_process
 from mmengine.utils.dl_utils import set_multi_processing
 
-from mixcl.configuration.paths import walk
 from mixcl.distributed import silent_stdout
 from mixcl.errors import UserError
 
@@ -23,45 +22,29 @@ def process_count(launcher: str) -> int:
     return int(os.environ.get(variable, 1))
 
 
-def use_launcher(cfg: Config, launcher: str) -> None:
-    """Join the processes that a launcher started (torchrun, SLURM, MPI); on machines without a GPU through gloo.
-
-    Raises:
-        UserError: if the launcher's environment is missing, or cannot work without a GPU.
-    """
-    cfg.launcher = launcher
-    if launcher == 'none':
+def join_processes(cfg: Config) -> None:
+    """Join the processes that the config's launcher started, before one of them takes the work dir for all."""
+    launcher = cfg.get('launcher', 'none')
+    if launcher == 'none' or is_distributed():  # one command may run several configs
         return
-    if launcher == 'pytorch' and 'RANK' not in os.environ:
-        raise UserError('`launcher=pytorch` is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
     atexit.register(_leave)
     environment = cfg.get('env_cfg') or {}
+    settings = environment.get('dist_cfg') or {}
     if torch.cuda.is_available():
-        if not is_distributed():  # one command may run several configs
-            # Before the Runner would, since one process takes the work dir for all.
-            set_multi_processing(**environment.get('mp_cfg', {}), distributed=True)
-            init_dist(launcher, **environment.get('dist_cfg', {}))
+        set_multi_processing(**environment.get('mp_cfg', {}), distributed=True)
+        init_dist(launcher, **settings)
         return
-    if launcher != 'pytorch':
-        raise UserError(f'`launcher={launcher}` needs a GPU on every node; without one use torchrun')
     # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
-    if not is_distributed():
-        seconds = (environment.get('dist_cfg') or {}).get('timeout')
-        timeout = None if seconds is None else timedelta(seconds=seconds)
-        with silent_stdout():  # gloo tells who is connected to whom
-            torch.distributed.init_process_group('gloo', timeout=timeout)
-    cfg.env_cfg = {**environment, 'dist_cfg': dict(backend='gloo')}
-    if cfg.get('model_wrapper_cfg') is None:
-        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
-    for _, part in walk(cfg.get('model')):
-        if isinstance(part, dict) and part.get('type') == 'SyncBN':
-            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
+    seconds = settings.get('timeout')
+    timeout = None if seconds is None else timedelta(seconds=seconds)
+    with silent_stdout():  # gloo tells who is connected to whom
+        torch.distributed.init_process_group('gloo', timeout=timeout)
 
 
 def _leave() -> None:
     """End the threads of gloo, which would abort a process that has finished, with the process groups.
 
-    These end once nothing refers to them: not the run, which is full of cycles.
+    A process group is freed only when unreferenced; the run holds it in reference cycles, hence gc.collect().
     """
     gc.collect()
     if torch.distributed.is_initialized():

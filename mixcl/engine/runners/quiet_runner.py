@@ -1,5 +1,6 @@
 """mmengine's Runner, of which a terminal shows only what people need; the log file has everything."""
 
+from collections.abc import Mapping
 from logging import LogRecord
 from typing import Any
 
@@ -8,6 +9,7 @@ from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmpretrain.models import BaseClassifier
 from torch import nn
+from torch.utils.data import DataLoader
 
 from mixcl.algorithms import ContrastiveLearner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
@@ -18,11 +20,15 @@ from mixcl.quiet_log import quieten
 from mixcl.starting import without_warnings_of_others
 from mixcl.terminal import none_left_open
 
+FUSED = ('Adam', 'AdamW', 'SGD')
+"""Optimisers of torch that have a fused implementation."""
+
 
 class QuietRunner(Runner):
     """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
 
-    See :mod:`mixcl.quiet_log` for the lines that it still shows.
+    See :mod:`mixcl.quiet_log` for the lines that it still shows. Its parts are built for the machine: pinned memory,
+    fused optimisers.
     """
 
     def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:
@@ -36,6 +42,30 @@ class QuietRunner(Runner):
         model = super().build_model(*args, **kwargs)
         put_channels_last(model)  # before a wrapper for several processes lists the parameters
         return model
+
+    def build_optim_wrapper(self, optim_wrapper: Any) -> Any:
+        """Take a fused optimiser where torch has one.
+
+        Not under loss scaling, where the optimiser and hooks that clip gradients would see them before the scale is
+        undone.
+        """
+        settings = optim_wrapper if isinstance(optim_wrapper, Mapping) else {}
+        optimizer = settings.get('optimizer') or {}
+        scaled = str(settings.get('type')).endswith('AmpOptimWrapper')
+        if optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
+            optim_wrapper = {**settings, 'optimizer': {'fused': True, **optimizer}}
+        return super().build_optim_wrapper(optim_wrapper)
+
+    @staticmethod
+    def build_dataloader(dataloader: Any, *args: Any, **kwargs: Any) -> DataLoader:
+        """Pin no memory without a GPU, for which torch would warn at every loader; keep no workers that are not."""
+        if isinstance(dataloader, Mapping):
+            dataloader = dict(dataloader)
+            if not dataloader.get('num_workers'):
+                dataloader['persistent_workers'] = False
+            if not torch.cuda.is_available():
+                dataloader['pin_memory'] = False
+        return Runner.build_dataloader(dataloader, *args, **kwargs)
 
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:
         super().register_hooks(*args, **kwargs)

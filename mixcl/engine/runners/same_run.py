@@ -8,10 +8,10 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.configuration.difference import Change, differences
-from mixcl.configuration.paths import runner_sections
 from mixcl.engine.runners.new_settings import NewSettingsHook
 from mixcl.errors import UserError
+from mixcl.experiments.difference import Change, differences
+from mixcl.experiments.paths import runner_sections
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import newest_checkpoint, stored_config
 

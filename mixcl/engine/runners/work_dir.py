@@ -15,18 +15,6 @@ from mixcl.files import checksum_path
 LOCK = 'run.lock'
 
 
-def default_work_dir(config_path: str | Path, suffix: str = '') -> str:
-    """``work_dirs/<method>/<name of the config file>``; elsewhere than in configs/ the method is its folder's name."""
-    return str(Path('work_dirs', config_name(config_path, parents=1) + suffix))
-
-
-def config_name(path: str | Path, parents: int = 0) -> str:
-    """The path of a config below ``configs/``, or elsewhere the file and so many of its parent folders; no ending."""
-    parts = Path(path).resolve().with_suffix('').parts[1:]
-    below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
-    return '/'.join(parts[below:])
-
-
 def checkpoints_in(work_dir: str | Path) -> list[Path]:
     """The checkpoints that a run has written into a work dir, by name."""
     return sorted(path for kind in ('epoch', 'iter', 'best') for path in Path(work_dir).glob(f'{kind}_*.pth'))

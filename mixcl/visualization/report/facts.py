@@ -5,13 +5,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from mixcl.configuration.difference import differences
-from mixcl.configuration.origin import base_of
-from mixcl.configuration.paths import innermost
 from mixcl.engine.hooks import HealthHook
-from mixcl.engine.runners.launch import read_config
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_beside, table
+from mixcl.experiments.difference import differences
+from mixcl.experiments.origin import base_of
+from mixcl.experiments.paths import innermost
+from mixcl.experiments.prepared import prepared
 from mixcl.shipped import known_configs
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.blocks import Block
@@ -96,7 +96,7 @@ def changes(run: RunRecord, other: RunRecord) -> list[Block]:
     if other is not run:
         pairs.append((f'From {other.label} to {run.label}', other.config, run.config))
     if name in known_configs():
-        file = read_config(name)
+        file = prepared(name)
         pairs.append(('From its file to this run', file, run.config))
         pairs.append(('From what its file inherits to the file', base_of(name), file))
     else:

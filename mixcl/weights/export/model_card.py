@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import mixcl
-from mixcl.configuration.paths import innermost
+from mixcl.experiments.paths import innermost
 from mixcl.files import sha256_of
 from mixcl.weights.export.base import Exported
 from mixcl.weights.pretrained import PretrainedBackbone

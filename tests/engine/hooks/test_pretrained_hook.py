@@ -8,9 +8,9 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.engine.runners.command_options import use_pretrained
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
+from mixcl.experiments.options.run import use_pretrained
 from mixcl.weights import read_pretrained
 
 

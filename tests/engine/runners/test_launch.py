@@ -6,13 +6,17 @@ import pytest
 import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
+from mmengine.runner import Runner
 from weights.marks import marker
 
 from mixcl.engine.runners import processes
-from mixcl.engine.runners.command_options import use_mixed_precision
-from mixcl.engine.runners.launch import _adapt_to_machine, build_runner, config_name, read_config
-from mixcl.engine.runners.processes import use_launcher
+from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.processes import join_processes
+from mixcl.engine.runners.quiet_runner import QuietRunner
 from mixcl.errors import UserError
+from mixcl.experiments.options.run import use_launcher, use_mixed_precision
+from mixcl.experiments.prepared import prepared
+from mixcl.shipped import config_name
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 FOLDER = 'configs/patchmix/vit-s16_folder.py'
@@ -37,7 +41,7 @@ def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> Non
         if text is not None:
             path.write_text(text)
         with pytest.raises(UserError, match=message) as raised:
-            read_config(path, overrides)
+            prepared(path, cfg_options=overrides)
         assert '\n' not in str(raised.value)
 
 
@@ -45,7 +49,7 @@ def test_yaml_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ran = marker(tmp_path, monkeypatch)
     (tmp_path / 'config.yaml').write_text('a: !!python/object/apply:evil.run []')
     with pytest.raises(UserError, match=r'config\.yaml is no \.py file; write it in Python'):
-        read_config(tmp_path / 'config.yaml')
+        prepared(tmp_path / 'config.yaml')
     assert not ran.exists()
 
 
@@ -55,27 +59,27 @@ def test_a_config_that_is_missing_has_neighbours() -> None:
         ('patchmix/vit-s16-in1k', r'did you mean patchmix/vit-s16_in1k or \w+/vit-'),
     ):
         with pytest.raises(UserError, match=offered) as raised:
-            read_config(asked)
+            prepared(asked)
         assert str(raised.value).count(' or ') <= 2
 
 
 def test_overrides_and_data_root_reach_the_config() -> None:
-    cfg = read_config(FOLDER, {'model.mixer.num_mix': 2}, '/data/images')
+    cfg = prepared(FOLDER, cfg_options={'model.mixer.num_mix': 2}, data_root='/data/images')
     assert cfg.model.mixer.num_mix == 2
     assert cfg.train_dataloader.dataset.dataset.data_root == '/data/images'
     with pytest.raises(UserError, match='no data set of this config reads a folder'):
-        read_config(DIGITS, data_root='/data/images')
+        prepared(DIGITS, data_root='/data/images')
 
 
 def test_configs_carry_their_name_into_checkpoints(tmp_path: Path) -> None:
     assert config_name(FOLDER) == 'patchmix/vit-s16_folder'
     assert config_name(tmp_path / 'my.config.py') == 'my.config'
-    read_config(DIGITS).dump(tmp_path / 'copy.py')
-    assert read_config(tmp_path / 'copy.py').config_name == 'patchmix/vit-xs4_digits'
+    prepared(DIGITS).dump(tmp_path / 'copy.py')
+    assert prepared(tmp_path / 'copy.py').config_name == 'patchmix/vit-xs4_digits'
 
 
 def test_mixed_precision_replaces_a_plain_wrapper_only() -> None:
-    cfg = read_config(DIGITS)
+    cfg = prepared(DIGITS)
     for _ in range(2):
         use_mixed_precision(cfg)
         assert cfg.optim_wrapper.type == 'mixcl.BFloat16OptimWrapper'
@@ -97,7 +101,7 @@ def test_processes_with_gpus_join_before_one_of_them_takes_the_work_dir(monkeypa
     monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
     monkeypatch.setattr(processes, 'set_multi_processing', lambda **_: None)
     monkeypatch.setattr(processes, 'init_dist', lambda launcher, **settings: joined.append((launcher, settings)))
-    use_launcher(Config(dict(env_cfg=dict(dist_cfg=dict(backend='nccl')))), 'slurm')
+    join_processes(Config(dict(launcher='slurm', env_cfg=dict(dist_cfg=dict(backend='nccl')))))
     assert joined == [('slurm', dict(backend='nccl'))]
 
 
@@ -110,13 +114,12 @@ def test_a_checkpoint_that_is_missing_or_of_another_architecture(tmp_path: Path)
         build_runner(wider)
 
 
-def test_a_gpu_gets_a_fused_optimizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
-    for overrides, fused in (
-        ({}, True),
-        (dict(optim_wrapper__type='AmpOptimWrapper'), None),  # hooks would clip gradients that are still scaled
-        (dict(optim_wrapper__optimizer__type='MoCoLARS'), None),
+def test_an_optimizer_is_fused_where_torch_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = build_runner(run_config(tmp_path))
+    assert runner.optim_wrapper.optimizer.defaults['fused'] and 'fused' not in runner.cfg.optim_wrapper.optimizer
+    monkeypatch.setattr(Runner, 'build_optim_wrapper', lambda self, settings: settings)
+    for settings in (
+        dict(type='AmpOptimWrapper', optimizer=dict(type='AdamW')),  # hooks would clip gradients that are still scaled
+        dict(optimizer=dict(type='MoCoLARS')),
     ):
-        cfg = run_config(tmp_path, **overrides)
-        _adapt_to_machine(cfg)
-        assert cfg.optim_wrapper.optimizer.get('fused') is fused
+        assert QuietRunner.build_optim_wrapper(runner, settings) == settings

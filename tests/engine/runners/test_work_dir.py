@@ -13,8 +13,9 @@ from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused, default_work_dir
+from mixcl.engine.runners.work_dir import LOCK, RunLock, check_unused
 from mixcl.errors import UserError
+from mixcl.shipped import default_work_dir
 
 
 def test_default_work_dirs_of_all_configs_differ() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.configuration.data_roots import DATA_SECTIONS
-from mixcl.configuration.paths import kind_of, walk
 from mixcl.errors import UserError
+from mixcl.experiments.data_roots import DATA_SECTIONS
+from mixcl.experiments.paths import kind_of, walk
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
 """Transforms whose size is cropped afterwards; it need not be a multiple of the patches."""

@@ -8,8 +8,8 @@ from mmengine.config import Config
 from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
-from mixcl.engine.runners.image_size import crop_sizes, set_image_size
 from mixcl.errors import UserError
+from mixcl.experiments.options.image_size import crop_sizes, set_image_size
 from mixcl.registry import DATASETS, MODELS
 
 

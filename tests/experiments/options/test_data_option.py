@@ -13,13 +13,13 @@ from own_sources import CLASSES, photos, write_all, write_folder
 from tools.in_process import run_here
 
 from mixcl.datasets import KeyedDataset
-from mixcl.engine.runners.data_option import source_config, use_data
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.compose import read_data_set
 from mixcl.evaluation.image_sources import image_pipeline, labels_of, names_of, source_images
 from mixcl.evaluation.plan import planned
 from mixcl.evaluation.subject import Subject
+from mixcl.experiments.options.own_data import source_config, use_data
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import DATASETS
 
 COUNTS = '18 images to pretrain on; 3 classes (ant, bee, cat), {} labelled images to learn from and {} to test on'
@@ -45,7 +45,7 @@ def loaders(cfg: Config) -> dict[str, Config]:
     ],
 )
 def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: dict) -> None:
-    cfg = read_config(CONFIGS / f'{config}.py')
+    cfg = prepared(CONFIGS / f'{config}.py')
     said = use_data(cfg, sources['folder'])
     with DefaultScope.overwrite_default_scope('mixcl'):
         train, val, bank = (DATASETS.build(loader.dataset) for loader in loaders(cfg).values())
@@ -57,14 +57,14 @@ def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: d
 
 def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(['a.jpg', 'b.jpg'], b''))
-    cfg = read_config(CONFIGS / 'patchmix/vit-xs4_digits.py')
+    cfg = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
     assert 'without labels, so no kNN' in use_data(cfg, f'folder:{tmp_path}')
     parts = [f'{part}_{name}' for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')]
     assert [cfg[part] for part in parts] == [None] * 6
 
 
 def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: dict) -> None:
-    cfg = read_config(written(tmp_path, 'finetune'))
+    cfg = prepared(written(tmp_path, 'finetune'))
     use_data(cfg, sources['tar'])
     assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == 3
     assert (cfg.train_dataloader.dataset.dataset.split, cfg.val_dataloader.dataset.dataset.split) == ('train', 'test')
@@ -76,13 +76,13 @@ def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: d
 def test_fewer_classes_of_imagenet_by_naming_the_folder(tmp_path: Path) -> None:
     wnids = ('n01440764', 'n01443537')
     write_folder(tmp_path, {f'{part}/{wnid}/0.JPEG': b'' for part in ('train', 'val') for wnid in wnids})
-    cfg = read_config(CONFIGS / 'patchmix/vit-s16_in1k.py')
+    cfg = prepared(CONFIGS / 'patchmix/vit-s16_in1k.py')
     said = use_data(cfg, f'folder:{tmp_path}')
     assert '2 images to pretrain on; 2 classes (n01440764, n01443537), 2 labelled' in said and 'as the data say' in said
 
 
 def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_for_few_images(sources: dict) -> None:
-    pretraining = read_config(CONFIGS / 'patchmix/vit-xs4_digits.py')
+    pretraining = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
     subject = Subject(config=pretraining, backbone=pretraining.model.backbone.to_dict())
     knn, linear, semi = planned(CONFIGS, ['knn', 'linear', 'semi'], sources['hf'], subject)
     assert knn.name.startswith('knn_hf-table_online-') and knn.data == sources['hf']
@@ -101,7 +101,7 @@ def test_other_channels_than_three_come_to_pretraining_evaluations_and_extractio
     for number in range(6):
         (tmp_path / 'ab'[number % 2]).mkdir(exist_ok=True)
         np.save(tmp_path / 'ab'[number % 2] / f'{number}.npy', np.full((40, 60, channels), number, np.uint16))
-    cfg = read_config(CONFIGS / 'patchmix/vit-s16_folder_4channels.py')
+    cfg = prepared(CONFIGS / 'patchmix/vit-s16_folder_4channels.py')
     cfg.merge_from_dict({'model.backbone.in_channels': channels, 'model.backbone.arch.num_layers': 1})
     cfg.train_dataloader.dataset.dataset.pipeline[0].channels = channels
     cfg.data_preprocessor.update(mean=[1.0] * channels, std=[2.0] * channels)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import RUNNER_KEYS, Path
+from mixcl.experiments.paths import RUNNER_KEYS, Path
 from mixcl.shipped import SCOPE, find_config
 
 COMMAND_LINE = 'command line'

@@ -7,10 +7,10 @@ from typing import Any
 from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration.paths import innermost, kind_of, preprocessors_of
 from mixcl.datasets.own_images import Survey
-from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
+from mixcl.experiments.options.image_size import crop_sizes
+from mixcl.experiments.paths import innermost, kind_of, preprocessors_of
 from mixcl.registry import DATASETS
 from mixcl.shipped import shipped
 

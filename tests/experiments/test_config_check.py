@@ -14,12 +14,12 @@ from configuration.all_configs import read
 from mmengine.config import Config
 from mmengine.registry import HOOKS, MODELS
 
-from mixcl.configuration import check_config
-from mixcl.configuration.annotations import mistyped
-from mixcl.configuration.paths import readable, runner_sections
-from mixcl.configuration.signature import accepted_keywords
-from mixcl.configuration.values import wrong_values
 from mixcl.errors import UserError
+from mixcl.experiments.checks.annotations import mistyped
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.checks.signature import accepted_keywords
+from mixcl.experiments.checks.values import wrong_values
+from mixcl.experiments.paths import readable, runner_sections
 
 MMPRETRAIN_CONFIGS = Path(mmpretrain.__file__).parent / '.mim' / 'configs'
 

@@ -7,8 +7,8 @@ import pytest
 from mmengine.config import Config
 from mmpretrain.datasets import CIFAR10
 
-from mixcl.configuration import check_data_roots, check_files, check_metric_files, set_data_root
 from mixcl.errors import UserError
+from mixcl.experiments.data_roots import check_data_roots, check_files, check_metric_files, set_data_root
 
 
 def config(train: object = 'a', bank: object = 'b') -> Config:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mixcl.configuration.annotations import type_of
+from mixcl.experiments.checks.annotations import type_of
 
 
 class Keywords(NamedTuple):

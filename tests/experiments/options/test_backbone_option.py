@@ -11,9 +11,9 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from timm.optim import param_groups_weight_decay
 
-from mixcl.engine.runners.backbone_option import use_backbone
-from mixcl.engine.runners.image_size import crop_sizes
 from mixcl.errors import UserError
+from mixcl.experiments.options.backbone import use_backbone
+from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.heads.mlp import pooled
 
 NAME = 'timm:vit_small_patch16_224'

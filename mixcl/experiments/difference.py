@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mixcl.configuration.paths import Path, children, dotted
+from mixcl.experiments.paths import Path, children, dotted
 
 ABSENT = object()
 

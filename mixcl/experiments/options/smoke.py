@@ -2,9 +2,9 @@
 
 from mmengine.config import Config, ConfigDict
 
-from mixcl.engine.runners.dry_run import synthetic_images
-from mixcl.engine.runners.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
 from mixcl.errors import UserError
+from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
+from mixcl.experiments.paths import innermost
 
 BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4
@@ -74,3 +74,9 @@ def _shrink_schedule(cfg: Config) -> None:
     cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
     if cfg.get('auto_scale_lr'):
         cfg.auto_scale_lr.enable = False
+
+
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> ConfigDict:
+    """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
+    pipeline = innermost(dataset).pipeline  # which crops to its own size
+    return ConfigDict(type='SyntheticImages', num_images=number, image_size=64, channels=channels, pipeline=pipeline)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import walk
-from mixcl.engine.runners.data_option import evaluation_pipeline, extensions_of, reader_of, source_config, survey
-from mixcl.engine.runners.image_size import crop_sizes, resize_views
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
 from mixcl.evaluation.recipes import OWN_DATA
+from mixcl.experiments.options.image_size import crop_sizes, resize_views
+from mixcl.experiments.options.own_data import evaluation_pipeline, extensions_of, reader_of, source_config, survey
+from mixcl.experiments.paths import walk
+from mixcl.experiments.reading import read_config
 
 STEPS = 8
 """Of an epoch at least; of fewer images, batches are smaller."""

@@ -17,9 +17,9 @@ from mmengine.visualization import BaseVisBackend
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.utils.data import DataLoader
 
-from mixcl.configuration.paths import Path
-from mixcl.configuration.signature import accepted_keywords, arch_keys_of
-from mixcl.configuration.types import Factory, find_factories, package_of
+from mixcl.experiments.checks.signature import accepted_keywords, arch_keys_of
+from mixcl.experiments.checks.types import Factory, find_factories, package_of
+from mixcl.experiments.paths import Path
 
 BUILD_KEYS = frozenset({'type', '_scope_', '_delete_'})
 """Keys that mmengine takes out of any dict before it calls what ``type`` names."""

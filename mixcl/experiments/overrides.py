@@ -1,4 +1,4 @@
-"""Refuse ``--cfg-options`` that would change nothing, or that cannot be merged."""
+"""Values that the command line sets by their dotted names (``--cfg-options``)."""
 
 import copy
 from collections.abc import Mapping
@@ -6,16 +6,16 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.keys import suggest
-from mixcl.configuration.paths import RUNNER_KEYS
 from mixcl.errors import UserError
+from mixcl.experiments.checks.keys import suggest
+from mixcl.experiments.paths import RUNNER_KEYS
 
 
-def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
-    """Check overrides before they are merged; raises UserError for the first that cannot do what was meant.
+def override(cfg: Config, overrides: Mapping[str, Any]) -> None:
+    """Merge overrides into a config, in place; raises UserError for the first that cannot do what was meant.
 
     A top-level variable of the config itself has already been copied to the places that use it, so overriding it has
-    no effect. Whether something reads a new key is for ``check_config`` to say, when they are merged.
+    no effect. Whether something reads a new key is for ``check_config`` to say.
     """
     for key, value in overrides.items():
         name = key.partition('.')[0]
@@ -29,10 +29,11 @@ def check_overrides(cfg: Config, overrides: Mapping[str, Any]) -> None:
             hint = '; pass `data_root=DIR`' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
             raise UserError(f'`cfg_options` {key}={value}: the config has no {name!r}{hint}')
     try:
-        copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))
+        copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))  # it may fail half way
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         options = ' '.join(f'{key}={value}' for key, value in overrides.items())
         raise UserError(
             f'`cfg_options` {options}: {" ".join(str(error).split())}; a list of values is set as a whole, and what '
             'is no dict becomes one with NAME._delete_=True'
         ) from error
+    cfg.merge_from_dict(dict(overrides))

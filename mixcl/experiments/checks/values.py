@@ -7,7 +7,7 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import Path, runner_sections, walk
+from mixcl.experiments.paths import Path, runner_sections, walk
 from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Range
 
 WHOLE = Range(COUNT.words, lambda value: value >= 1 and value % 1 == 0)  # mmengine takes 2.0, too

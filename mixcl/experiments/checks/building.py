@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import readable, walk
 from mixcl.errors import told_as_user_error
+from mixcl.experiments.paths import readable, walk
 
 
 @contextmanager

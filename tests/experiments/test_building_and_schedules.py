@@ -4,11 +4,12 @@ import pytest
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import built_from, schedule_notes
-from mixcl.configuration.difference import differences
-from mixcl.configuration.origin import base_of
-from mixcl.engine.runners.launch import read_config
 from mixcl.errors import UserError
+from mixcl.experiments.checks.building import built_from
+from mixcl.experiments.checks.values import schedule_notes
+from mixcl.experiments.difference import differences
+from mixcl.experiments.origin import base_of
+from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
 DIGITS = 'configs/patchmix/vit-xs4_digits.py'
@@ -21,7 +22,7 @@ def test_an_error_of_a_constructor_is_told_with_its_place() -> None:
         (dict(backbone='resnet50'), '^model cannot be built: TypeError: cfg should be a dict'),
         (dict(target=dict(type='EMA', momentum=1.5)), '^EMA: momentum must be a number between 0 and 1, not 1.5'),
     ):
-        cfg = read_config(DIGITS)
+        cfg = prepared(DIGITS)
         cfg.merge_from_dict(dict(model=change))
         with pytest.raises(UserError, match=message), DefaultScope.overwrite_default_scope('mixcl'), built_from(cfg):
             MODELS.build(cfg.copy().model)
@@ -49,7 +50,7 @@ def test_schedules_that_do_not_fit() -> None:
         note.partition(',')[0]
         for note in schedule_notes(Config(dict(train_cfg=dict(max_iters=20), param_scheduler=schedules[-1])))
     ] == ['param_scheduler[0] (LinearLR) has end=5000']
-    assert schedule_notes(read_config(DIGITS)) == []
+    assert schedule_notes(prepared(DIGITS)) == []
 
 
 def test_the_difference_to_the_base() -> None:
@@ -59,5 +60,5 @@ def test_the_difference_to_the_base() -> None:
         "c was {'d': 3} and is absent now",
         "e was absent and is {'f': 4} now",
     ]
-    changed = ' '.join(map(str, differences(base_of(DIGITS), read_config(DIGITS).to_dict())))
+    changed = ' '.join(map(str, differences(base_of(DIGITS), prepared(DIGITS).to_dict())))
     assert 'model.' in changed and 'default_scope' not in changed

@@ -6,8 +6,8 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.configuration.paths import Path, kind_of, readable, runner_sections, walk
 from mixcl.errors import UserError
+from mixcl.experiments.paths import Path, kind_of, readable, runner_sections, walk
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
 """Where the Runner finds data sets; loops may have loaders of their own, such as the bank of a kNN evaluation."""

@@ -11,10 +11,10 @@ from mmengine.config import Config, ConfigDict
 from mmengine.registry import DefaultScope
 from torch import nn
 
-from mixcl.configuration.data_roots import DATA_SECTIONS
-from mixcl.configuration.paths import kind_of, walk
-from mixcl.engine.runners.image_size import crop_sizes, resize_views, set_image_size
 from mixcl.errors import UserError, told_as_user_error
+from mixcl.experiments.data_roots import DATA_SECTIONS
+from mixcl.experiments.options.image_size import crop_sizes, resize_views, set_image_size
+from mixcl.experiments.paths import kind_of, walk
 from mixcl.heads.mlp import pooled
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS

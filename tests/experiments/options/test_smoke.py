@@ -11,9 +11,9 @@ from mmengine.config import Config
 from mmengine.dataset import default_collate
 from mmengine.registry import DefaultScope
 
-from mixcl.configuration import check_config
-from mixcl.engine.runners.smoke import shrink_to_smoke
 from mixcl.errors import UserError
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.options.smoke import shrink_to_smoke
 from mixcl.registry import DATASETS, MODELS
 
 

@@ -6,8 +6,8 @@ import pytest
 from configuration.all_configs import read
 from mmengine.config import Config
 
-from mixcl.configuration import check_overrides
 from mixcl.errors import UserError
+from mixcl.experiments.overrides import override
 
 ALLOWED = [
     {'model.backbone.init_cfg.type': 'Pretrained', 'model.backbone.init_cfg.checkpoint': 'x.pth'},
@@ -35,8 +35,7 @@ REFUSED = {
 def test_what_is_allowed_can_be_merged() -> None:
     for overrides in ALLOWED:
         cfg = copy.deepcopy(read('patchmix/vit-xs4_digits'))
-        check_overrides(cfg, copy.deepcopy(overrides))
-        cfg.merge_from_dict(overrides)
+        override(cfg, copy.deepcopy(overrides))
 
 
 @pytest.mark.parametrize('key', REFUSED)
@@ -44,10 +43,10 @@ def test_what_cannot_be_merged_or_has_no_effect_is_refused(key: str) -> None:
     cfg = read('patchmix/vit-xs4_digits')
     before = copy.deepcopy(cfg.to_dict())
     with pytest.raises(UserError, match=f'`cfg_options` {key}.*{REFUSED[key]}'):
-        check_overrides(cfg, {key: 5})
+        override(cfg, {key: 5})
     assert cfg.to_dict() == before
 
 
 def test_the_variable_of_the_data_points_to_the_option() -> None:
     with pytest.raises(UserError, match=r'has no effect.* or pass `data_root=DIR`'):
-        check_overrides(Config(dict(data_root='x')), {'data_root': '/x'})
+        override(Config(dict(data_root='x')), {'data_root': '/x'})

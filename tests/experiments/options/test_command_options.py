@@ -3,8 +3,8 @@
 import pytest
 from mmengine.config import Config
 
-from mixcl.engine.runners.command_options import limit_time, use_views
 from mixcl.errors import UserError
+from mixcl.experiments.options.run import limit_time, use_views
 
 
 def limited(duration: str, loop: str = 'PretrainLoop') -> int:

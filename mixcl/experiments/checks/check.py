@@ -7,12 +7,12 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.configuration.annotations import mistyped
-from mixcl.configuration.keys import Acceptor, acceptors, slip_of, suggest
-from mixcl.configuration.paths import RUNNER_KEYS, Path, children, readable, runner_sections
-from mixcl.configuration.signature import accepted_keywords
-from mixcl.configuration.values import wrong_shapes, wrong_values
 from mixcl.errors import UserError
+from mixcl.experiments.checks.annotations import mistyped
+from mixcl.experiments.checks.keys import Acceptor, acceptors, slip_of, suggest
+from mixcl.experiments.checks.signature import accepted_keywords
+from mixcl.experiments.checks.values import wrong_shapes, wrong_values
+from mixcl.experiments.paths import RUNNER_KEYS, Path, children, readable, runner_sections
 
 
 def check_config(cfg: Config) -> None:
@@ -21,7 +21,7 @@ def check_config(cfg: Config) -> None:
     A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases;
     other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused; any
     other is the config's own variable, which is not looked into. Values must have the types of the parameters, and lie
-    in the ranges of :mod:`mixcl.configuration.values`; the rest is left to the constructors.
+    in the ranges of :mod:`mixcl.experiments.checks.values`; the rest is left to the constructors.
 
     Raises:
         UserError: names every unknown key and ``type`` with its place and a similar one, and all wrong values.

@@ -1,12 +1,14 @@
-"""What options of the commands change in a config."""
+"""How a config is run: its start, its precision, its views, its time and its processes."""
 
+import os
 import re
 from pathlib import Path
 
+import torch
 from mmengine.config import Config
 
-from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.errors import UserError
+from mixcl.experiments.paths import walk
 
 RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
@@ -53,7 +55,7 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     if cfg.get('load_from') and not cfg.get('resume'):
         raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
     hooks = list(cfg.get('custom_hooks') or [])
-    own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == PretrainedBackboneHook.__name__]
+    own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == 'PretrainedBackboneHook']
     others = [hook for hook in hooks if hook not in own]
     if str(checkpoint) == RANDOM:
         cfg.custom_hooks = others
@@ -80,6 +82,68 @@ def limit_time(cfg: Config, duration: str) -> None:
     cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if cfg.train_cfg.max_seconds == 0:
         raise UserError(f'`max_time` takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
+
+
+def choose_start(cfg: Config, resume: str | None, pretrained: str | None, encoder: str | None) -> None:
+    """From which weights, or from which step of an earlier run, a training starts (``--resume``, ``--pretrained``)."""
+    if resume:
+        cfg.resume = True
+        cfg.load_from = None if resume == 'auto' else resume
+    if pretrained:
+        use_pretrained(cfg, pretrained, encoder)
+    elif encoder:
+        raise UserError(f'`encoder={encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it')
+
+
+def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
+    """Let a test load a whole checkpoint, or where it measures features the backbone in one (``--pretrained``).
+
+    Raises:
+        UserError: if that is not one thing, or not of the kind that the config's model takes.
+    """
+    kind = cfg.model.get('type')
+    frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
+    unused = (checkpoint,) if frozen else (pretrained, encoder)
+    if any(unused) or (pretrained if frozen else checkpoint) is None:
+        wanted = '`pretrained`, a CHECKPOINT' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
+        raise UserError(f'{cfg.config_name} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
+    if frozen:
+        use_pretrained(cfg, str(pretrained), encoder)
+    else:
+        cfg.load_from = checkpoint
+
+
+def measure_in_bfloat16(cfg: Config) -> None:
+    """Encode under bfloat16 autocast; raises UserError if the config does not measure features."""
+    if str(cfg.test_cfg.get('type')).removeprefix('mixcl.') != 'FeatureLoop':
+        raise UserError(f'`amp` is for configs that measure features, but {cfg.config_name} has another test_cfg.type')
+    cfg.test_cfg.amp = True
+
+
+def without_training(cfg: Config) -> None:
+    """Take out what only training needs: a run that trains would hold its work dir."""
+    cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
+
+
+def use_launcher(cfg: Config, launcher: str) -> None:
+    """Let a run join the processes that a launcher started (torchrun, SLURM, MPI); without GPUs through gloo.
+
+    Raises:
+        UserError: if the launcher's environment is missing, or cannot work without a GPU.
+    """
+    cfg.launcher = launcher
+    if launcher == 'pytorch' and 'RANK' not in os.environ:
+        raise UserError('`launcher=pytorch` is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+    if launcher == 'none' or torch.cuda.is_available():
+        return
+    if launcher != 'pytorch':
+        raise UserError(f'`launcher={launcher}` needs a GPU on every node; without one use torchrun')
+    cfg.merge_from_dict({'env_cfg.dist_cfg.backend': 'gloo'})
+    if cfg.get('model_wrapper_cfg') is None:
+        cfg.model_wrapper_cfg = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
+    for _, part in walk(cfg.get('model')):
+        if isinstance(part, dict) and part.get('type') == 'SyncBN':
+            part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
 
 
 def be_patient(cfg: Config) -> None:

@@ -1,0 +1,1 @@
+"""Options of a run, each a function of its config."""

@@ -1,0 +1,111 @@
+"""The length of a run, its batches and its loading, fitted to the number of images and the machine."""
+
+import math
+from dataclasses import dataclass
+
+from mmengine.config import Config
+
+from mixcl.command_line import cpu_cores
+from mixcl.errors import UserError
+from mixcl.experiments.reading import read_config
+from mixcl.registry import DATASETS, build
+
+STEPS = 25_000
+EPOCHS = (100, 800)
+"""So many steps are trained, within these bounds of epochs."""
+
+BATCH = (4, 128)
+STEPS_PER_EPOCH = 4
+"""Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
+
+WARM_UP = 300
+"""About so many steps a warm-up has at least, or a third of the epochs where these are fewer."""
+
+CHECKPOINTS = 10
+"""How many a run writes."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a run on people's own images decides by their number, where it is None."""
+
+    epochs: int | None = None
+    batch_size: int | None = None
+    num_workers: int | None = None
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in dict(epochs=1, batch_size=1, num_workers=0).items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UserError(
+                    f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits'
+                )
+
+
+def use_recipe_of(cfg: Config, backbone: str) -> None:
+    """Give a model with attention AdamW and its schedule, where the method's own recipe is one of ResNets."""
+    if 'resnet' not in backbone and cfg.optim_wrapper.optimizer.type != 'AdamW':
+        recipe = read_config('mocov3/vit-s16_in1k')
+        for part in ('optim_wrapper', 'param_scheduler', 'auto_scale_lr'):
+            cfg[part] = recipe[part]
+
+
+def fit_to_images(cfg: Config, wanted: Fit) -> None:
+    """Fit a config to the number of its training images; see :func:`fit_to`."""
+    fit_to(cfg, len(build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []})), wanted)
+
+
+def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
+    """Fit the length of a run, its batch, queues and loading to so many images and to the machine, in place.
+
+    Raises:
+        UserError: if the images are fewer than a batch.
+    """
+    processes = wanted.processes
+    share = images // processes
+    fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
+    batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
+    if not 2 <= batch <= share:
+        raise UserError(
+            f'batches of {batch} on each of {processes} process(es) cannot be made of {images} image(s): a batch has '
+            'at least 2, and at most what a process gets; give more images, or another batch_size'
+        )
+    least, most = EPOCHS
+    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
+    cfg.train_dataloader.batch_size = batch
+    for loader in (
+        cfg.get('train_dataloader'),
+        cfg.get('val_dataloader'),
+        (cfg.get('val_cfg') or {}).get('bank_dataloader'),
+    ):
+        if loader:
+            workers = min(loader.num_workers, cpu_cores()) if wanted.num_workers is None else wanted.num_workers
+            loader.update(num_workers=workers, persistent_workers=workers > 0)
+    cfg.auto_scale_lr.enable = True
+    for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
+        queue.size = min(
+            queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes
+        )
+    _shorten(cfg, epochs, steps=share // batch)
+
+
+def _shorten(cfg: Config, epochs: int, steps: int) -> None:
+    """Another number of epochs, of so many steps: schedules keep their shares of the run, warm-ups are at most a tenth
+    of it where that is not too few steps."""
+    before = cfg.train_cfg.max_epochs
+    least = min(max(round(WARM_UP / steps), 1), epochs // 3)
+    cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
+    cfg.default_hooks.checkpoint.interval = max(epochs // CHECKPOINTS, 1)
+    for schedule in cfg.param_scheduler:
+        for name in ('begin', 'end', 'T_max'):
+            if schedule.get(name):
+                schedule[name] = round(schedule[name] * epochs / before)
+        if 'milestones' in schedule:
+            schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
+        if schedule.get('warmup'):
+            schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
+    # Of a short run a warm-up may be nothing.
+    cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
+    if 'warmup_epochs' in cfg.model.objective:
+        cfg.model.objective.warmup_epochs = min(cfg.model.objective.warmup_epochs, epochs // 10)

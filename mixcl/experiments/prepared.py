@@ -1,0 +1,143 @@
+"""The config of a run: read from its file, changed by options, checked. Nothing writes into it afterwards."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmengine.config import Config
+
+from mixcl.errors import UserError
+from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.data_roots import check_metric_files, set_data_root
+from mixcl.experiments.options.backbone import use_backbone
+from mixcl.experiments.options.fit import Fit, fit_to_images, use_recipe_of
+from mixcl.experiments.options.image_size import set_image_size
+from mixcl.experiments.options.own_data import use_data
+from mixcl.experiments.options.run import (
+    be_patient,
+    choose_start,
+    choose_tested,
+    limit_time,
+    measure_in_bfloat16,
+    use_launcher,
+    use_mixed_precision,
+    use_views,
+    without_training,
+)
+from mixcl.experiments.options.smoke import shrink_to_smoke
+from mixcl.experiments.overrides import override
+from mixcl.experiments.reading import import_modules, read_config
+from mixcl.shipped import default_work_dir
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run does otherwise than its config says: the options of ``mixcl train``, whose help explains each."""
+
+    work_dir: str | None = None
+    resume: str | None = None  # 'auto' or a checkpoint
+    allow_changes: bool = False
+    overwrite: bool = False
+    pretrained: str | None = None
+    encoder: str | None = None
+    max_time: str | None = None
+    allow_pickle: bool = False
+    amp: bool = False
+    compile: bool = False
+    auto_scale_lr: bool = False
+    no_validate: bool = False
+    views: str | None = None
+    data: str | None = None
+    data_root: str | None = None
+    backbone: str | None = None
+    image_size: int | None = None
+    fit: Fit | None = None  # of mixcl pretrain
+    smoke: bool = False
+    cfg_options: dict[str, Any] | None = None
+    launcher: str = 'none'
+
+
+def prepared(config: str | Path, **options: Any) -> Config:
+    """What a config says with those of the :class:`Options` that change its model and its images.
+
+    Raises:
+        UserError: if it cannot be read, an option cannot be applied, or a key or value cannot be meant.
+    """
+    return _prepared(config, Options(**options))
+
+
+def prepared_to_train(config: str | Path, asked: Options) -> Config:
+    """The config of a training run, with all options.
+
+    Raises:
+        UserError: as :func:`prepared`, and if the config trains nothing.
+    """
+    cfg = _prepared(config, asked)
+    if cfg.get('train_cfg') is None:
+        raise UserError(
+            f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
+        )
+    cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config, '_smoke' if asked.smoke else '')
+    if asked.compile:
+        cfg.compile = cfg.get('compile') or True
+    if asked.auto_scale_lr:
+        if not cfg.get('auto_scale_lr'):
+            raise UserError('`auto_scale_lr` needs auto_scale_lr=dict(base_batch_size=...) in the config')
+        cfg.auto_scale_lr.enable = True
+    if asked.no_validate:
+        cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
+    if asked.max_time:
+        limit_time(cfg, asked.max_time)
+    choose_start(cfg, asked.resume, asked.pretrained, asked.encoder)
+    check_metric_files(cfg, 'val_evaluator')
+    use_launcher(cfg, asked.launcher)
+    return cfg
+
+
+def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options) -> Config:
+    """The config of a test of a checkpoint, or of the backbone in ``pretrained``.
+
+    Raises:
+        UserError: as :func:`prepared`, if the config tests nothing, or the weights are not of the kind that it tests.
+    """
+    cfg = _prepared(config, asked)
+    if cfg.get('test_cfg') is None:
+        raise UserError(f'{config} has no test_cfg: its data set has no labels to evaluate with')
+    cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config)
+    without_training(cfg)
+    choose_tested(cfg, checkpoint, asked.pretrained, asked.encoder)
+    if asked.amp:
+        measure_in_bfloat16(cfg)
+    be_patient(cfg)
+    check_metric_files(cfg, 'test_evaluator')
+    use_launcher(cfg, asked.launcher)
+    return cfg
+
+
+def _prepared(config: str | Path, asked: Options) -> Config:
+    if asked.image_size is not None and asked.smoke:
+        raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
+    cfg = read_config(config)
+    if asked.fit and asked.backbone:
+        use_recipe_of(cfg, asked.backbone)
+    if asked.data:
+        cfg.found_images = use_data(cfg, asked.data, asked.data_root)
+    elif asked.data_root:
+        set_data_root(cfg, asked.data_root)
+    if asked.backbone:
+        use_backbone(cfg, asked.backbone, asked.image_size)
+    elif asked.image_size is not None:
+        set_image_size(cfg, asked.image_size)
+    if asked.fit:
+        fit_to_images(cfg, asked.fit)
+    if asked.cfg_options:
+        override(cfg, asked.cfg_options)
+        import_modules(cfg)
+    check_config(cfg)
+    if asked.smoke:
+        shrink_to_smoke(cfg)
+    if asked.views:
+        use_views(cfg, asked.views)
+    if asked.amp and cfg.get('optim_wrapper'):
+        use_mixed_precision(cfg)
+    return cfg

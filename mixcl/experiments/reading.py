@@ -1,0 +1,70 @@
+"""Reading a config file, which is a program."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mmengine.config import Config
+from mmengine.logging import MMLogger
+from mmengine.utils import import_modules_from_strings
+
+from mixcl.errors import UserError
+from mixcl.experiments.paths import walk
+from mixcl.quiet_log import quieten
+from mixcl.shipped import config_name, find_config
+
+
+def read_config(path: str | Path) -> Config:
+    """Read a config file, or one that comes with mixcl by its name, and import the modules that it names.
+
+    Its name is noted in it as ``config_name``, so that checkpoints carry it. Its keys are not checked.
+
+    Raises:
+        UserError: if the file is missing or cannot be evaluated.
+    """
+    quieten(MMLogger.get_instance('mmengine'))  # what is built without a Runner logs there
+    path = find_config(path)
+    if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function it names
+        raise UserError(f'the config {path} is no .py file; write it in Python')
+    # Modules that a config imports (custom_imports) may lie beside it.
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
+    with _refusing(f'the config {path} cannot be read'):
+        cfg = Config.fromfile(path, import_custom_modules=False)
+        cfg.items()  # imports what a config names by import
+    _forget_own_scope(cfg)
+    cfg.setdefault('config_name', config_name(path))
+    import_modules(cfg)
+    return cfg
+
+
+def import_modules(cfg: Config) -> None:
+    """Import what ``custom_imports`` names; raises UserError if that fails."""
+    settings = cfg.get('custom_imports') or dict(imports=None)
+    with _refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
+        import_modules_from_strings(**settings)
+
+
+def _forget_own_scope(cfg: Config) -> None:
+    """Take out the ``_scope_`` that mmengine puts beside every ``type`` of a base ``mixcl::...``.
+
+    ``default_scope`` says it, and mmengine hands it to functions such as that of ``collate_fn`` as an argument.
+    """
+    if cfg.get('default_scope') == 'mixcl':
+        for _, part in walk(cfg._cfg_dict):
+            if isinstance(part, dict) and part.get('_scope_') == 'mixcl':
+                del part['_scope_']
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Make a UserError of whatever a config does, which is a program: it may raise anything, or exit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        cause = error.__context__ if isinstance(error, ImportError) and error.__context__ else error
+        raise UserError(f'{what}: {type(cause).__name__}: {" ".join(str(cause).split())}') from error
