@@ -20,8 +20,8 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 
 from mixcl import console
-from mixcl.evaluation.recipes import data_of
 from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.evaluations.recipes import data_of
 from mixcl.experiments.prepared import prepared
 from mixcl.shipped import find_config, known_configs
 

@@ -13,11 +13,11 @@ import mixcl
 from mixcl.apis.arguments import named
 from mixcl.engine.runners.processes import join_processes, process_count
 from mixcl.errors import UserError
-from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.published import papers_numbers
 from mixcl.evaluation.results import Results, Row, default_folder
 from mixcl.evaluation.running import precision_of, run_evaluation, write_config
-from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.experiments.evaluations.plan import Evaluation, planned
+from mixcl.experiments.subject import Subject, read_subject
 from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.quiet_log import tell

@@ -12,11 +12,11 @@ from mmengine.config import Config
 
 from mixcl.apis.arguments import named
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import BATCH_NORMS, image_size
-from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.results import stored_beside, table
-from mixcl.evaluation.subject import RANDOM, Subject, read_subject
+from mixcl.experiments.evaluations.adaptation import BATCH_NORMS, image_size
+from mixcl.experiments.image_sources import image_pipeline
 from mixcl.experiments.paths import preprocessors_of
+from mixcl.experiments.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
 from mixcl.quiet_log import tell
 from mixcl.weights import load_encoder

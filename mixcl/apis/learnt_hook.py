@@ -13,8 +13,8 @@ from mixcl.datasets import KeyedDataset
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks import PretrainedBackboneHook
 from mixcl.evaluation.functional.quality import effective_rank
-from mixcl.evaluation.image_sources import image_pipeline
 from mixcl.evaluation.small_data import untrained
+from mixcl.experiments.image_sources import image_pipeline
 from mixcl.experiments.paths import innermost
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.randomness import generator, undisturbed_generators

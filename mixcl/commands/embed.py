@@ -70,9 +70,9 @@ def extract(args: Namespace) -> None:
     from mixcl.algorithms.checks import check_whole_patches
     from mixcl.datasets import KeyedDataset
     from mixcl.evaluation.feature_files import extract_to_files, open_folder
-    from mixcl.evaluation.image_sources import config_images, source_images
-    from mixcl.evaluation.subject import read_subject
+    from mixcl.experiments.image_sources import config_images, source_images
     from mixcl.experiments.prepared import prepared
+    from mixcl.experiments.subject import read_subject
     from mixcl.weights import allow_pickle
 
     device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')

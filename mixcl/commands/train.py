@@ -59,7 +59,7 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     from mixcl.algorithms import ContrastiveLearner
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook
-    from mixcl.evaluation.recipes import data_of_name
+    from mixcl.experiments.evaluations.recipes import data_of_name
     from mixcl.shipped import shipped
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]

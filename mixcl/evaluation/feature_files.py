@@ -1,11 +1,14 @@
 """Features of many images on the disk: a file per so many images, so that an interrupted run goes on."""
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from mmengine.dataset import default_collate
 from mmengine.model import BaseModel
 from torch.utils.data import DataLoader, Subset
 
@@ -14,7 +17,6 @@ from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, encode_all, shown
 from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.evaluation.image_sources import collate_one_size, labels_of, names_of
 from mixcl.files import check_writable, written_whole
 
 META = 'meta.json'
@@ -124,3 +126,25 @@ def _reasons(batch: dict) -> np.ndarray:
     # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
     notes = [sample.get('unreadable') for sample in batch['data_samples']]
     return np.array([note[0].reason if note else '' for note in notes])
+
+
+def names_of(dataset: KeyedDataset) -> list[str]:
+    """One name per image: its path relative to the data set's folder, or its number where it has no file."""
+    root = dataset.dataset.data_root or '.'
+    paths = (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
+    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(paths)]
+
+
+def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
+    """(N,) int64 classes; None where images have none, or several."""
+    labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
+    return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
+
+
+def collate_one_size(samples: Sequence[dict]) -> dict:
+    """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
+    if len({sample['inputs'].shape for sample in samples}) > 1:
+        raise UserError(
+            'the images are not of one size after preprocessing; give `image_size=PIXELS`, which crops them'
+        )
+    return default_collate(samples)

@@ -27,10 +27,10 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.evaluation.recipes import parts_of_name
-from mixcl.evaluation.subject import Subject
 from mixcl.experiments.difference import differences
+from mixcl.experiments.evaluations.recipes import parts_of_name
 from mixcl.experiments.options.run import RANDOM
+from mixcl.experiments.subject import Subject
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
 """What two runs of one recipe have in common, apart from where the data lie."""

@@ -9,10 +9,10 @@ from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner, newest_checkpoint
 from mixcl.errors import UserError
-from mixcl.evaluation.plan import Evaluation
 from mixcl.evaluation.results import Row
-from mixcl.evaluation.subject import Subject
+from mixcl.experiments.evaluations.plan import Evaluation
 from mixcl.experiments.options.run import use_pretrained
+from mixcl.experiments.subject import Subject
 from mixcl.files import written_whole
 
 

@@ -12,9 +12,10 @@ from torch.utils.data import DataLoader, Subset
 
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
+from mixcl.evaluation.feature_files import collate_one_size, labels_of
 from mixcl.evaluation.features import features_of, shown
-from mixcl.evaluation.image_sources import collate_one_size, image_pipeline, labels_of, source_images
 from mixcl.experiments.data_roots import check_data_roots
+from mixcl.experiments.image_sources import image_pipeline, source_images
 from mixcl.experiments.paths import innermost, preprocessors_of
 from mixcl.randomness import generator
 from mixcl.registry import DATASETS, build

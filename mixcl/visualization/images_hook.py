@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
-from mixcl.evaluation.subject import default_encoder
+from mixcl.experiments.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import HOOKS

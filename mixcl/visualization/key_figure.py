@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
-from mixcl.evaluation.image_sources import labels_of
+from mixcl.evaluation.feature_files import labels_of
 from mixcl.experiments.paths import innermost
 from mixcl.randomness import generator
 from mixcl.visualization.canvas import PALETTE, plain, show

@@ -17,12 +17,12 @@ from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
-from mixcl.evaluation.subject import Subject, read_subject
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import check_data_roots, set_data_root
 from mixcl.experiments.options.own_data import use_data
 from mixcl.experiments.overrides import override
 from mixcl.experiments.prepared import prepared
+from mixcl.experiments.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
 from mixcl.weights import Encoder, backbone_config, checked_run
 

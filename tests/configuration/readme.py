@@ -9,7 +9,7 @@ from typing import NamedTuple
 from configuration.all_configs import read
 from mmengine.config import Config, DictAction
 
-from mixcl.evaluation.recipes import PROTOCOLS
+from mixcl.experiments.evaluations.recipes import PROTOCOLS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / 'configs/README.md').read_text()

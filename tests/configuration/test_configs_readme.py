@@ -8,7 +8,7 @@ from configuration.readme import COMMANDS, EVALUATIONS, PAGE, ROOT, parse, rows,
 from evaluation.composed import recipe_of
 
 from mixcl.engine.runners.dry_run import try_views
-from mixcl.evaluation.recipes import data_of
+from mixcl.experiments.evaluations.recipes import data_of
 from mixcl.experiments.prepared import prepared
 
 OVERRIDING = [command for command in COMMANDS if '--cfg-options' in command]

@@ -7,11 +7,11 @@ from typing import Any
 
 from mmengine.config import Config
 
-from mixcl.evaluation import compose as composition
-from mixcl.evaluation.adaptation import fit, put_backbone
-from mixcl.evaluation.compose import compose
-from mixcl.evaluation.recipes import Recipe, family_of, find_recipe
 from mixcl.experiments.checks.check import check_config
+from mixcl.experiments.evaluations import composing as composition
+from mixcl.experiments.evaluations.adaptation import fit, put_backbone
+from mixcl.experiments.evaluations.composing import compose
+from mixcl.experiments.evaluations.recipes import Recipe, family_of, find_recipe
 from mixcl.experiments.overrides import override
 from mixcl.experiments.reading import read_config
 from mixcl.weights import backbone_config

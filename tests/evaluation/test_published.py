@@ -12,8 +12,8 @@ from evaluation.composed import CONFIGS, composed, facts, recipe_of
 from mmengine.config import Config
 
 from mixcl.evaluation.published import all_published, papers_numbers, published_of_config
-from mixcl.evaluation.recipes import PROTOCOLS, TABLE
-from mixcl.evaluation.subject import Subject
+from mixcl.experiments.evaluations.recipes import PROTOCOLS, TABLE
+from mixcl.experiments.subject import Subject
 from mixcl.weights.pretrained import PretrainedBackbone
 
 

@@ -10,10 +10,10 @@ from evaluation.composed import CONFIGS
 from tools.command import run
 from tools.in_process import run_here
 
-from mixcl.evaluation.plan import planned
 from mixcl.evaluation.results import Row
 from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
-from mixcl.evaluation.subject import Subject
+from mixcl.experiments.evaluations.plan import planned
+from mixcl.experiments.subject import Subject
 
 RANDOM = Subject()
 SMALL = {

@@ -65,7 +65,7 @@ from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
 from mixcl.errors import RunStopped, reported_to_user
-from mixcl.evaluation.subject import default_encoder
+from mixcl.experiments.subject import default_encoder
 
 
 class State:

@@ -14,12 +14,13 @@ from tools.in_process import run_here
 
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
-from mixcl.evaluation.compose import read_data_set
-from mixcl.evaluation.image_sources import image_pipeline, labels_of, names_of, source_images
-from mixcl.evaluation.plan import planned
-from mixcl.evaluation.subject import Subject
+from mixcl.evaluation.feature_files import labels_of, names_of
+from mixcl.experiments.evaluations.composing import read_data_set
+from mixcl.experiments.evaluations.plan import planned
+from mixcl.experiments.image_sources import image_pipeline, source_images
 from mixcl.experiments.options.own_data import source_config, use_data
 from mixcl.experiments.prepared import prepared
+from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS
 
 COUNTS = '18 images to pretrain on; 3 classes (ant, bee, cat), {} labelled images to learn from and {} to test on'

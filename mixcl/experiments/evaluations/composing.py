@@ -1,4 +1,4 @@
-"""A recipe and a data set become one config. The backbone comes into it in :mod:`mixcl.evaluation.adaptation`.
+"""A recipe and a data set become one config; :mod:`.adaptation` puts the backbone into it.
 
 Under ``configs/evaluation/`` a file of ``recipes/`` says how a protocol trains and measures, and names one of the
 ``views`` of the images. A file of ``datasets/`` has these variables:
@@ -28,7 +28,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.evaluation.recipes import OWN_DATA, Recipe
+from mixcl.experiments.evaluations.recipes import OWN_DATA, Recipe
 from mixcl.experiments.options.own_data import meant
 from mixcl.experiments.paths import RUNNER_KEYS
 from mixcl.experiments.reading import read_config

@@ -9,10 +9,10 @@ from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
 from mixcl.errors import UserError, told_as_user_error
-from mixcl.evaluation.subject import Subject
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.options.image_size import set_model_size
 from mixcl.experiments.paths import preprocessors_of, walk, whole_model
+from mixcl.experiments.subject import Subject
 from mixcl.registry import MODELS, build
 from mixcl.weights import Encoder, load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone

@@ -11,17 +11,25 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import check_trainable, fit, put_backbone, put_classifier
-from mixcl.evaluation.compose import compose, keep_batch, read_data_set
-from mixcl.evaluation.own_data_set import is_own, read_own_data, short_name, suit
-from mixcl.evaluation.recipes import PROTOCOLS, TABLE, Recipe, data_of, family_of, find_recipe, parts_of_name
-from mixcl.evaluation.subject import Subject
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
+from mixcl.experiments.evaluations.adaptation import check_trainable, fit, put_backbone, put_classifier
+from mixcl.experiments.evaluations.composing import compose, keep_batch, read_data_set
+from mixcl.experiments.evaluations.own_data_set import is_own, read_own_data, short_name, suit
+from mixcl.experiments.evaluations.recipes import (
+    PROTOCOLS,
+    TABLE,
+    Recipe,
+    data_of,
+    family_of,
+    find_recipe,
+    parts_of_name,
+)
 from mixcl.experiments.options.run import be_patient, use_launcher, use_mixed_precision
 from mixcl.experiments.overrides import override
 from mixcl.experiments.paths import RUNNER_KEYS, walk
 from mixcl.experiments.reading import read_config
+from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS, build
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)

@@ -1,14 +1,10 @@
-"""The images whose features are extracted: those of a folder, or of a config's data set."""
+"""The images whose features are extracted, as configs: those of a folder, or of a config's data set."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from mmengine.config import Config
-from mmengine.dataset import default_collate
 
-from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import check_data_roots
 from mixcl.experiments.options.image_size import crop_sizes
@@ -71,25 +67,3 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
     if size is None:
         raise UserError('the config of the backbone neither tests images nor trains on crops; give `image_size=PIXELS`')
     return evaluation_pipeline(load, size)
-
-
-def names_of(dataset: KeyedDataset) -> list[str]:
-    """One name per image: its path relative to the data set's folder, or its number where it has no file."""
-    root = dataset.dataset.data_root or '.'
-    paths = (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
-    return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(paths)]
-
-
-def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
-    """(N,) int64 classes; None where images have none, or several."""
-    labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
-    return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
-
-
-def collate_one_size(samples: Sequence[dict]) -> dict:
-    """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
-    if len({sample['inputs'].shape for sample in samples}) > 1:
-        raise UserError(
-            'the images are not of one size after preprocessing; give `image_size=PIXELS`, which crops them'
-        )
-    return default_collate(samples)

@@ -10,9 +10,9 @@ from evaluation.composed import CONFIGS, composed
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.evaluation.plan import Evaluation, planned
 from mixcl.evaluation.running import classifier_for, precision_of
-from mixcl.evaluation.subject import Subject, read_subject
+from mixcl.experiments.evaluations.plan import Evaluation, planned
+from mixcl.experiments.subject import Subject, read_subject
 
 PRETRAINING = str(CONFIGS / 'patchmix/vit-xs4_digits.py')
 OF_LINEAR = [str(CONFIGS / 'evaluation/recipes/linear/moco.py')]
@@ -148,7 +148,7 @@ def test_robustness_is_that_of_the_encoder_and_recipe_that_finetune_takes(
     archives: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PatchMix fine-tunes the EMA encoder, and so the tests are of that one."""
-    monkeypatch.setattr('mixcl.evaluation.plan.fit', lambda cfg, weights: None)
+    monkeypatch.setattr('mixcl.experiments.evaluations.plan.fit', lambda cfg, weights: None)
     config = Config(dict(config_name='patchmix/vit-s16_in1k'))
     subject = Subject('x.pth', 'ab', dict.fromkeys(('online', 'target')), TINY_VIT, config)
     for asked, recipe, expected in ((None, None, ['target']), ('all', 'sdmp', ['online', 'target'])):

@@ -7,7 +7,7 @@ from mmengine.config import Config
 from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import fit, image_size, put_backbone
+from mixcl.experiments.evaluations.adaptation import fit, image_size, put_backbone
 from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.evaluation.recipes import OWN_DATA
+from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.image_size import crop_sizes, resize_views
 from mixcl.experiments.options.own_data import evaluation_pipeline, extensions_of, reader_of, source_config, survey
 from mixcl.experiments.paths import walk
@@ -32,8 +32,8 @@ def short_name(data: str) -> str:
 def read_own_data(
     configs: Path, spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None
 ) -> Config:
-    """The variables of a data set, as :mod:`mixcl.evaluation.compose` lists them, and ``labelled``: how many images
-    there are to learn from.
+    """The variables of a data set, as :mod:`.composing` lists them, and ``labelled``: how many images there are to
+    learn from.
 
     Images have the size of those of the pretraining, where it is known; paths of a list are relative to ``data_root``.
 

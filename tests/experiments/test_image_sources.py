@@ -11,14 +11,8 @@ from PIL import Image
 
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
-from mixcl.evaluation.image_sources import (
-    collate_one_size,
-    config_images,
-    image_pipeline,
-    labels_of,
-    names_of,
-    source_images,
-)
+from mixcl.evaluation.feature_files import collate_one_size, labels_of, names_of
+from mixcl.experiments.image_sources import config_images, image_pipeline, source_images
 from mixcl.experiments.prepared import prepared
 
 

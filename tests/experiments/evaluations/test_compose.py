@@ -13,10 +13,10 @@ from mmengine.config import Config
 from mmengine.registry import DefaultScope
 
 from mixcl.errors import UserError
-from mixcl.evaluation.adaptation import image_size
-from mixcl.evaluation.compose import keep_batch, read_data_set
-from mixcl.evaluation.plan import planned
-from mixcl.evaluation.subject import Subject
+from mixcl.experiments.evaluations.adaptation import image_size
+from mixcl.experiments.evaluations.composing import keep_batch, read_data_set
+from mixcl.experiments.evaluations.plan import planned
+from mixcl.experiments.subject import Subject
 from mixcl.registry import MODELS
 
 CLASSES = dict(in1k=1000, in100=100, tinyimagenet=200, cifar10=10, cifar100=100, digits=10, fashionmnist=10)

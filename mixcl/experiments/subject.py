@@ -8,8 +8,8 @@ from mmengine.config import Config
 from mmengine.registry import Registry
 
 from mixcl.errors import UserError, told_as_user_error
-from mixcl.evaluation.image_sources import image_pipeline
-from mixcl.evaluation.recipes import data_of_name, family_of, find_recipe
+from mixcl.experiments.evaluations.recipes import data_of_name, family_of, find_recipe
+from mixcl.experiments.image_sources import image_pipeline
 from mixcl.experiments.options.run import RANDOM
 from mixcl.experiments.paths import kind_of, preprocessors_of
 from mixcl.experiments.prepared import prepared

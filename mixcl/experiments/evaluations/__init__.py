@@ -1,0 +1,1 @@
+"""A recipe, a data set and a backbone become the config of an evaluation."""
