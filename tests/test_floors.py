@@ -1,7 +1,6 @@
 """Imports point downwards: from every module to lower floors, or to its own package."""
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,9 +29,6 @@ FLOORS = [
 """Packages and modules of mixcl, lowest first; tools/ stand above. docs/architecture.md draws them."""
 
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
-
-COMMON_NAMES = {'__init__', '__main__', 'base', 'dino'}
-"""File names that may occur in several packages."""
 
 
 def name(path: Path) -> str:
@@ -79,11 +75,3 @@ def test_imports_point_downwards() -> None:
         if FLOOR_OF[part] >= FLOOR_OF[part_of(name(path))]
     ]
     assert upwards == []
-
-
-def test_file_names_are_used_once() -> None:
-    found = defaultdict(list)
-    for path in MODULES:
-        if path.stem not in COMMON_NAMES and path.parent.name != 'commands':  # named as people call them
-            found[path.stem].append(name(path))
-    assert [modules for modules in found.values() if len(modules) > 1] == []
