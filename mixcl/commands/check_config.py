@@ -20,13 +20,15 @@ def add_options(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     if args.processes < 1:
         raise UserError(f'--processes must be at least 1, not {args.processes}')
-    from mixcl.apis.starting_check import check_data, check_start
+    from mixcl.engine.runners.dry_run import check_start
+    from mixcl.experiments.data_roots import check_data_roots, check_metric_files
     from mixcl.experiments.prepared import prepared
 
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
     if not args.no_data:
         try:
-            check_data(cfg)
+            check_data_roots(cfg)
+            check_metric_files(cfg, 'val_evaluator')
         except UserError as error:
             raise UserError(f'{error}; --no-data checks all but the data') from error
     print('\n'.join([*check_start(cfg, args.processes), 'a run could start']))

@@ -122,7 +122,7 @@ def default_encoder(
         recipe = find_recipe('linear', {data_of_name(config_name)}, config_name, family_of(backbone))
     if recipe is not None:
         protocol = read_config(f'evaluation/recipes/{recipe.config}').protocol
-        of_protocol = recipe.changes.get('protocol.encoder') or protocol.get('encoder')
+        of_protocol = protocol.get('encoder')
     return of_protocol if of_protocol and of_protocol in sides else next(iter(sides), 'online')
 
 

@@ -11,7 +11,7 @@ from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.evaluations import composing as composition
 from mixcl.experiments.evaluations.adaptation import fit, put_backbone
 from mixcl.experiments.evaluations.composing import compose
-from mixcl.experiments.evaluations.recipes import Recipe, family_of, find_recipe
+from mixcl.experiments.evaluations.recipes import Recipe, family_of, find_recipe, variant_of
 from mixcl.experiments.overrides import override
 from mixcl.experiments.reading import read_config
 from mixcl.weights import backbone_config
@@ -53,7 +53,9 @@ def composed(
     row = recipe_of(protocol, data, name, backbone, recipe)
     assert row is not None, f'no recipe of {protocol} on {data} for {name} and {recipe}'
     family = family_of(backbone)
-    cfg = compose(read_once(CONFIGS / f'evaluation/recipes/{row.config}.py'), row, images, protocol, family)
+    start = read_once(CONFIGS / f'evaluation/recipes/{row.config}.py')
+    variant = variant_of(start, {data, images.get('like')}, name, row.percent)
+    cfg = compose(start, variant, images, protocol, family, row.percent)
     put_backbone(cfg, backbone, read_once(CONFIGS / f'{name}.py') if name else None)
     override(cfg, overrides or {})
     check_config(cfg)

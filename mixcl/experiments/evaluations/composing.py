@@ -1,7 +1,8 @@
 """A recipe and a data set become one config; :mod:`.adaptation` puts the backbone into it.
 
 Under ``configs/evaluation/`` a file of ``recipes/`` says how a protocol trains and measures, and names one of the
-``views`` of the images. A file of ``datasets/`` has these variables:
+``views`` of the images; its ``variants`` are numbers for other backbones and data sets (:func:`.recipes.variant_of`).
+A file of ``datasets/`` has these variables:
 
     images          config of the data set, without split and pipeline
     splits          what is added to it, ``dict(train=dict(...), test=dict(...))``
@@ -28,7 +29,7 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.evaluations.recipes import OWN_DATA, Recipe
+from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.own_data import meant
 from mixcl.experiments.paths import RUNNER_KEYS
 from mixcl.experiments.reading import read_config
@@ -53,22 +54,25 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     return data
 
 
-def compose(recipe: Config, row: Recipe, data: Config, protocol: str, family: str) -> Config:
-    """Fill a data set into a recipe, which a row of the table changes.
+def compose(
+    recipe: Config, variant: Mapping[str, Any], data: Config, protocol: str, family: str, percent: int | None = None
+) -> Config:
+    """Fill a data set into a recipe, with the numbers of one of its variants.
 
-    The family of the backbone decides whether small images are enlarged.
+    The family of the backbone decides whether small images are enlarged; ``percent`` of the labels are for ``semi``.
     """
     parts = recipe.to_dict().items()  # a copy
     cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
     cfg.protocol.name = protocol
-    _set_training(cfg, row)
+    _set_training(cfg, **variant)
     trains = cfg.get('train_cfg') is not None
     view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
     _set_images(cfg, data, data.views.get(view) or data.views.plain)
     if protocol == 'semi':
-        part: dict[str, Any] = dict(share=row.percent / 100, seed=0)
+        percent = percent or 10
+        part: dict[str, Any] = dict(share=percent / 100, seed=0)
         if data.get('label_lists'):
-            part = dict(list_file=f'{row.percent}percent.txt')
+            part = dict(list_file=f'{percent}percent.txt')
         keyed = cfg.train_dataloader.dataset
         keyed.dataset = dict(type='LabelledSubset', **part, dataset=keyed.dataset)
         cfg.protocol.update(part)
@@ -114,17 +118,27 @@ def keep_batch(cfg: Config, processes: int) -> None:
         cfg.optim_wrapper.accumulative_counts = share // at_once
 
 
-def _set_training(cfg: Config, row: Recipe) -> None:
+def _set_training(
+    cfg: Config,
+    rate: float | None = None,
+    batch: int | None = None,
+    epochs: int | None = None,
+    val_interval: int | None = None,
+) -> None:
+    """Set the learning rate, the images per step that it is for, the epochs, and those between validations.
+
+    The steps of a schedule stay at the same shares of the epochs.
+    """
     values = {
-        'optim_wrapper.optimizer.lr': row.rate,
-        'auto_scale_lr.base_batch_size': row.batch,
-        'train_cfg.val_interval': row.val_interval,
-        'train_cfg.max_epochs': row.epochs,
+        'optim_wrapper.optimizer.lr': rate,
+        'auto_scale_lr.base_batch_size': batch,
+        'train_cfg.val_interval': val_interval,
+        'train_cfg.max_epochs': epochs,
     }
-    for schedule in cfg.param_scheduler if row.epochs else []:
+    for schedule in cfg.param_scheduler if epochs else []:
         if 'milestones' in schedule:
-            schedule.milestones = [step * row.epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
-    cfg.merge_from_dict({name: value for name, value in values.items() if value is not None} | dict(row.changes))
+            schedule.milestones = [step * epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
+    cfg.merge_from_dict({name: value for name, value in values.items() if value is not None})
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:

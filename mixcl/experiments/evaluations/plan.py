@@ -24,6 +24,7 @@ from mixcl.experiments.evaluations.recipes import (
     family_of,
     find_recipe,
     parts_of_name,
+    variant_of,
 )
 from mixcl.experiments.options.run import be_patient, use_launcher, use_mixed_precision
 from mixcl.experiments.overrides import override
@@ -174,12 +175,15 @@ def _composed(
             images = read_data_set(configs, data, protocol)
         backbone = backbone or images.backbone.to_dict()
         family = family_of(backbone)
-        place = (protocol, {data, images.get('like')}, subject.config_name, family)
+        names = {data, images.get('like')}
+        place = (protocol, names, subject.config_name, family)
         found = find_recipe(*place, asked) if asked and not own else None
         row = Recipe(str(own[0])) if own else found or find_recipe(*place)
         assert row is not None  # the last row of every protocol is for anything
         path = own[0] if own else configs / f'evaluation/recipes/{row.config}.py'
-        cfg = compose(own[1] if own else read_config(path), row, images, protocol, family)
+        recipe = own[1] if own else read_config(path)
+        variant = variant_of(recipe, names, subject.config_name, row.percent)
+        cfg = compose(recipe, variant, images, protocol, family, row.percent)
         if is_own(data):
             suit(cfg, images)
         backbone_name = parts_of_name(subject.config_name)[0] or 'any'

@@ -10,3 +10,7 @@ model = dict(
 train_dataloader = dict(sampler=dict(_delete_=True, type='KeyedSampler', shuffle=True))
 optim_wrapper = dict(optimizer=dict(lr=2.5e-4))
 auto_scale_lr = dict(base_batch_size=128)
+variants = [
+    dict(backbone='vit-t2', rate=5e-4),
+    dict(backbone='vit-b2', rate=1.25e-4),
+]

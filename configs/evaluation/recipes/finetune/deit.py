@@ -22,3 +22,4 @@ custom_hooks = [
     dict(type='UnreadableImagesHook'),
     dict(type='StoredAverageHook', momentum=4e-5),
 ]
+variants = [dict(percent=1, epochs=300, val_interval=10)]

@@ -11,3 +11,4 @@ param_scheduler = [
     dict(type='CosineAnnealingLR', eta_min_ratio=5e-4, by_epoch=True, begin=5, end=100, convert_to_iter_based=True),
 ]
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
+variants = None

@@ -22,3 +22,11 @@ custom_hooks = [
     dict(type='UnreadableImagesHook'),
     dict(type='StoredAverageHook', momentum=4e-5),
 ]
+variants = [
+    dict(percent=1, data='in100', rate=5e-4, batch=256, epochs=300, val_interval=10),
+    dict(percent=1, rate=2.5e-4, batch=128, epochs=300, val_interval=10),
+    dict(data='in1k in100'),
+    dict(percent=10, rate=5e-4, batch=256),
+    dict(backbone='vit-t2', data='cifar10', rate=1e-3, batch=256),
+    dict(rate=5e-4, batch=256),
+]

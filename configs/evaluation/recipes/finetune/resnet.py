@@ -11,3 +11,7 @@ optim_wrapper = dict(
 param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)
 train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)
+variants = [
+    dict(data='digits', batch=128, epochs=30),
+    dict(data='fashionmnist', epochs=15),
+]

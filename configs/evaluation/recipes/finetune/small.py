@@ -16,3 +16,9 @@ param_scheduler = [dict(type='TimmCosineLR', warmup=3, start=1e-6, final=1e-6, b
 auto_scale_lr = dict(base_batch_size=128)
 train_cfg = dict(max_epochs=30)
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]
+variants = [
+    dict(percent=1, data='digits', batch=8, epochs=100, val_interval=10),
+    dict(percent=10, data='digits', batch=32, epochs=100, val_interval=10),
+    dict(percent=1, data='fashionmnist', batch=64, epochs=50, val_interval=5),
+    dict(data='fashionmnist', batch=256, epochs=15),
+]

@@ -5,3 +5,4 @@ _base_ = './moco.py'
 protocol = dict(normalisation="the data set's own mean and deviation")
 statistics = True
 optim_wrapper = dict(optimizer=dict(lr=3.0))
+variants = None

@@ -14,3 +14,9 @@ optim_wrapper = dict(
 param_scheduler = [dict(type='MultiStepLR', milestones=[60, 80], gamma=0.1, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)
 train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)
+variants = [
+    dict(data='in1k in100'),
+    dict(data='digits', rate=3.0, batch=128, val_interval=10),
+    dict(data='fashionmnist', rate=3.0, epochs=20, val_interval=5),
+    dict(rate=3.0),
+]

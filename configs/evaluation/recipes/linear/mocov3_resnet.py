@@ -4,3 +4,4 @@ _base_ = './mocov3.py'
 protocol = dict(feature='pooled output')
 model = dict(backbone=dict(backbone=dict(norm_cfg=dict(type='BN'))))
 optim_wrapper = dict(optimizer=dict(lr=0.4))
+variants = [dict(data='cifar10', rate=0.1, batch=256)]

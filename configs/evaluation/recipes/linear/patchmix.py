@@ -13,3 +13,11 @@ optim_wrapper = dict(
 param_scheduler = [dict(type='TimmCosineLR', by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=1024)
 train_cfg = dict(type='KeyedTrainLoop', max_epochs=100, val_interval=1)
+variants = [
+    dict(data='in1k in100'),
+    dict(backbone='vit-t2', data='cifar10', rate=0.05, batch=256),
+    dict(backbone='vit-b2', data='cifar10', rate=0.01, batch=256),
+    dict(data='digits', rate=0.1, batch=128, val_interval=10),
+    dict(data='fashionmnist', rate=0.2, batch=256, epochs=20, val_interval=5),
+    dict(rate=0.02, batch=256),
+]

@@ -12,3 +12,12 @@ optim_wrapper = dict(
 param_scheduler = [dict(type='MultiStepLR', milestones=[12, 16], gamma=0.2, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)
 train_cfg = dict(type='KeyedTrainLoop', max_epochs=20, val_interval=1)
+variants = [
+    dict(data='in1k'),
+    dict(percent=1, data='digits', batch=8, epochs=100, val_interval=10),
+    dict(percent=1, data='fashionmnist', batch=64, epochs=100, val_interval=10),
+    dict(percent=1, data='in100', epochs=100, val_interval=10),
+    dict(percent=1, batch=128, epochs=100, val_interval=10),
+    dict(data='digits', batch=32, epochs=100, val_interval=10),
+    dict(epochs=100, val_interval=10),
+]

@@ -9,3 +9,7 @@ model = dict(
     ]
 )
 train_cfg = dict(max_epochs=300)
+variants = [
+    dict(data='in1k in100'),
+    dict(rate=2.5e-4, batch=256),
+]

@@ -11,3 +11,4 @@ optim_wrapper = dict(
     ),
 )
 train_cfg = dict(max_epochs=100)
+variants = [dict(data='fashionmnist', batch=256, epochs=30)]
