@@ -98,20 +98,10 @@ def planned(
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
             fit, or a classifier that is neither given nor trained.
     """
-    if 'supervised' in protocols and subject.encoders:
-        raise UserError(
-            f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
-            'or choose finetune'
-        )
     own, roots, overrides = _by_protocol(own_configs), roots or {}, overrides or {}
     wanted = [(protocol, name) for protocol in protocols for name in data_of(protocol, data)]
-    given = {*own, *roots, *(key.partition('.')[0] for key in overrides if key.startswith(PREFIXES))}
-    unused = given.difference(*wanted)
-    if unused:
-        raise UserError(
-            f'`recipe_config`, `data_root` or `cfg_options` is given for {", ".join(sorted(unused))}, which this call '
-            'does not evaluate; leave it out, or add it to `protocols`'
-        )
+    prefixes = {key.partition('.')[0] for key in overrides if key.startswith(PREFIXES)}
+    _check_asked(subject, wanted, {*own, *roots, *prefixes})
     starts = [_composed(configs, subject, *pair, own.get(pair[0]), recipe, roots) for pair in wanted]
     if recipe and not any(asked for *_, asked in starts):
         names = {name for protocol in protocols for row in TABLE[protocol] for name in row.names.split()} - {'*'}
@@ -121,14 +111,11 @@ def planned(
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
-        encoders = subject.encoders_for(encoder, start.protocol.get('encoder', 'online'))
         finetuned: dict[str, Evaluation] = {}  # whose classifiers are tested
         if protocol == 'robustness' and subject.classes is None:
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
-        changes = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
-        prefix = f'{protocol}.'
-        changes |= {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
-        for each in finetuned or encoders:
+        changes = _overrides_of(protocol, overrides)
+        for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder', 'online')):
             cfg = copy.deepcopy(start)
             _apply_options(cfg, changes, roots.get(name), path)
             if amp and cfg.get('train_cfg'):
@@ -140,6 +127,27 @@ def planned(
             use_launcher(cfg, launcher)
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations
+
+
+def _check_asked(subject: Subject, wanted: Sequence[tuple[str, str]], given: set[str]) -> None:
+    """Refuse options for protocols and data sets that are not evaluated, and weights where none are taken."""
+    if subject.encoders and any(protocol == 'supervised' for protocol, _ in wanted):
+        raise UserError(
+            f"supervised trains from scratch, so it cannot take {subject.checkpoint}; give 'random' as the checkpoint, "
+            'or choose finetune'
+        )
+    if unused := given.difference(*wanted):
+        raise UserError(
+            f'`recipe_config`, `data_root` or `cfg_options` is given for {", ".join(sorted(unused))}, which this call '
+            'does not evaluate; leave it out, or add it to `protocols`'
+        )
+
+
+def _overrides_of(protocol: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Those for every protocol, and after them those that begin with the name of this one."""
+    prefix = f'{protocol}.'
+    common = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
+    return common | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
 
 
 def _by_protocol(paths: Sequence[str]) -> dict[str, tuple[Path, Config]]:
