@@ -1,4 +1,4 @@
-"""Which images a run is trained on, in a few bytes."""
+"""A digest of the images that a run is trained on."""
 
 import os
 from hashlib import sha256

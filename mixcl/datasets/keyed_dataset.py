@@ -21,7 +21,7 @@ VIEWS = ('device', 'pillow')
 
 
 class SampleKey(NamedTuple):
-    """What all random draws of one sample are a function of."""
+    """The key that all random draws of one sample depend on."""
 
     seed: int
     epoch: int
@@ -32,9 +32,9 @@ class SampleKey(NamedTuple):
 class KeyedDataset(Dataset):
     """Runs a data set's pipeline with all global generators started from the sample's key.
 
-    The key lies in the pipeline's results as ``sample_key``, for :class:`KeyedMultiView`. In the place of an image that
-    raises :class:`UnreadableImage`, or of which the pipeline leaves nothing (it returns None, as where a crop has no
-    object), other images are tried, in an order that is a function of the key. The packed ``data_samples`` has a meta
+    The pipeline's results hold the key as ``sample_key``, for :class:`KeyedMultiView`. An image that raises
+    :class:`UnreadableImage`, or for which the pipeline returns None (a crop without an object), is replaced by another
+    one; which images are tried is a function of the key. The packed ``data_samples`` has a meta
     field ``sample_key``, and where there is something to tell ``unreadable`` (the files that were replaced) and
     ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
 

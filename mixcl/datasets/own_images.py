@@ -1,4 +1,4 @@
-"""What the data sets of people's own images share: labels, and a split that is given or drawn."""
+"""The base of data sets of people's own images: labels, and a split that is given or drawn."""
 
 import io
 import os
@@ -20,7 +20,7 @@ SHARE = 0.2
 
 
 class Images(NamedTuple):
-    """The images of a source by columns, in the order of pretraining; a million rows would take a gigabyte.
+    """The images of a source in the order of pretraining, by columns: a million rows would take a gigabyte.
 
     Attributes:
         names: each stays when the source moves; the drawn split is a function of it.
@@ -36,7 +36,7 @@ class Images(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What there is in a source.
+    """How many images and classes a source has.
 
     Attributes:
         images: how many are pretrained on.

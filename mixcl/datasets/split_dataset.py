@@ -1,4 +1,4 @@
-"""What the data sets with a layout of their own share."""
+"""The base of data sets whose folder layout gives the split."""
 
 import os
 from pathlib import Path

@@ -69,7 +69,7 @@ class TarImages(OwnImages):
 def index_shard(path: str, size: int, modified: int) -> Images:
     """The images of a tar file, without parts; a place is an offset and a number of bytes.
 
-    The result is kept until the size or the time of change of the file is another one.
+    The result is cached until the size or the modification time of the file changes.
 
     Raises:
         UserError: if it is not one whole tar file, an image in it is no file, or a key has two labels.

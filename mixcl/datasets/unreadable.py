@@ -1,4 +1,4 @@
-"""What can be wrong with image files, and the two errors of those that cannot be read."""
+"""Notes on image files that are damaged or had to be converted, and the errors of unreadable ones."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from mixcl.errors import UserError, printable
 
 
 class ImageNote(NamedTuple):
-    """One file that is not as it should be: unreadable and replaced, or read only after a conversion.
+    """A file that is unreadable and was replaced, or that could be read only after a conversion.
 
     Attributes:
         path: the file.
@@ -39,6 +39,6 @@ class UnreadableImage(Exception):
 
 
 class NoReadableImage(UserError):
-    """An image cannot be read, and none takes its place: all that were tried are unreadable, or none may."""
+    """An image cannot be read, and no other takes its place: those tried are unreadable, or none is allowed."""
 
     of_one_process = True

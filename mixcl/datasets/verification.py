@@ -18,7 +18,7 @@ FILES_PER_TASK = 32
 
 
 class ImageFile(NamedTuple):
-    """What reads an image, and what says where it lies."""
+    """The transform that reads an image, and where the image lies."""
 
     load: LoadImage | LoadChannels
     place: dict
@@ -38,7 +38,7 @@ def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
 
 
 def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:
-    """Read all files as training would, and show how far it is.
+    """Read all files as training would, and show the progress.
 
     Returns:
         The unreadable files and the converted ones, in the order of the files.
@@ -54,7 +54,7 @@ def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[Im
 
 
 def _inspect(file: ImageFile) -> tuple[ImageNote | None, bool]:
-    """What there is to say of a file, and whether it is unreadable."""
+    """The note on a file, if there is one, and whether it is unreadable."""
     try:
         return file.load.transform(file.place).get('conversion'), False
     except UnreadableImage as error:

@@ -52,7 +52,7 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         return {'inputs': inputs, 'data_samples': cast['data_samples']}
 
     def finish(self, data: dict) -> dict:
-        """A batch without ``photometry``, since it is done, for models that look several times at the same views."""
+        """Do the photometry of a batch once, for models that look several times at the same views."""
         cast, views = self._finished(data)
         return {**cast, 'inputs': [self._swapped(view) for view in views]} if 'photometry' in data else cast
 

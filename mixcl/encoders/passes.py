@@ -94,5 +94,5 @@ def pooled_output(outputs: Tensor | Sequence[Tensor], backbone: nn.Module) -> Te
 
 
 def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """What a backbone gives, or the last of what it gives."""
+    """The output of a backbone, or the last of several."""
     return outputs if isinstance(outputs, Tensor) else outputs[-1]

@@ -1,7 +1,7 @@
 """A sampler that hands each worker the whole key of a sample.
 
-So workers that live longer than an epoch learn the epoch, and what a sample looks like depends neither on the number
-of workers or processes, nor on whether the run was resumed.
+Persistent workers learn the epoch from it. So a sample depends neither on the number of workers or processes, nor on
+whether the run was resumed.
 """
 
 from collections.abc import Iterator, Sized

@@ -1,4 +1,4 @@
-"""Views, and what reads the images that they are made of."""
+"""Transforms that read images and make views of them."""
 
 from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.crops import RecordedResizedCrop

@@ -27,7 +27,7 @@ class RecordedResizedCrop(RandomResizedCrop):
 
 
 class FastResizedCrop(BaseTransform):
-    """Does what one of the other crops does, with the same draws, in half the time.
+    """Equals one of the other crops, with the same draws, in half the time.
 
     The image may have been decoded at a fraction of its ``full_shape`` (height, width), for which the box is drawn.
 

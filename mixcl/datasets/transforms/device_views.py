@@ -1,4 +1,4 @@
-"""Views of which a worker does the geometry, and the device the photometry."""
+"""Views whose geometry a worker does, and whose photometry the device does."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -49,7 +49,7 @@ class DeviceViews(BaseTransform):
         return results, views
 
     def _reduction(self, key: Sequence[int], shape: tuple[int, int]) -> int:
-        """By which of 1, 2, 4 and 8 the sides of an image of such a (height, width) can be divided.
+        """The factor, 1, 2, 4 or 8, by which a JPEG of this (height, width) may be shrunk while decoding.
 
         The crops of all views of the key then still have as many pixels as they are resized to.
         """
@@ -65,7 +65,7 @@ class DeviceViews(BaseTransform):
 
 
 def device_steps(steps: Sequence[Any]) -> list[Any]:
-    """The steps of a pipeline, of which the device does what it can.
+    """Leave those steps of a pipeline to the device that it can do.
 
     :class:`DeviceViews` take the place of a ``KeyedMultiView``, or of all steps from a random resized crop to the
     packing where the device knows these, and of a ``LoadImage`` right before.

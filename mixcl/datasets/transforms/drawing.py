@@ -24,7 +24,7 @@ GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
 
 
 class DeviceView:
-    """The pipeline of a view, of which the last steps are left to the device.
+    """The pipeline of a view whose last steps are left to the device.
 
     Args:
         transforms: of the view.
@@ -72,7 +72,7 @@ def pack_programs(programs: Sequence[Program], length: int) -> Tensor:
 
 
 def draw_program(transform: Any) -> Program:
-    """What a transform that the device can do would do to the next image."""
+    """Draw what the device is to do for a transform to the next image."""
     return DRAWS[type(transform)](transform)
 
 

@@ -1,4 +1,4 @@
-"""What Pillow does to the colours of one image, for batches of views on a GPU (photometry_cpu.py has it for CPUs).
+"""Pillow's operations on colours, for batches of views on a GPU (photometry_cpu.py has them for CPUs).
 
 A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
 :mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
@@ -110,7 +110,7 @@ def saturation(images: Tensor, factor: Tensor) -> Tensor:
 
 
 def hue(images: Tensor, turn: Tensor) -> Tensor:
-    """As torchvision's and mmcv's turn of the channel H of Pillow's mode HSV."""
+    """As torchvision and mmcv, which rotate the channel H of Pillow's mode HSV."""
     value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
     red, green, blue = (value - images).split(1, dim=1)  # how much of each is missing to the largest
     of_green = torch.add(blue, red, alpha=LEVELS).add_(LEVELS**2)

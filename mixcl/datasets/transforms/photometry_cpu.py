@@ -78,9 +78,9 @@ def gray(image: Pixels, number: float) -> Pixels:
 
 
 def hue(image: Pixels, turn: float) -> Pixels:
-    """As torchvision's and mmcv's turn of the channel H of Pillow's mode HSV.
+    """As torchvision and mmcv, which rotate the channel H of Pillow's mode HSV.
 
-    OpenCV's turn back has Pillow's 255 levels of hue, its own hues 256: those are looked up.
+    OpenCV converts from HSV with Pillow's 255 levels of hue, but to HSV with 256, so hues are looked up.
     """
     # The differences red - blue and green - blue as one number; exact in single precision.
     weights = np.array([[SIDE, 1, -SIDE - 1, SIDE * 255 + 255]], dtype=np.float32)

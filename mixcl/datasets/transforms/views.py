@@ -36,7 +36,7 @@ class KeyedMultiView(MultiView):
         return self.combined(results, views)
 
     def combined(self, results: dict, views: Sequence[dict]) -> dict:
-        """What the views of some results give together."""
+        """Join the results of the views."""
         return {**results, 'img': [view['img'] for view in views]}
 
 
