@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pages
 import pytest
+import tiny
 import torch
 from mmengine.config import Config
+from mmengine.registry import DefaultScope
 from pages import PAGES, ROOT, blocks
+from PIL import Image
 from tools.command import run
 
 from mixcl.composition import Composition
 from mixcl.experiments.prepared import prepared
-from mixcl.registry import MIXERS
+from mixcl.mixers import PatchMix
+from mixcl.registry import DATASETS, MIXERS
 
 BY_NAME = pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -57,6 +61,35 @@ def test_the_example_files_train_for_an_epoch(tmp_path):
     assert (tmp_path / 'run/epoch_1.pth').exists()
 
 
+def test_the_loop_beside_lightlys_trains():
+    names = {}
+    exec(the_block('docs/coming_from/lightly.md', 'import torch'), names)
+    assert names['step'] == 1 and torch.isfinite(names['loss'])
+    assert all(parameter.grad is not None for parameter in names['learner'].backbone.parameters())
+
+
+def test_the_config_beside_solo_learns_is_its_base():
+    names = {}
+    exec(the_block('docs/coming_from/solo-learn.md', '# my_config.py'), names)
+    model = Config.fromfile(ROOT / names['_base_']).model
+    assert dict(names['model']['objective'], gather=False) == model.objective
+    assert all(model[key] == value for key, value in names['model'].items() if key != 'objective')
+
+
+def test_the_data_set_of_ones_own_gives_views(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(DATASETS, '_module_dict', dict(DATASETS.module_dict))
+    Path('my_images.py').write_text(the_block('docs/your_images.md', '# my_images.py'))
+    config = the_block('docs/your_images.md', '# my_config.py')
+    Path('my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
+    Image.new('RGB', (300, 240)).save('one.png')
+    Path('images.txt').write_text('one.png\n')
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        data = DATASETS.build(prepared('my_config.py').train_dataloader.dataset)
+        assert len(data) == 1 and len(data[0]['inputs']) == 2
+
+
 def test_the_config_of_the_readme_is_that_of_the_file():
     names = {}
     exec(the_block('README.md', 'model = dict('), names)
@@ -92,6 +125,39 @@ def test_the_readme_is_short_and_its_numbers_stand_in_the_results():
     rows = [line for line in section.splitlines() if line.startswith('|')]
     results = (ROOT / 'docs/results.md').read_text().splitlines()
     assert rows and set(rows) <= set(results)
+
+
+def test_patchmix_by_hand_is_the_table_of_terms_beside_it(monkeypatch):
+    """With the groups of patches that the mixer drew."""
+    by_hand, table = dict(), dict()
+    exec(the_block('docs/concepts.md', '# PatchMix by hand'), by_hand)
+    exec(the_block('docs/concepts.md', 'model = dict('), table)
+    changes = {key: table['model'][key] for key in ('target', 'objective', 'streams', 'terms')}
+    learner = tiny.build(**changes, mixer=dict(table['model']['mixer'], patch_size=2)).double()
+    view1, view2 = (torch.rand(7, 3, 8, 8, dtype=torch.float64) for _ in range(2))
+    by_hand['PATCH'] = 2
+    assert by_hand['random_groups'](view1).unique(return_counts=True)[1].tolist() == [6, 5, 5]
+    groups = []
+    place = PatchMix.place
+
+    def recorded(*arguments):
+        mixed, composition = place(*arguments)
+        groups.append(composition.shown[0])
+        return mixed, composition
+
+    monkeypatch.setattr(PatchMix, 'place', recorded)
+    losses = learner([view1, view2], mode='loss')
+
+    def online(images):
+        return learner.predictor(learner.neck(learner.backbone(images)[-1]))
+
+    def target(images):
+        return learner.target.neck(learner.target.backbone(images)[-1])
+
+    drawn = iter(groups)
+    by_hand['random_groups'] = lambda images: next(drawn)
+    expected = by_hand['patchmix_loss'](view1, view2, online, target)
+    torch.testing.assert_close(sum(value for name, value in losses.items() if 'loss' in name), expected)
 
 
 def test_the_worked_example_of_the_concepts():

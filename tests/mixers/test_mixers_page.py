@@ -16,12 +16,10 @@ LISTED = ['Choice', 'CutMix', 'Mixup', 'OriginalResizeMix', 'PatchMix', 'RegionS
 
 
 @pytest.mark.parametrize('name', LISTED)
-def test_the_table_of_a_mixer_names_its_arguments(name):
-    section = PAGE.partition(f'\n## {name}\n')[2].partition('\n## ')[0]
-    rows = dict(re.findall(r'^\| (.+?) \| (.+) \|$', section, re.MULTILINE))
-    assert list(rows) == ['what is mixed', 'lambda', 'label weights', 'options', 'cost', 'source']
+def test_the_row_of_a_mixer_names_its_arguments(name):
+    (options,) = re.findall(rf'^\| `{name}` \|.+\|(.+)\|[^|]*\|$', PAGE, re.MULTILINE)
     arguments = inspect.signature(MIXERS.get(name)).parameters
-    missing = [argument for argument in arguments if f'`{argument}`' not in rows['options']]
+    missing = [argument for argument in arguments if f'`{argument}`' not in options]
     assert not missing
 
 
