@@ -138,6 +138,9 @@ class ContrastiveLearner(BaseModel):
         super().init_weights()
         self.target.copy_weights(self.backbone, self.neck)
 
+    def _dump_init_info(self) -> None:
+        """Print nothing: mmengine's lists four lines for every parameter."""
+
     # ----- what the train loop calls -----
 
     def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
