@@ -22,7 +22,7 @@ DOORS = {
 
 def test_every_command_has_a_module_and_a_line_of_help(capsys: pytest.CaptureFixture) -> None:
     modules = {path.stem.replace('_', '-') for path in Path(commands.__file__).parent.glob('[!_]*.py')}
-    assert set(console.COMMANDS) == modules == {*DOORS.values(), 'doctor', 'quickstart'}
+    assert set(console.COMMANDS) == modules == {*DOORS.values(), 'doctor'}
     console.main(['--help'])
     shown = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith('  ')]
     assert shown == list(console.COMMANDS)
