@@ -1,6 +1,7 @@
 """The command-line tools, run in the process of the test, which saves the imports."""
 
 import itertools
+import os
 import runpy
 import signal
 import sys
@@ -24,7 +25,12 @@ def run_as_given(*arguments: object) -> int:
     """Run ``python ARGUMENTS`` on the CPU; its exit status."""
     words = [*map(str, arguments)]
     on_sigterm = signal.getsignal(signal.SIGTERM)
-    with patch.object(sys, 'argv', words), patch.object(torch.cuda, 'is_available', lambda: False):
+    beside = [os.path.dirname(words[0]), *sys.path]  # as Python does for a script
+    with (
+        patch.object(sys, 'argv', words),
+        patch.object(sys, 'path', beside),
+        patch.object(torch.cuda, 'is_available', lambda: False),
+    ):
         try:
             runpy.run_path(words[0], run_name='__main__')
         except SystemExit as exit_:

@@ -1,8 +1,8 @@
 """All that is to be done on a GPU whose time is short: is it right, is it fast, does it learn.
 
-``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` runs the commands of :func:`plan` in order of worth and
-keeps the output of each in ``DIR/NN-NAME.log``. What ended well is not done again; an item for which too little time is
-left is not begun, so that the day ends in time. On a CPU the sizes are small: to see that it runs.
+``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` runs the tests and benchmarks of :func:`plan` in order of
+worth and keeps the output of each in ``DIR/NN-NAME.log``. What ended well is not done again; an item for which too
+little time is left is not begun, so that the day ends in time. On a CPU the sizes are small: to see that it runs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ RESERVE = 5
 
 
 class Item(NamedTuple):
-    """A command below tools/benchmark, begun if so many seconds are left, and killed after them.
+    """Words after ``python``, begun if so many seconds are left, and killed after them.
 
     ``{minutes}`` stands for what is left of the day, ``{out}`` for the folder of the day.
     """
@@ -35,39 +35,39 @@ def plan(device: str) -> list[Item]:
     """The items, in order of worth."""
 
     def check(name: str, seconds: float) -> Item:
-        return Item(name, f'gpu_checks.py {name} --device {device}{" --smoke" * (device == "cpu")}', seconds)
+        tests = 'tests/gpu/test_gpu_runs.py' if name in ('runs', 'nan') else 'tests/gpu/test_gpu_steps.py'
+        return Item(name, f'-m pytest -m gpu {tests} -k {name} --device {device}', seconds)
 
-    def step(name: str, config: str, options: str, seconds: float) -> Item:
-        return Item(f'step-{name}', f'step.py configs/{config}.py --device {device} {options}', seconds)
+    def measure(name: str, command: str, seconds: float) -> Item:
+        return Item(name, f'tools/benchmark/{command}', seconds)
 
-    checks = [check('losses', 150), check('views', 150), check('nonfinite', 150), check('runs', 150)]
-    learns = Item('evidence', f'evidence.py --device {device} --minutes {{minutes}} --state {{out}} --out {{out}}', 240)
-    forward = f'evaluation.py forward --device {device}'
-    dropping = 'token_dropping.py {} --out {{out}}/token_dropping.json'
+    checks = [check('losses', 150), check('views', 150), check('nan', 150), check('runs', 150)]
+    step, forward, dropping = 'step.py --device', 'evaluation.py forward --device', 'token_dropping.py --device'
     if device == 'cpu':
+        digits = 'configs/mocov3/vit-xs4_digits.py --repeats 1'
         return [
             *checks,
-            step('digits', 'patchmix/vit-xs4_digits', '--smoke --batch-size 4 --repeats 1 --precisions fp32', 150),
-            Item('evaluation', f'{forward} configs/mocov3/vit-xs4_digits.py --batch-size 4 --image-size 32', 150),
-            Item('patch-dropping', dropping.format('configs/mocov3/vit-xs4_digits.py --repeats 1'), 150),
-            Item('loader', 'loader.py --sizes 500x375 --images 4 --turns 1 --device cpu', 150),
+            measure('step', f'{step} cpu --smoke --batch-size 4 --precisions fp32 {digits}', 150),
+            measure('evaluation', f'{forward} cpu --batch-size 4 --image-size 32 {digits}', 150),
+            measure('patch-dropping', f'{dropping} cpu {digits}', 150),
+            measure('loader', 'loader.py --sizes 500x375 --images 4 --repeats 1 --device cpu', 150),
         ]
-    bf16, tf32 = '--steps 5 --precisions bf16', '--steps 5 --precisions fp32'
-    both = 'configs/mocov3/vit-s16_in1k.py configs/patchmix/vit-s16_in1k.py --batch-size 64 --amp'
+    patchmix, bf16 = 'configs/patchmix/vit-s16_in1k.py', '--steps 5 --precisions bf16 --compile'
+    tf32 = '--steps 5 --precisions fp32 --compile'
+    hosts = f'configs/mocov3/vit-s16_in1k.py {patchmix} --batch-size 64 --amp'
+    evidence = 'evidence.py --device cuda --minutes {minutes} --state {out} --out {out} --jobs 8'
     return [
         *checks,
-        step('vit-s16-bf16', 'patchmix/vit-s16_in1k', f'--batch-size 128 {bf16} --compile', 180),
-        step('vit-b16-bf16', 'patchmix/vit-b16_in1k', f'--batch-size 128 {bf16} --compile', 210),
+        measure('step-vit-s16-bf16', f'{step} cuda {patchmix} --batch-size 128 {bf16}', 180),
+        measure('step-vit-b16-bf16', f'{step} cuda configs/patchmix/vit-b16_in1k.py --batch-size 128 {bf16}', 210),
         check('compiled', 120),
-        Item('evaluation', f'{forward} configs/patchmix/vit-s16_in1k.py --batch-size 256', 60),
-        Item('patch-dropping', dropping.format(both), 90),
-        Item('loader', 'loader.py --device cpu', 120),
-        step('r50-bf16', 'mocov2/r50_in1k', f'--batch-size 256 {bf16} --compile', 180),
-        step('vit-s16-fp32', 'patchmix/vit-s16_in1k', f'--batch-size 128 {tf32} --compile', 180),
-        Item('loader-with-workers', 'loader.py --num-workers 1 2 4 8 --sizes 500x375 --images 256', 120),
-        step('dino-vit-s16-bf16', 'dino/vit-s16_in1k', f'--batch-size 64 {bf16}', 120),
-        step('byol-r50-bf16', 'byol/r50_in1k', f'--batch-size 256 {bf16}', 120),
-        learns._replace(command=f'{learns.command} --jobs 8'),
+        measure('evaluation', f'{forward} cuda {patchmix} --batch-size 256', 60),
+        measure('patch-dropping', f'{dropping} cuda {hosts} --out {{out}}/token_dropping.json', 90),
+        measure('loader', 'loader.py --device cpu', 120),
+        measure('step-r50-bf16', f'{step} cuda configs/mocov3/r50_in1k.py --batch-size 256 {bf16}', 180),
+        measure('step-vit-s16-fp32', f'{step} cuda {patchmix} --batch-size 128 {tf32}', 180),
+        measure('loader-with-workers', 'loader.py --num-workers 1 2 4 8 --sizes 500x375 --images 256', 120),
+        measure('evidence', evidence, 240),
     ]
 
 
@@ -85,7 +85,7 @@ def run_day(items: list[Item], out: Path, end: float) -> dict[str, str]:
         else:
             seconds = left if '{minutes}' in item.command else item.seconds
             words = item.command.format(out=out, minutes=f'{seconds / 60:.2f}').split()
-            status = end_status([sys.executable, f'tools/benchmark/{words[0]}', *words[1:]], log, seconds)
+            status = end_status([sys.executable, *words], log, seconds)
             became[item.name] = {0: 'done', None: f'killed after {seconds:.0f} s'}.get(status, f'status {status}')
             if status == 0:
                 done.touch()

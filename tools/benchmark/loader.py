@@ -1,9 +1,8 @@
 """How fast photos become batches of two views: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
 
 ``python tools/benchmark/loader.py`` draws photos into a temporary folder and prints images per second, and ratios to
-torchvision. The ways take turns and each counts with its best turn, which a busy machine disturbs least. Without
-workers, images are counted per second of one core (CPU time), else per second of the clock. ``--step-rate 1000`` tells
-how many cores feed a step of so many images per second.
+torchvision. Without workers, images are counted per second of one core (CPU time), else per second of the clock.
+``--step-rate 1000`` tells how many cores feed a step of so many images per second.
 """
 
 from mixcl.starting import begin
@@ -11,32 +10,12 @@ from mixcl.starting import begin
 begin(__name__)
 
 import argparse
-import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
-
-SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--num-workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
-    parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
-    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
-    parser.add_argument('--turns', type=int, default=4, help='of each way')
-    parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
-    parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
-    parser.add_argument('--device', help='of the photometry; cuda by default, where there is one')
-    parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
-    return parser.parse_args()
-
-
-if __name__ == '__main__':
-    arguments = parse_arguments()  # before the imports that take seconds
-
+from typing import Any
 
 import cv2
 import numpy as np
@@ -48,11 +27,13 @@ from PIL import Image, ImageFilter
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
+from turns import common_options, keep_rows, median_seconds
 
 from mixcl.datasets import KeyedDataset, ViewPreprocessor
 from mixcl.experiments.prepared import prepared
 
 CONFIG = Path(__file__).parents[2] / 'configs/patchmix/vit-s16_in1k.py'
+SIZES = {'500x375': (375, 500), '12 megapixels': (3000, 4000)}
 BASELINE = 'torchvision, PIL'
 Batch = Callable[[Any], Any]
 
@@ -117,41 +98,34 @@ def ways(folder: Path, device: str) -> dict[str, tuple[Dataset, Batch]]:
         }
 
 
-def images_per_second(loader: DataLoader, finish: Batch, per_core: bool) -> float:
-    """Of one pass."""
-    clock = time.process_time if per_core else time.perf_counter
-    begin = clock()
+def take_all(loader: DataLoader, finish: Batch) -> None:
     for batch in loader:
         finish(batch)
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return len(cast(Sized, loader.dataset)) / (clock() - begin)
 
 
-def measure(kinds: Mapping[str, tuple[Dataset, Batch]], workers: int, batch: int, turns: int) -> dict[str, float]:
-    """The best of several turns of each way, after one that does not count."""
-    loaders = {
-        name: DataLoader(
-            dataset, batch, num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 0
-        )
-        for name, (dataset, _) in kinds.items()
+def rates(kinds: Mapping[str, tuple[Dataset, Batch]], workers: int, images: int, repeats: int) -> dict[str, float]:
+    """Images per second of each way."""
+    options: dict[str, Any] = dict(num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 0)
+    batch = max(1, images // 4)
+    calls = {
+        name: partial(take_all, DataLoader(dataset, batch, **options), finish)
+        for name, (dataset, finish) in kinds.items()
     }
-    rates = dict.fromkeys(kinds, 0.0)
-    for turn in range(turns + 1):
-        for name, (_, finish) in kinds.items():
-            rate = images_per_second(loaders[name], finish, per_core=workers == 0)
-            rates[name] = max(rates[name], rate) if turn else 0.0
-    return rates
+    clock = time.perf_counter if workers else time.process_time
+    return {name: images / seconds for name, seconds in median_seconds(calls, repeats, clock).items()}
 
 
-def report(rates: dict[str, float], step_rate: float | None) -> None:
-    for name, rate in rates.items():
-        line = f'  {name:30} {rate:8.1f} images/s  {rate / rates[BASELINE]:6.2f}x'
-        print(line + (f'  {step_rate / rate:6.1f} cores' if step_rate else ''), flush=True)
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description='Images per second of a loader.', parents=[common_options()])
+    parser.add_argument('--num-workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
+    parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
+    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
+    parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
+    parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
+    return parser.parse_args()
 
 
 def main(args: argparse.Namespace) -> None:
-    args.device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     torch.set_num_threads(1)
     cv2.setNumThreads(0)
     rows = []
@@ -162,15 +136,13 @@ def main(args: argparse.Namespace) -> None:
             kinds = ways(Path(folder), args.device)
             for workers in args.num_workers:
                 print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
-                rates = measure(kinds, workers, max(1, number // 4), args.turns)
-                report(rates, None if workers else args.step_rate)
-                rows += [
-                    dict(size=size, workers=workers, way=name, rate=rate, ratio=rate / rates[BASELINE])
-                    for name, rate in rates.items()
-                ]
-                if args.out:
-                    args.out.write_text(json.dumps(rows, indent=1))
+                found = rates(kinds, workers, number, args.repeats)
+                for name, rate in found.items():
+                    cores = f'  {args.step_rate / rate:6.1f} cores' if args.step_rate and not workers else ''
+                    print(f'  {name:30} {rate:8.1f} images/s  {rate / found[BASELINE]:6.2f}x{cores}', flush=True)
+                    rows.append(dict(size=size, workers=workers, way=name, rate=rate, ratio=rate / found[BASELINE]))
+                keep_rows(rows, args.out)
 
 
 if __name__ == '__main__':
-    main(arguments)
+    main(parse_arguments())

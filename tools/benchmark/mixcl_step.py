@@ -1,20 +1,17 @@
 """The training step of a config as tools/train.py takes it, with all hooks: the other side of tools/benchmark/step.py.
 
-A program of its own: ``mixcl_step.py CONFIG BATCH_SIZE DEVICE PRECISION [--smoke] [--compile] [NAME=VALUE ...]``. One
-batch of synthetic images is taken again and again. For every line ``N`` on the standard input it takes N steps and
-prints their seconds, by phase.
+A program of its own: ``mixcl_step.py CONFIG DEVICE WORK_DIR``, with the config that step.py has written. One batch is
+taken again and again. For every line ``N`` on the standard input it takes N steps and prints their seconds, by phase.
 """
 
 from mixcl.starting import begin
 
 begin(__name__)
 
-import argparse
 import json
 import os
 import resource
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,22 +19,17 @@ from itertools import pairwise
 from typing import Any, TextIO
 
 import torch
-from mmengine.config import Config, ConfigDict, DictAction
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
-from mixcl.engine.hooks import HealthHook, NonFiniteHook, OnlineProbe
+from mixcl.engine.hooks import HealthHook, OnlineProbe
 from mixcl.engine.runners.launch import build_runner
-from mixcl.experiments.options.run import use_mixed_precision
-from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.prepared import prepared
 
 VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
 UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'
-PHASES = (VIEWS, LOSSES, FORWARD, BACKWARD, UPDATE, HOOKS)
 PROBE, READINGS = 'online probe', 'ranks and other readings'
 """Phases of their own where the config has the probe, whose cost is to be known."""
-BATCHES = 1000
 
 
 class Stopwatch:
@@ -76,7 +68,7 @@ class Stopwatch:
         self.enter(HOOKS)
         if self.on_gpu:
             torch.cuda.synchronize()
-        totals: Counter[str] = Counter(dict.fromkeys(PHASES, 0.0))
+        totals: Counter[str] = Counter()
         for (start, phase), (end, _) in pairwise(self.marks):
             totals[phase] += start.elapsed_time(end) / 1000 if self.on_gpu else end - start
         self.marks = self.marks[-1:]
@@ -135,18 +127,6 @@ class StepsOnDemand(Hook):
             print(json.dumps(answer), file=self.answers, flush=True)
 
 
-def step_config(path: str, batch_size: int, smoke: bool, options: dict) -> Config:
-    """The config on synthetic images, without validation."""
-    cfg = prepared(path, cfg_options=options, smoke=smoke)
-    cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    cfg.test_cfg = cfg.test_dataloader = cfg.test_evaluator = None
-    loader = cfg.train_dataloader
-    loader.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
-    images = synthetic_images(loader.dataset, batch_size * BATCHES)
-    loader.dataset = ConfigDict(type='KeyedDataset', dataset=images, views=loader.dataset.get('views', 'pillow'))
-    return cfg
-
-
 def watch_parts(runner: Runner, watch: Stopwatch) -> None:
     """Let every part of the step count as its phase."""
     model, optimizer = runner.model, runner.optim_wrapper
@@ -154,8 +134,6 @@ def watch_parts(runner: Runner, watch: Stopwatch) -> None:
     parts += [(part, 'forward', FORWARD) for part in (model.backbone, model.neck, model.predictor)]
     parts += [(model.target, 'keys', FORWARD), (model, 'end_step', UPDATE)]
     parts += [(optimizer, 'backward', BACKWARD), (optimizer, 'step', UPDATE), (optimizer, 'zero_grad', UPDATE)]
-    judges = [hook for hook in runner.hooks if isinstance(hook, NonFiniteHook)]
-    parts += [(hook, name, HOOKS) for hook in judges for name in ('_see_losses', '_before_optimizer_step')]
     probes = [hook for hook in runner.hooks if isinstance(hook, OnlineProbe)]
     parts += [(hook, 'after_train_iter', PROBE) for hook in probes]
     parts += [(hook, 'after_train_iter', READINGS) for hook in runner.hooks if probes and isinstance(hook, HealthHook)]
@@ -163,31 +141,17 @@ def watch_parts(runner: Runner, watch: Stopwatch) -> None:
         watch.wrap(*part)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('config')
-    parser.add_argument('batch_size', type=int)
-    parser.add_argument('device', choices=['cpu', 'cuda'])
-    parser.add_argument('precision', choices=['fp32', 'bf16'])
-    parser.add_argument('--smoke', action='store_true')
-    parser.add_argument('--compile', action='store_true')
-    parser.add_argument('--cfg-options', nargs='+', action=DictAction, default={})
-    args = parser.parse_args(arguments)
+def main() -> None:
+    config, device, work_dir = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # the log
-    cfg = step_config(args.config, args.batch_size, args.smoke, args.cfg_options)
-    if args.precision == 'bf16':
-        use_mixed_precision(cfg)
-    if args.compile:
-        cfg.compile = True
-    with tempfile.TemporaryDirectory() as folder:
-        cfg.work_dir = folder
-        runner = build_runner(cfg)
-        loop: Any = runner.train_loop
-        loop.dataloader = OneBatch(loop.dataloader)
-        watch = Stopwatch(args.device)
-        runner.register_hook(StepsOnDemand(watch, answers))
-        runner.train()
+    cfg = prepared(config)
+    cfg.work_dir = work_dir
+    runner = build_runner(cfg)
+    loop: Any = runner.train_loop
+    loop.dataloader = OneBatch(loop.dataloader)
+    runner.register_hook(StepsOnDemand(Stopwatch(device), answers))
+    runner.train()
 
 
 if __name__ == '__main__':

@@ -1,0 +1,21 @@
+"""What the tests of a GPU share: the device, which ``--device cpu`` replaces to try them without one."""
+
+import os
+
+import pytest
+import torch
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption('--device', choices=['cpu', 'cuda'], default='cuda', help='where the tests of tests/gpu compute')
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> str:
+    """Exact arithmetic on the device; skips the test where there is none."""
+    chosen = request.config.getoption('--device', 'cuda')
+    if chosen == 'cuda' and not torch.cuda.is_available():
+        pytest.skip('needs a GPU')
+    os.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'  # without which its matrix products differ from run to run
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    return chosen
