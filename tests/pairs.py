@@ -133,7 +133,7 @@ class Record(Hook):
         self.images: list[list[tuple]] = []
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
-        self.steps.append(tuple(runner.model.module._key))
+        self.steps.append(tuple(runner.model.module.step_key))
         self.images.append([tuple(sample.sample_key) for sample in data_batch['data_samples']])
 
 

@@ -43,7 +43,6 @@ def test_the_example_mixer_says_what_it_did(monkeypatch):
 def test_the_example_files_train_for_an_epoch(tmp_path):
     mixer = the_block('docs/your_own_mixer.md', '# my_mixers.py')
     config = the_block('docs/your_own_mixer.md', '# my_config.py')
-    assert len(mixer.splitlines()) <= 60
     assert "_base_ = 'configs/" in config
     (tmp_path / 'my_mixers.py').write_text(mixer)
     (tmp_path / 'my_config.py').write_text(config.replace("'configs/", f"'{ROOT}/configs/"))
@@ -117,10 +116,8 @@ def test_the_tables_of_terms_are_those_of_the_configs(page):
     assert len(shown) >= 1
 
 
-def test_the_readme_is_short_and_its_numbers_stand_in_the_results():
-    lines = (ROOT / 'README.md').read_text().splitlines()
-    assert len(lines) <= 120 and max(map(len, lines)) <= 120
-    text = '\n'.join(lines)
+def test_the_numbers_of_the_readme_stand_in_the_results():
+    text = (ROOT / 'README.md').read_text()
     section = text[text.index('\n## Results') : text.index('\n## Further')]
     rows = [line for line in section.splitlines() if line.startswith('|')]
     results = (ROOT / 'docs/results.md').read_text().splitlines()

@@ -110,4 +110,6 @@ def test_what_fails_leaves_no_line_behind(monkeypatch: pytest.MonkeyPatch) -> No
         Progress('training', 3).__enter__()
         raise KeyError
     logging.StreamHandler(screen).handle(logging.makeLogRecord(dict(msg='alone')))
-    assert Progress._open == [] and screen.looks()[-1] == 'alone'
+    assert screen.looks()[-1] == 'alone'
+    terminal.say('beside it', elsewhere := io.StringIO())
+    assert elsewhere.getvalue() == 'beside it\n', 'no live line is open'

@@ -110,7 +110,7 @@ class ContrastiveLearner(BaseModel):
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
-        self._key = StepKey(seed=0, step=0, rank=get_rank())
+        self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
     def _sources(self, term: Term) -> list[NegativesSource]:
         """The negatives of a row: queues, rows of streams, or sources built from configs."""
@@ -138,9 +138,6 @@ class ContrastiveLearner(BaseModel):
         super().init_weights()
         self.target.copy_weights(self.backbone, self.neck)
 
-    def _dump_init_info(self) -> None:
-        """Print nothing: mmengine's lists four lines for every parameter."""
-
     # ----- what the train loop calls -----
 
     def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
@@ -160,7 +157,7 @@ class ContrastiveLearner(BaseModel):
 
     def begin_step(self, key: StepKey, epoch: int = 0) -> None:
         """Set the key of the step, which decides its random numbers, and the epoch that it is in, from 0."""
-        self._key = key
+        self.step_key = key
         self.objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
@@ -189,9 +186,9 @@ class ContrastiveLearner(BaseModel):
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
         """The streams that the terms need, from view batches (B, 3, h, w) each."""
-        streams = self.recipe.build(crops, self.query_names | self.key_names, self._key)
+        streams = self.recipe.build(crops, self.query_names | self.key_names, self.step_key)
         for name, keep in self.recipe.keep.items():
-            random = generator(*self._key, name, 'keep')
+            random = generator(*self.step_key, name, 'keep')
             streams[name] = streams[name].with_dropped(keep, self.backbone.patch_size, random)
         return streams
 
@@ -239,7 +236,7 @@ class ContrastiveLearner(BaseModel):
                 prepared=keys,
                 compositions=of_keys,
                 starts=starts,
-                generator=generator(*self._key, term.name),
+                generator=generator(*self.step_key, term.name),
             )
             negatives = [source(context) for source in self.sources[term.name]]
             rows = self.objective(context.queries, context.keys, target, negatives, **term.options)
@@ -258,7 +255,7 @@ class ContrastiveLearner(BaseModel):
             images={name: stream.images for name, stream in ordered.items()},
             tokens={name: stream.tokens for name, stream in ordered.items() if stream.tokens is not None},
             joint=self.joint,
-            key=(self._key.seed, self._key.step),
+            key=(self.step_key.seed, self.step_key.step),
         )
 
     # ----- evaluation and reports -----

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import hosts
 import torch
 from engine.failing_runs import policy, run_with
-from engine.probe_runs import learnt
+from engine.probe_runs import Watched
 from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH
 from mmengine.dist import barrier, get_rank
 from mmengine.model import MMDistributedDataParallel
@@ -48,7 +48,7 @@ def everything(folder: Path, rank: int) -> dict:
     return dict(
         sharding={(*run, kind): train(*run, kind) for run in RUNS for kind in ('sharded', 'replicated')},
         failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
-        probe=learnt(slice(8 * rank, 8 * rank + 8), steps=4)[0].probe.state_dict(),
+        probe=Watched().learn(slice(8 * rank, 8 * rank + 8), steps=4).hook.probe.state_dict(),
     )
 
 

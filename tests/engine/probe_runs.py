@@ -1,7 +1,9 @@
 """What the tests of the online probe have one process do, or each of two, and runs that validate."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
+import tiny
 import torch
 from mmengine.config import Config
 from mmengine.runner import Runner
@@ -31,16 +33,36 @@ def samples(labels: Sequence[int | None]) -> list[DataSample]:
     return [DataSample() if label is None else DataSample().set_gt_label(label) for label in labels]
 
 
-def learnt(rows: slice, steps: int, unlabelled: Sequence[int] = ()) -> tuple[OnlineProbe, list[float]]:
-    """A probe that has seen these of 16 rows in every step, three classes off the origin, and its accuracies."""
-    hook, random, accuracies = OnlineProbe(CLASSES), torch.Generator().manual_seed(0), []
-    hook._classes, hook._view = CLASSES, 'view1'
-    labels = torch.arange(ROWS) % CLASSES
-    for _ in range(steps):
-        features = 5 + torch.eye(CLASSES, CHANNELS)[labels] + 0.1 * torch.randn(ROWS, CHANNELS, generator=random)
-        given = [None if number in unlabelled else label for number, label in enumerate(labels.tolist())]
+def begun(hook: OnlineProbe, model: object, labels: Sequence[int | None], classes: tuple = ()) -> OnlineProbe:
+    """The hook of a run that begins on images with these labels."""
+    images = [{} if label is None else dict(gt_label=label) for label in labels]
+    methods = dict(__len__=lambda self: len(images), get_data_info=lambda self, index: images[index])
+    data = type('Images', (), dict(methods, metainfo=dict(classes=classes), dataset=images))()
+    hook.before_train(SimpleNamespace(model=model, train_dataloader=SimpleNamespace(dataset=data)))
+    return hook
+
+
+class Watched:
+    """A probe that sees features of three classes off the origin, and its accuracies."""
+
+    def __init__(self) -> None:
+        self.model, self.accuracies = tiny.build(), list[float]()
+        self.hook = begun(OnlineProbe(CLASSES), self.model, [0])
+        self.random = torch.Generator().manual_seed(0)
+
+    def see(self, features: torch.Tensor, labels: Sequence[int | None]) -> None:
+        """One step on features of a view of two crops."""
         outputs: dict[str, torch.Tensor] = {}
-        hook._observe(dict(view1=features[rows].repeat(2, 1)), {})  # of two crops
-        hook.after_train_iter(None, 0, dict(data_samples=samples(given[rows])), outputs)
-        accuracies += [float(value) for value in outputs.values()]
-    return hook, accuracies
+        for observe in self.model.observers:
+            observe(dict(view1=features.repeat(2, 1)), {})
+        self.hook.after_train_iter(None, 0, dict(data_samples=samples(labels)), outputs)
+        self.accuracies += [float(value) for value in outputs.values()]
+
+    def learn(self, rows: slice, steps: int, unlabelled: Sequence[int] = ()) -> 'Watched':
+        """Take steps on these of 16 rows."""
+        labels = torch.arange(ROWS) % CLASSES
+        given = [None if number in unlabelled else label for number, label in enumerate(labels.tolist())]
+        for _ in range(steps):
+            noise = 0.1 * torch.randn(ROWS, CHANNELS, generator=self.random)
+            self.see((5 + torch.eye(CLASSES, CHANNELS)[labels] + noise)[rows], given[rows])
+        return self

@@ -46,7 +46,8 @@ def test_a_run_with_pictures_is_the_same_to_the_bit(tmp_path: Path) -> None:
 
 def test_few_images_are_all_shown_and_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
     line = dict(default_hooks__images=dict(type='ImagesHook', num_images=60), train_dataloader__batch_size=2)
-    cfg = validated(run_config(tmp_path, train_cfg__max_epochs=1, model__mixer__num_mix=2, **line))
+    line |= dict(train_cfg__max_epochs=1, model__mixer__num_mix=2)
+    cfg = validated(run_config(tmp_path, **line))
     cfg.train_dataloader.dataset.dataset.indices = 4
     for loader in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         loader.dataset.indices = 5
@@ -54,7 +55,7 @@ def test_few_images_are_all_shown_and_what_cannot_be_shown_is_said(tmp_path: Pat
     assert {path.name for path in tmp_path.glob('*/vis_data/vis_image/*_1.png')} == {
         f'{name}_1.png' for name in ('views', 'mixtures', 'neighbours')
     }
-    one = validated(run_config(tmp_path / 'one', model__mixer__num_mix=2, **line))
+    one = validated(run_config(tmp_path / 'one', **line))
     one.train_dataloader.dataset.dataset.indices = 8
     one.val_dataloader = copy.deepcopy(one.val_dataloader)
     one.val_dataloader.dataset.indices = 1

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from datetime import datetime, timezone
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ class EnvironmentHook(Hook):
             command=sys.argv,
             system={name: str(value) for name, value in collect_env().items()},
             source=source_state(Path(__file__).parents[3]),
-            packages=dict(sorted((one.metadata['Name'], one.version) for one in metadata.distributions())),
+            packages=installed_packages(),
             seed=runner.seed,
             world_size=runner.world_size,
             train_data=dict(
@@ -45,6 +46,13 @@ class EnvironmentHook(Hook):
                 Path(folder, 'environment.json').write_text(json.dumps(record, indent=1), encoding='utf-8')
             except OSError as error:  # a record is not worth a run
                 runner.logger.warning(f'{folder}/environment.json cannot be written ({error.strerror})')
+
+
+@cache
+def installed_packages() -> dict[str, str]:
+    """Versions by the names of all installed packages."""
+    found = (package.metadata for package in metadata.distributions())
+    return dict(sorted((one['Name'], one['Version']) for one in found))
 
 
 def source_state(folder: Path) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """A classifier that learns beside the encoder, and leaves it alone."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import tiny
 import torch
-from engine.probe_runs import learnt, probe_of, samples, validated
+from engine.probe_runs import Watched, begun, probe_of, validated
 from engine.tiny_runs import run_config, trained
 
 from mixcl.engine import OnlineProbe
@@ -37,48 +38,41 @@ def test_pretraining_is_the_same_to_the_bit_and_validation_has_its_accuracy(tmp_
 
 
 def test_it_learns_what_can_be_learnt_from_those_with_labels() -> None:
-    hook, accuracies = learnt(slice(None), steps=30, unlabelled=(0, 5))
+    accuracies = Watched().learn(slice(None), steps=30, unlabelled=(0, 5)).accuracies
     assert accuracies[0] < 60 and accuracies[-1] == 100, 'the first is before it has learnt anything'
-    _, without = learnt(slice(0, 2), steps=2, unlabelled=(0, 1))
-    assert without == []
-    assert all(value.isfinite().all() for value in hook.probe.state_dict().values())
 
 
-def test_a_batch_that_is_not_finite_is_survived() -> None:
-    hook, _ = learnt(slice(None), steps=5)
-    hook._observe(dict(view1=torch.full((8, 6), torch.nan)), {})
-    hook.after_train_iter(None, 0, dict(data_samples=samples([0] * 8)), {})
-    assert all(value.isfinite().all() for value in hook.probe.state_dict().values())
+def test_batches_without_labels_or_not_finite_are_survived() -> None:
+    watched = Watched().learn(slice(0, 2), steps=2, unlabelled=(0, 1))
+    assert watched.accuracies == []
+    watched.see(torch.full((4, 6), torch.nan), [0] * 4)
+    assert all(value.isfinite().all() for value in watched.hook.probe.state_dict().values())
 
 
 def test_two_processes_have_the_probe_of_one(pair: list[dict]) -> None:
-    expected, _ = learnt(slice(None), steps=4)
+    expected = Watched().learn(slice(None), steps=4).hook.probe.state_dict()
     for found in pair:
-        torch.testing.assert_close(found['probe'], expected.probe.state_dict(), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(found['probe'], expected, rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(*(found['probe'] for found in pair), rtol=0, atol=0)
 
 
-# ----- refusals -----
+BSIM = dict(terms=[('mix1', 'view2', 1.0)], streams=dict(mix1=dict(mix='view1')))
 
 
-def begun(hook: OnlineProbe, model: object, labels: list, classes: tuple = ()) -> None:
-    info = [dict(gt_label=label) if label is not None else {} for label in labels]
-    data = SimpleNamespace(get_data_info=info.__getitem__, metainfo=dict(classes=classes), dataset=info)
-    loader = type('Data', (), dict(__len__=lambda self: len(info), **vars(data)))()
-    hook.before_train(SimpleNamespace(model=model, train_dataloader=SimpleNamespace(dataset=loader)))
+@pytest.mark.parametrize(
+    ('hook', 'build', 'labels', 'message'),
+    [
+        (OnlineProbe(), tiny.build, [None, None], 'needs training images with one label each'),
+        (OnlineProbe(), tiny.build, [None, 3], 'two classes or more; the training set names 0, set num_classes'),
+        (OnlineProbe(4), partial(tiny.build, **BSIM), [3], r'mixtures only \(mix1\); leave it out'),
+        (OnlineProbe(4), partial(torch.nn.Linear, 1, 1), [3], 'not a Linear'),
+    ],
+)
+def test_what_cannot_be_probed_is_refused(hook: OnlineProbe, build: Callable, labels: list, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        begun(hook, build(), labels)
 
 
-def test_what_cannot_be_probed_is_refused() -> None:
-    bsim = dict(terms=[('mix1', 'view2', 1.0)], streams=dict(mix1=dict(mix='view1')))
-    for hook, model, labels, message in (
-        (OnlineProbe(), tiny.build(), [None, None], 'needs training images with one label each'),
-        (OnlineProbe(), tiny.build(), [None, 3], 'two classes or more; the training set names 0, set num_classes'),
-        (OnlineProbe(4), tiny.build(**bsim), [3], r'mixtures only \(mix1\); leave it out'),
-        (OnlineProbe(4), torch.nn.Linear(1, 1), [3], 'not a Linear'),
-    ):
-        with pytest.raises(UserError, match=message):
-            begun(hook, model, labels)
-    hook, _ = learnt(slice(None), steps=1)
-    hook._observe(dict(view1=torch.zeros(1, 6)), {})
+def test_a_label_beyond_the_classes_is_refused() -> None:
     with pytest.raises(UserError, match='num_classes=3, but an image has the label 3'):
-        hook.after_train_iter(None, 0, dict(data_samples=samples([3])), {})
+        Watched().see(torch.zeros(1, 6), [3])

@@ -49,7 +49,7 @@ class Recorder(Hook):
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict) -> None:
         self.tokens.append(torch.stack([sample.tokens for sample in data_batch['data_samples']]))
         self.images.append(data_batch['inputs'][0])
-        self.keys.append(runner.model._key.step)
+        self.keys.append(runner.model.step_key.step)
 
 
 def run(folder: Path, **overrides: object) -> tuple[Runner, Recorder]:

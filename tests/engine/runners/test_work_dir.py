@@ -3,9 +3,9 @@
 import errno
 import multiprocessing
 import os
-import subprocess
-import sys
+import time
 from contextlib import suppress
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -27,25 +27,41 @@ def test_default_work_dirs_of_all_configs_differ() -> None:
     assert default_work_dir('/config.py') == 'work_dirs/config'
 
 
+FORK = multiprocessing.get_context('fork')
+"""Such locks belong to processes; these need not import anything."""
+
+
+def refusal(folder: Path) -> str:
+    try:
+        RunLock(folder).acquire()
+    except UserError as error:
+        return str(error)
+    return ''
+
+
 def is_held(folder: Path) -> bool:
     """Whether another process finds the folder in use."""
-    program = 'import sys; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire()'
-    found = subprocess.run([sys.executable, '-c', program, str(folder)], capture_output=True, text=True)
-    assert found.returncode == 0 or 'is in use by' in found.stderr, found.stderr
-    return found.returncode != 0
+    with FORK.Pool(1) as process:
+        found = process.apply(refusal, [folder])
+    assert not found or 'is in use by' in found, found
+    return bool(found)
+
+
+def hold(folder: Path, held: Event) -> None:
+    RunLock(folder).acquire()
+    held.set()
+    time.sleep(100)
 
 
 def test_a_living_process_keeps_others_out_and_a_killed_one_does_not(tmp_path: Path) -> None:
-    hold = (
-        'import sys, time; from mixcl.engine.runners.work_dir import RunLock; RunLock(sys.argv[1]).acquire(); '
-        'print("held", flush=True); time.sleep(100)'
-    )
-    process = subprocess.Popen([sys.executable, '-c', hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == 'held\n'
+    held = FORK.Event()
+    process = FORK.Process(target=hold, args=(tmp_path, held))
+    process.start()
+    assert held.wait(60)
     with pytest.raises(UserError, match=rf'in use by a run of process {process.pid} on .*, or choose another'):
         RunLock(tmp_path).acquire()
     process.kill()
-    process.wait()
+    process.join()
     lock = RunLock(tmp_path)
     lock.acquire()
     lock.release()
@@ -106,7 +122,7 @@ def enter_often(folder: Path) -> int:
 
 
 def test_of_many_that_come_and_go_one_at_a_time_has_the_folder(tmp_path: Path) -> None:
-    with multiprocessing.get_context('fork').Pool(4) as processes:  # such locks belong to processes
+    with FORK.Pool(4) as processes:
         entered = processes.map(enter_often, [tmp_path] * 4, chunksize=1)
     assert sum(entered) > 10
     assert os.listdir(tmp_path) == [LOCK]
