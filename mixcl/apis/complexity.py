@@ -1,7 +1,7 @@
 """What an iteration of a pretraining config costs: parameters, FLOPs, memory, time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from mmengine.config import Config
@@ -19,29 +19,29 @@ from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import whole_model
 from mixcl.registry import MODELS
 
+FLOPS, MEMORY, SECONDS = 'GFLOPs per image', 'peak memory (GiB)', 'seconds per iteration'
 
-@dataclass(frozen=True)
-class Complexity:
-    """Cost of one iteration: all views of a batch, forward, backward, optimiser, target encoder.
-
-    Attributes:
-        backbone_parameters: of the online backbone, frozen ones included, without heads.
-        trained_parameters: of backbone and heads.
-        flops: of all passes. Matrix products, convolutions and attention count, a multiplication and an addition as
-            two; elementwise operations, normalisation and the optimiser do not.
-        layer_flops: those without the two products inside of attention, which many counters do not see.
-        activation_bytes: see :func:`activation_bytes`.
-        total_bytes: peak with weights, optimiser states and images; None on a CPU.
-        seconds: mean duration, without loading of data.
-    """
-
-    backbone_parameters: int
-    trained_parameters: int
-    flops: int
-    layer_flops: int
-    activation_bytes: int
-    total_bytes: int | None
-    seconds: float
+# By config, for both CIFAR data sets: PatchMix, Table 3; APS, Table 2 (batch 512, mixed precision); MixCo, Table 2 (64
+# images on each of two GPUs; seconds per epoch divided by its 781 iterations).
+PAPERS = {
+    'mocov3/vit-t2_cifar': {FLOPS: '44.4 (PatchMix), 21.9 (APS)', MEMORY: '40.0 GB (APS)'},
+    'mocov3/vit-s2_cifar': {FLOPS: '175.6 (PatchMix), 87.6 (APS)', MEMORY: '80.0 GB (APS)'},
+    'mocov3/vit-b2_cifar': {FLOPS: '700.0 (PatchMix), 348.2 (APS)', MEMORY: '159.3 GB (APS)'},
+    'dino/vit-t2_cifar': {FLOPS: '80.2 (PatchMix)'},
+    'dino/vit-s2_cifar': {FLOPS: '311.4 (PatchMix)'},
+    'dino/vit-b2_cifar': {FLOPS: '1237.2 (PatchMix)'},
+    'patchmix/vit-s2_cifar_resizemix': {FLOPS: '197.6 (SDMP in PatchMix)'},
+    'patchmix/vit-t2_cifar': {FLOPS: '50.0 (PatchMix)'},
+    'patchmix/vit-s2_cifar': {FLOPS: '197.6 (PatchMix)'},
+    'patchmix/vit-b2_cifar': {FLOPS: '787.3 (PatchMix)'},
+    'aps/vit-t2_cifar': {FLOPS: '4.2 (APS)', MEMORY: '9.0 GB (APS)'},
+    'aps/vit-s2_cifar': {FLOPS: '16.2 (APS)', MEMORY: '16.2 GB (APS)'},
+    'aps/vit-b2_cifar': {FLOPS: '66.2 (APS)', MEMORY: '33.1 GB (APS)'},
+    'mocov2/r18_tinyimagenet': {MEMORY: '3.5 GB per GPU (MixCo)', SECONDS: '0.170 (MixCo)'},
+    'mocov2/r34_tinyimagenet': {MEMORY: '4.3 GB per GPU (MixCo)', SECONDS: '0.315 (MixCo)'},
+    'mocov2/r50_tinyimagenet': {MEMORY: '8.1 GB per GPU (MixCo)', SECONDS: '0.393 (MixCo)'},
+    'mixco/r18_tinyimagenet_mocov2': {MEMORY: '4.5 GB per GPU (MixCo)', SECONDS: '0.196 (MixCo)'},
+}
 
 
 class SyntheticIteration:
@@ -55,17 +55,14 @@ class SyntheticIteration:
         device: 'cpu' or 'cuda'.
 
     Raises:
-        UserError: if the config is not one of a ContrastiveLearner, or cannot use such a batch; without the GPU.
+        UserError: if the config is not one of a ContrastiveLearner, or cannot use such a batch.
     """
 
     def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu') -> None:
-        if device == 'cuda' and not torch.cuda.is_available():
-            raise UserError('`device=cuda`: PyTorch finds no GPU here; use `device=cpu`')
-        if batch_size < 2:
-            raise UserError(f'`batch_size={batch_size}`: the batch normalisation of the heads needs at least 2 images')
         if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
             raise UserError('mixcl complexity measures pretraining configs, whose model has type ContrastiveLearner')
         self.device = torch.device(device)
+        self.batch_size = batch_size
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):
             model = MODELS.build(whole_model(cfg))
@@ -80,46 +77,40 @@ class SyntheticIteration:
         self.model.end_step(0.5, self.epochs)  # costs the same at any point of the run
 
 
-def measure(iteration: SyntheticIteration, repeats: int = 5) -> Complexity:
-    """Measure an iteration; ``repeats`` of them, 1 or more, are timed after others that are not."""
+def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]:
+    """What an iteration costs, by the names that the command prints.
+
+    FLOPs are of all passes: a multiplication and an addition count as two, elementwise operations, normalisation and
+    the optimiser do not count. ``repeats`` iterations, 1 or more, are timed after others that are not.
+    """
     model = iteration.model
-    flops, layer_flops = count_flops(iteration.run)  # makes the optimiser states, too
-    activations = activation_bytes(model, iteration.run)
-    on_gpu = iteration.device.type == 'cuda'
+    flops = count_flops(iteration.run)  # makes the optimiser states, too
+    found = {
+        'parameters of the backbone (M)': sum(part.numel() for part in model.backbone.parameters()) / 1e6,
+        'parameters trained (M)': sum(part.numel() for part in model.parameters() if part.requires_grad) / 1e6,
+        'GFLOPs per iteration': flops / 1e9,
+        FLOPS: flops / 1e9 / iteration.batch_size,
+        'activations (GiB)': activation_bytes(model, iteration.run) / 2**30,
+    }
+    if iteration.device.type == 'cuda':
+        torch.cuda.reset_peak_memory_stats(iteration.device)
     timer = Timer('run()', globals=dict(run=iteration.run), num_threads=torch.get_num_threads())
-    return Complexity(
-        backbone_parameters=sum(part.numel() for part in model.backbone.parameters()),
-        trained_parameters=sum(part.numel() for part in model.parameters() if part.requires_grad),
-        flops=flops,
-        layer_flops=layer_flops,
-        activation_bytes=activations,
-        total_bytes=torch.cuda.max_memory_allocated(iteration.device) if on_gpu else None,
-        seconds=timer.timeit(repeats).mean,
-    )
+    found[SECONDS] = timer.timeit(repeats).mean
+    if iteration.device.type == 'cuda':
+        found[MEMORY] = torch.cuda.max_memory_allocated(iteration.device) / 2**30
+    return found
 
 
-def count_flops(function: Callable[[], object]) -> tuple[int, int]:
-    """FLOPs of a call by PyTorch's ``FlopCounterMode``: all, and without the batched products inside of attention."""
+def count_flops(function: Callable[[], object]) -> int:
+    """FLOPs of a call by PyTorch's counter."""
     # It does not know the CPU's fused attention; as two batched products it is counted on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         function()
-    by_operation = counter.get_flop_counts()['Global']
-    batched = sum(by_operation.get(operation, 0) for operation in (torch.ops.aten.bmm, torch.ops.aten.baddbmm))
-    return counter.get_total_flops(), counter.get_total_flops() - batched
+    return counter.get_total_flops()
 
 
 def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
-    """Memory of one forward and backward ``step`` beyond what was there before: weights, optimiser state, images.
-
-    On a GPU the peak of the allocator. On a CPU the tensors that are saved for the backward pass, each storage once,
-    without the weights; buffers that live only within an operation are not seen there.
-    """
-    device = next(model.parameters()).device
-    if device.type == 'cuda':
-        before = torch.cuda.memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        step()
-        return torch.cuda.max_memory_allocated(device) - before
+    """Bytes that a forward ``step`` of a model saves for its backward pass, each storage once, without the weights."""
     weights = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
     saved: dict[int, int] = {}
 
@@ -141,3 +132,10 @@ def _batch(cfg: Config, model: ContrastiveLearner, batch_size: int) -> dict:
     loader_cfg.dataset = dict(type='KeyedDataset', dataset=images)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
     return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
+
+
+def paper_values(config: str) -> dict[str, str]:
+    """What the papers say of a config, by quantity."""
+    path = Path(config)
+    name = f'{path.parent.name}/{path.stem}'.replace('cifar100', 'cifar').replace('cifar10', 'cifar')
+    return PAPERS.get(name, {})

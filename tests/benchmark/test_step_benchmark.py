@@ -28,7 +28,7 @@ def flops(name: str) -> tuple[int, int]:
     cfg = prepared(f'configs/{name}.py', smoke=True)
     iteration = SyntheticIteration(cfg, 8)
     spec = dict(specification(cfg, iteration.batch['inputs'][0].shape), precision='fp32')
-    return count_flops(iteration.run)[0], count_flops(stepper(spec, torch.device('cpu')))[0]
+    return count_flops(iteration.run), count_flops(stepper(spec, torch.device('cpu')))
 
 
 def test_the_plain_step_of_patchmix_has_the_same_flops() -> None:

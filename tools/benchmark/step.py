@@ -167,7 +167,7 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     few = min(COUNTED, args.batch_size)
     iteration = SyntheticIteration(cfg, few)
     spec = specification(cfg, [args.batch_size, *iteration.batch['inputs'][0].shape[1:]])
-    flops = count_flops(iteration.run)[0] * args.batch_size / few
+    flops = count_flops(iteration.run) * args.batch_size / few
     del iteration
     rows: list[dict[str, Any]] = []
     for precision in args.precisions:

@@ -50,7 +50,7 @@ def measure(config: str, keep: float, args: argparse.Namespace) -> list[dict]:
         cfg = with_share(prepared(config, cfg_options=args.cfg_options, amp=args.amp), share)
         iterations.append(SyntheticIteration(cfg, args.batch_size, args.device))
     # Counting comes first: it makes the optimiser states.
-    flops = [count_flops(iteration.run)[0] / 1e9 for iteration in iterations]
+    flops = [count_flops(iteration.run) / 1e9 for iteration in iterations]
     memory = [activation_bytes(iteration.model, iteration.run) / 2**20 for iteration in iterations]
     seconds = median_seconds({'part': iterations[0].run, 'all': iterations[1].run}, args.repeats)
     print(f'{config}, keep {keep}, {args.batch_size} images')
