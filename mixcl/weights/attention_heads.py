@@ -10,7 +10,6 @@ import torch
 from mmpretrain.models import VisionTransformer
 from torch import nn
 
-from mixcl.errors import UserError
 from mixcl.experiments.paths import kind_of
 from mixcl.weights.checkpoint import LIBRARY_FILES
 
@@ -24,11 +23,8 @@ def said_beside(path: Path) -> int | None:
     config = path.with_name('config.json')
     if path.name not in LIBRARY_FILES or not config.is_file():
         return None
-    try:
-        values = json.loads(config.read_text())
-        return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
-    except (AttributeError, OSError, TypeError, ValueError) as error:
-        raise UserError(f'{config} is no config of Hugging Face or timm: {error}') from error
+    values = json.loads(config.read_text())
+    return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
 
 
 def said_by_config(backbone: Mapping[str, Any] | None) -> int | None:
@@ -54,33 +50,24 @@ def _heads_in_timm(name: Any, arguments: Mapping[str, Any] | None) -> int | None
         return _heads_of(timm.create_model(name.partition('.')[0]))
 
 
-def other_heads(module: nn.Module, said: int | None) -> Iterator[str]:
-    """In words, if a file's config says another number of heads than the model has."""
-    own = _heads_of(module)
-    if said is not None and own not in (None, said):
-        yield (
-            f'it was trained with {said} attention heads, the model has {own}, which no shape tells '
-            f'({_option(module, said)})'
-        )
-
-
-def unusual_heads(module: nn.Module, format_name: str) -> Iterator[str]:
-    """In words, if a model has another number of heads than the writers of a format usually have at its width."""
-    own, norm = _heads_of(module), next((child for child in module.modules() if isinstance(child, nn.LayerNorm)), None)
-    if own is None or norm is None or format_name in ('mixcl', 'mmpretrain', 'mixcl or mmpretrain', 'unknown'):
-        return
+def usual_heads(module: nn.Module, format_name: str) -> int | None:
+    """How many the writers of a format usually give a vision transformer of a model's width; None where unknown."""
+    norm = next((child for child in module.modules() if isinstance(child, nn.LayerNorm)), None)
+    if norm is None or format_name in ('mixcl', 'mmpretrain', 'mixcl or mmpretrain', 'unknown'):
+        return None
     width = norm.normalized_shape[0]
-    heads = 12 if format_name == MOCO_V3 and width == 384 else USUAL_HEADS.get(width)
-    if heads not in (None, own):
+    return 12 if format_name == MOCO_V3 and width == 384 else USUAL_HEADS.get(width)
+
+
+def other_heads(module: nn.Module, heads: int | None, who: str = 'it was trained with') -> Iterator[str]:
+    """In words, if a model has another number of heads than known of a file."""
+    own = _heads_of(module)
+    if heads is not None and own not in (None, heads):
+        place = 'arguments' if isinstance(getattr(module, 'model', None), nn.Module) else 'arch'
         yield (
-            f'vision transformers of width {width} in the format of {format_name} have {heads} attention heads, the '
-            f'model has {own}, and weights do not tell: unless you know better, {_option(module, heads)}'
+            f'{who} {heads} attention heads, the model has {own}, which no weight tells: set '
+            f'model.backbone.{place}.num_heads={heads}'
         )
-
-
-def _option(module: nn.Module, heads: int | None) -> str:
-    place = 'arguments' if isinstance(getattr(module, 'model', None), nn.Module) else 'arch'
-    return f'set model.backbone.{place}.num_heads={heads}'
 
 
 def _heads_of(module: nn.Module) -> int | None:

@@ -12,7 +12,7 @@ from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, unusual_heads
+from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, usual_heads
 from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
@@ -147,7 +147,8 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
             f'for example {broken[0]}: its run diverged or the file is damaged; take an earlier checkpoint'
         )
     module.load_state_dict(state, strict=False)
-    for warning in unusual_heads(module, pretrained.format) if said is None else ():
+    usual = None if said else usual_heads(module, pretrained.format)
+    for warning in other_heads(module, usual, f'vision transformers of {pretrained.format} usually have'):
         _warn_once(f'{pretrained.source}: {warning}')
     parts = [
         f'format: {pretrained.format}',
@@ -195,8 +196,7 @@ def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
     """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
-    said = said_by_config(backbone_config(stored_config(checkpoint, path)))
-    found += [*other_heads(model, said)]
+    found += other_heads(model, said_by_config(backbone_config(stored_config(checkpoint, path))))
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '

@@ -6,8 +6,16 @@ from typing import Any
 import torch
 
 from mixcl.backbones import TimmBackbone
-from mixcl.weights.export.architecture import ViTShape, plain_resnet, vit_shape
-from mixcl.weights.export.base import Exported, Loading, Preprocessing, write_json, write_safetensors
+from mixcl.weights.export.base import (
+    Exported,
+    Loading,
+    Preprocessing,
+    ViTShape,
+    plain_resnet,
+    vit_shape,
+    write_json,
+    write_safetensors,
+)
 from mixcl.weights.export.to_timm import write_timm
 
 LOAD = """

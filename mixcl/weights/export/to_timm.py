@@ -6,8 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from mixcl.backbones import TimmBackbone
-from mixcl.weights.export.architecture import plain_resnet, vit_shape
-from mixcl.weights.export.base import Exported, Loading, write_json, write_safetensors
+from mixcl.weights.export.base import Exported, Loading, plain_resnet, vit_shape, write_json, write_safetensors
 
 TIMM = """
 import timm

@@ -7,8 +7,7 @@ from torch import nn
 
 from mixcl.backbones import TorchvisionBackbone
 from mixcl.backbones.torchvision_backbone import CLASSIFIERS
-from mixcl.weights.export.architecture import plain_resnet
-from mixcl.weights.export.base import Exported, Loading, write_safetensors
+from mixcl.weights.export.base import Exported, Loading, plain_resnet, write_safetensors
 
 LOAD = """
 import torch, torchvision
