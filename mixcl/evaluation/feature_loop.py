@@ -16,7 +16,7 @@ from mixcl.distributed import host_group, unwrapped
 from mixcl.engine.runners.processes import on_main_process
 from mixcl.errors import UserError
 from mixcl.evaluation.features import LABELS, Step, extract
-from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
+from mixcl.evaluation.metrics.base import FeatureMetric
 from mixcl.registry import LOOPS
 
 
@@ -30,7 +30,7 @@ class FeatureLoop(ValLoop):
     Args:
         runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
-        evaluator: one or more :class:`~mixcl.evaluation.metrics.feature_metrics.FeatureMetric`; passed by the runner.
+        evaluator: one or more :class:`~mixcl.evaluation.metrics.base.FeatureMetric`; passed by the runner.
         bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
             order.
         labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).

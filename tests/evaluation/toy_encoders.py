@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from mixcl.distributed import host_group
 from mixcl.errors import UserError
 from mixcl.evaluation.features import extract
-from mixcl.evaluation.metrics.feature_metrics import FeatureMetric
+from mixcl.evaluation.metrics.base import FeatureMetric
 
 BANK, QUERIES = 13, 7
 PIXELS = 192

@@ -1,9 +1,37 @@
-"""What features must satisfy before anything is computed from them."""
+"""What features and settings of measures must satisfy before anything is computed from them."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, Range, check_list, check_range
+
+SEVERAL = Range('a whole number of at least 2', lambda value: COUNT.test(value) and value >= 2)
+
+RANGES: dict[str, Range] = {
+    **dict.fromkeys(('temperature', 'rates', 'costs'), POSITIVE),
+    **dict.fromkeys(('neighbours', 'shots', 'draws', 'samples', 'topk', 'epochs', 'batch_size'), COUNT),
+    **dict.fromkeys(('classes', 'images'), SEVERAL),
+    'weight_decays': NOT_NEGATIVE,
+    'momentum': BELOW_ONE,
+    'held_out': Range('a number above 0 and below 1', lambda value: 0 < value < 1),
+    'jobs': Range('a whole number of at least 1, or -1 for all cores', lambda value: value == -1 or COUNT.test(value)),
+    'seed': Range('a whole number from 0 to 2**32 - 1', lambda value: COUNT.test(value + 1) and value < 2**32),
+}
+"""By the name of a setting."""
+
+LISTS = ('neighbours', 'shots', 'topk', 'rates', 'costs', 'weight_decays')
+"""Settings that are lists of such numbers, one at least."""
+
+
+def check_settings(owner: str, settings: Mapping[str, Any]) -> None:
+    """Raise :class:`UserError`, with the ``owner``, for the first setting that is out of range."""
+    for name, value in settings.items():
+        check = check_list if name in LISTS else check_range
+        check(owner, RANGES[name], **{name: value})
 
 
 def check_finite(**sets: Tensor) -> None:

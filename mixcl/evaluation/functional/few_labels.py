@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.evaluation.functional.setting_checks import check_settings
+from mixcl.evaluation.functional.linear_probe import mean_and_deviation
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -45,9 +45,7 @@ def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
 def standardised(bank: Tensor, queries: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """L2-normalise features, then standardise them by mean and deviation of the bank's; float64."""
     rows, others = (normalize(features.cpu().double(), dim=1) for features in (bank, queries))
-    deviation, mean = torch.std_mean(rows, dim=0, correction=0)
-    # What varies by rounding only is a constant, which division would turn into noise.
-    deviation[deviation <= 1e-6 * mean.abs()] = 1
+    mean, deviation = mean_and_deviation(rows)
     return ((rows - mean) / deviation).numpy(), ((others - mean) / deviation).numpy()
 
 
@@ -71,9 +69,8 @@ def few_label_answers(
         by (k, measure) the classes (draws, Nq) int64, on the CPU.
 
     Raises:
-        UserError: if a setting is out of range, a set is not finite, or a class has too few images.
+        UserError: if a set is not finite, or a class has too few images.
     """
-    check_settings('few labels', dict(shots=shots, draws=draws, seed=seed))
     check_finite(bank=bank, query=queries)
     bank_labels = bank_labels.cpu()
     _check_counts(bank_labels, max(shots))
@@ -87,34 +84,6 @@ def few_label_answers(
             answers[shot, 'means'].append(_nearest_mean(directions[chosen[:, :shot]], bank_labels[chosen[:, 0]], asked))
             answers[shot, 'logistic'].append(_regression(train[rows], bank_labels[rows], test))
     return {name: torch.stack(parts) for name, parts in answers.items()}
-
-
-def few_label_accuracies(
-    bank: Tensor,
-    bank_labels: Tensor,
-    queries: Tensor,
-    labels: Tensor,
-    shots: Sequence[int] = SHOTS,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> dict[str, float]:
-    """Measure :func:`few_label_answers`, of which are all arguments but one.
-
-    Args:
-        labels: (Nq,) int64 classes of the queries.
-
-    Returns:
-        top-1 accuracies in percent: ``few{k}_{measure}``, the mean over the draws, ``few{k}_{measure}_std``, their
-        sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0.
-    """
-    values: dict[str, float] = {}
-    for (shot, measure), answers in few_label_answers(bank, bank_labels, queries, shots, draws, seed).items():
-        accuracies = (100 * (answers == labels.cpu()).double().mean(dim=1)).tolist()
-        name = f'few{shot}_{measure}'
-        values[name] = float(np.mean(accuracies))
-        values[f'{name}_std'] = float(np.std(accuracies, ddof=1)) if draws > 1 else 0.0
-        values |= {f'{name}_draw{draw}': accuracy for draw, accuracy in enumerate(accuracies)}
-    return values
 
 
 def _check_counts(labels: Tensor, least: int) -> None:

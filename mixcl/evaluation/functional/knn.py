@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.evaluation.functional.setting_checks import check_settings
 from mixcl.terminal import progress
 
 NEIGHBOURS = (10, 20, 100, 200)
@@ -91,9 +90,8 @@ def knn_accuracy(
         ``knn{k}_top1`` and ``knn{k}_top5`` for each k, in percent.
 
     Raises:
-        UserError: if a setting is out of range, or a set is not finite.
+        UserError: if a set is not finite.
     """
-    check_settings('kNN', dict(neighbours=neighbours, temperature=temperature))
     check_finite(query=queries, bank=bank)
     # On the CPU the vote sums in one fixed order, and deterministic algorithms allow it.
     cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))

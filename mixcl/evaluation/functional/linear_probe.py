@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
-from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.evaluation.functional.setting_checks import check_settings
+from mixcl.evaluation.functional.feature_checks import check_finite, check_settings
 from mixcl.randomness import generator
 from mixcl.terminal import progress
 
@@ -142,9 +141,7 @@ def train_probes(
 
     Features (N, D) have any floating dtype and device, labels (N,) are int64 classes below ``num_classes``.
     """
-    deviation, mean = torch.std_mean(features.float(), dim=0, correction=0)
-    # What varies by rounding only is a constant, which division would turn into noise.
-    deviation[deviation <= 1e-6 * mean.abs()] = 1
+    mean, deviation = mean_and_deviation(features.float())
     rates, decays = (torch.tensor(values, device=device)[:, None] for values in zip(*settings.grid, strict=True))
     weights, velocity = torch.zeros(2, features.shape[1], len(rates), num_classes, device=device)
     bias, bias_velocity = torch.zeros(2, len(rates), num_classes, device=device)
@@ -164,3 +161,10 @@ def train_probes(
         weights.sub_(velocity.mul_(settings.momentum).add_(gradient) * rate)
         bias.sub_(bias_velocity.mul_(settings.momentum).add_(errors.sum(dim=0)) * rate)
     return probes
+
+
+def mean_and_deviation(features: Tensor) -> tuple[Tensor, Tensor]:
+    """(D,) each, by which features (N, D) are standardised."""
+    deviation, mean = torch.std_mean(features, dim=0, correction=0)
+    # What varies by rounding only is a constant, which division would turn into noise.
+    return mean, deviation.where(deviation > 1e-6 * mean.abs(), 1)

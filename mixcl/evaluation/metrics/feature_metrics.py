@@ -1,49 +1,19 @@
 """Measures of frozen features, around the functions of :mod:`mixcl.evaluation.functional`."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
 from torch import Tensor
 
 from mixcl.algorithms.contrastive import feature_std
-from mixcl.evaluation.functional import few_labels, knn, low_shot, svm
+from mixcl.evaluation.functional import few_labels, knn
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
 from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
-from mixcl.evaluation.functional.setting_checks import check_settings
+from mixcl.evaluation.metrics.base import CheckedMetric, FeatureMetric
 from mixcl.registry import METRICS
-
-
-class FeatureMetric(ABC):
-    """A measure of the features of one data set (the queries), given those of another (the bank).
-
-    Stands in ``test_evaluator`` or ``val_evaluator`` of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, which
-    collects the features of all processes and lets the main process compute.
-    """
-
-    @abstractmethod
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        """Measure.
-
-        Args:
-            bank: (Nb, D) float32 in data set order, usually of the training images; on the CPU.
-            bank_labels: (Nb,) int64 classes, or (Nb, C) int8 presence (1 present, 0 difficult only, -1 absent); on the
-                CPU.
-            queries: (Nq, D) float32 in data set order, on the device of the model.
-            labels: of the queries, as those of the bank.
-
-        Returns:
-            values by name; shares in percent.
-        """
-
-
-class CheckedMetric(FeatureMetric):
-    """A measure that refuses settings out of range when it is built: before anything is encoded."""
-
-    def __post_init__(self) -> None:
-        check_settings(type(self).__name__, vars(self))
 
 
 @METRICS.register_module()
@@ -77,9 +47,11 @@ class LinearProbeSweep(ProbeSettings, FeatureMetric):
 @METRICS.register_module()
 @dataclass
 class FewLabels(CheckedMetric):
-    """Class means and logistic regression on k labels per class, over draws of labels that all checkpoints share.
+    """Top-1 accuracies, in percent, of class means and logistic regression on k labelled images of each class.
 
-    Values and arguments: :func:`~mixcl.evaluation.functional.few_labels.few_label_accuracies`.
+    They are ``few{k}_{measure}``, the mean over the draws of labelled images, ``few{k}_{measure}_std``, their sample
+    standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0. All checkpoints
+    share the draws. See :func:`~mixcl.evaluation.functional.few_labels.few_label_answers`, also for the arguments.
     """
 
     shots: Sequence[int] = few_labels.SHOTS
@@ -87,42 +59,15 @@ class FewLabels(CheckedMetric):
     seed: int = 0
 
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return few_labels.few_label_accuracies(bank, bank_labels, queries, labels, **asdict(self))
-
-
-@METRICS.register_module()
-@dataclass
-class VOCSVM(CheckedMetric):
-    """One linear SVM per class: :func:`~mixcl.evaluation.functional.svm.svm_mean_average_precisions`.
-
-    Args:
-        costs: candidates for the SVM's C, each above 0.
-        seed: of liblinear.
-        jobs: processes; each needs about 24 bytes per training value. -1: one per CPU core.
-    """
-
-    costs: Sequence[float] = svm.COSTS
-    seed: int = 0
-    jobs: int = 1
-
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return svm.svm_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
-
-
-@METRICS.register_module()
-@dataclass
-class VOCLowShot(VOCSVM):
-    """Linear SVMs on few images: :func:`~mixcl.evaluation.functional.low_shot.low_shot_mean_average_precisions`.
-
-    Args:
-        shots: values of k, 1 or more, each with so many random ``samples``; the others same as :class:`VOCSVM`.
-    """
-
-    shots: Sequence[int] = low_shot.SHOTS
-    samples: int = low_shot.SAMPLES
-
-    def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        return low_shot.low_shot_mean_average_precisions(bank, bank_labels, queries, labels, **asdict(self))
+        values: dict[str, float] = {}
+        answered = few_labels.few_label_answers(bank, bank_labels, queries, **asdict(self))
+        for (shot, measure), answers in answered.items():
+            accuracies = (100 * (answers == labels.cpu()).double().mean(dim=1)).tolist()
+            name = f'few{shot}_{measure}'
+            values[name] = float(np.mean(accuracies))
+            values[f'{name}_std'] = float(np.std(accuracies, ddof=1)) if self.draws > 1 else 0.0
+            values |= {f'{name}_draw{draw}': accuracy for draw, accuracy in enumerate(accuracies)}
+        return values
 
 
 @METRICS.register_module()

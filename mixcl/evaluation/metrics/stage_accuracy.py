@@ -6,7 +6,7 @@ import torch
 from mmengine.evaluator import BaseMetric
 from mmpretrain.evaluation import Accuracy
 
-from mixcl.evaluation.functional.setting_checks import check_settings
+from mixcl.evaluation.functional.feature_checks import check_settings
 from mixcl.registry import METRICS
 
 

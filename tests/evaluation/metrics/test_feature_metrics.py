@@ -4,22 +4,15 @@ import re
 
 import pytest
 import torch
-from evaluation.clusters import several_labels
 from torch import Tensor
 
 from mixcl.algorithms.contrastive import feature_std
 from mixcl.errors import UserError
 from mixcl.evaluation.functional.clustering import cluster_indices, map_to_plane, some_of_some_classes
-from mixcl.evaluation.functional.few_labels import few_label_accuracies
 from mixcl.evaluation.functional.knn import knn_accuracy
 from mixcl.evaluation.functional.linear_probe import ProbeSettings, probe_sweep
-from mixcl.evaluation.functional.low_shot import low_shot_mean_average_precisions
 from mixcl.evaluation.functional.quality import class_alignment, effective_rank, uniformity
-from mixcl.evaluation.functional.svm import svm_mean_average_precisions
 from mixcl.registry import METRICS
-
-SEVERAL = (*several_labels(90, noise=2.0), *several_labels(60, noise=2.0, seed=1))
-COSTS = (1.0, 0.5**10)
 
 
 def data(rows: int, seed: int, classes: int = 5) -> tuple[Tensor, Tensor]:
@@ -39,12 +32,6 @@ def test_settings_reach_the_functions() -> None:
     settings = dict(rates=(0.03, 0.3), weight_decays=(0.0, 1e-3), epochs=3, batch_size=16, held_out=0.2, seed=4)
     found = measured('LinearProbeSweep', *bank, *queries, **settings)
     assert found == probe_sweep(*bank, *queries, ProbeSettings(**settings))
-    found = measured('FewLabels', *bank, *queries, shots=(1, 4), draws=3, seed=4)
-    assert found == few_label_accuracies(*bank, *queries, (1, 4), 3, 4)
-    found = measured('VOCSVM', *SEVERAL, costs=COSTS, seed=4)
-    assert found == svm_mean_average_precisions(*SEVERAL, COSTS, 4)
-    found = measured('VOCLowShot', *SEVERAL, shots=(1, 2), samples=3, costs=COSTS, seed=4)
-    assert found == low_shot_mean_average_precisions(*SEVERAL, (1, 2), 3, COSTS, 4)
 
 
 def test_quality_of_queries_and_clusters_of_the_bank() -> None:
@@ -89,16 +76,3 @@ def test_settings_out_of_range_are_refused_before_anything_is_encoded(metric: st
     for value in values:
         with pytest.raises(UserError, match=f'{metric}: {setting} must be a .*, not {re.escape(repr(value))}'):
             METRICS.build({'type': metric, setting: value})
-
-
-def test_functions_refuse_what_their_metrics_refuse() -> None:
-    bank, queries = data(80, 0), data(31, 1)
-    for refused in (
-        lambda: knn_accuracy(*queries, *bank, (5,), temperature=0.0),
-        lambda: few_label_accuracies(*bank, *queries, (0,)),
-        lambda: svm_mean_average_precisions(*SEVERAL, (0.0,)),
-        lambda: low_shot_mean_average_precisions(*SEVERAL, (1,), 0),
-        lambda: ProbeSettings(epochs=0),
-    ):
-        with pytest.raises(UserError, match=' must be '):
-            refused()

@@ -5,8 +5,7 @@ import pytest
 from evaluation.clusters import several_labels
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.low_shot import draw, low_shot_mean_average_precisions
-from mixcl.evaluation.functional.svm import average_precision, new_classifier, normalise
+from mixcl.evaluation.metrics.svm_metrics import VOCLowShot, average_precision, draw, new_classifier, normalise
 
 BANK, BANK_PRESENT = several_labels(150, noise=2.0)
 QUERIES, PRESENT = several_labels(60, noise=2.0, seed=1)
@@ -24,7 +23,7 @@ def test_what_is_drawn() -> None:
 
 
 def test_the_protocol_spelt_out() -> None:
-    found = low_shot_mean_average_precisions(BANK, BANK_PRESENT, QUERIES, PRESENT, (1, 3), 4, COSTS, seed=5)
+    found = VOCLowShot(COSTS, seed=5, shots=(1, 3), samples=4).compute(BANK, BANK_PRESENT, QUERIES, PRESENT)
     train, test = normalise(BANK), normalise(QUERIES)
     for shot in (1, 3):
         precisions = np.zeros((len(COSTS), 4, 3))
@@ -42,4 +41,4 @@ def test_the_protocol_spelt_out() -> None:
 
 def test_too_few_images_of_a_class_are_refused() -> None:
     with pytest.raises(UserError, match=r'class number \d has \d+ negative training image\(s\), but needs 380'):
-        low_shot_mean_average_precisions(BANK, BANK_PRESENT, QUERIES, PRESENT, (1, 20))
+        VOCLowShot(shots=(1, 20)).compute(BANK, BANK_PRESENT, QUERIES, PRESENT)

@@ -9,11 +9,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.svm import COSTS, average_precision, new_classifier, svm_mean_average_precisions
+from mixcl.evaluation.metrics.svm_metrics import COSTS, VOCSVM, average_precision, new_classifier
 
 BANK, BANK_PRESENT = several_labels(90, noise=2.0)
 QUERIES, PRESENT = several_labels(60, noise=2.0, seed=1)
-SETS = dict(bank=BANK, bank_present=BANK_PRESENT, queries=QUERIES, present=PRESENT)
+SETS = dict(bank=BANK, bank_labels=BANK_PRESENT, queries=QUERIES, labels=PRESENT)
 FEW_COSTS = (1.0, 0.5**4, 0.5**19)
 
 
@@ -53,7 +53,7 @@ def test_the_same_as_scikit_learn_used_directly() -> None:
         best = FEW_COSTS[int(np.argmax([validated(train, label, cost) for cost in FEW_COSTS]))]
         scores = plain_svm(best).fit(train, label).decision_function(test)
         precisions.append(average_precision(scores, positive))
-    found = svm_mean_average_precisions(**SETS, costs=FEW_COSTS)
+    found = VOCSVM(FEW_COSTS).compute(**SETS)
     assert found == pytest.approx(dict(svm_map=100 * np.mean(precisions)))
 
 
@@ -77,11 +77,11 @@ def test_average_precision_is_the_area_under_the_interpolated_curve(different_sc
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        (dict(present=torch.full_like(PRESENT, -1)), r'class number 0 has 0 positive test image\(s\), but needs 1'),
-        (dict(bank=BANK[:3], bank_present=torch.ones(3, 3, dtype=torch.int8)), 'has 0 negative training .* needs 3'),
-        (dict(bank_present=torch.where(torch.arange(90)[:, None] < 2, 1, -1).expand(90, 3)), 'has 2 positive training'),
+        (dict(labels=torch.full_like(PRESENT, -1)), r'class number 0 has 0 positive test image\(s\), but needs 1'),
+        (dict(bank=BANK[:3], bank_labels=torch.ones(3, 3, dtype=torch.int8)), 'has 0 negative training .* needs 3'),
+        (dict(bank_labels=torch.where(torch.arange(90)[:, None] < 2, 1, -1).expand(90, 3)), 'has 2 positive training'),
     ],
 )
 def test_refusals(change: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        svm_mean_average_precisions(**SETS | change, costs=FEW_COSTS)
+        VOCSVM(FEW_COSTS).compute(**SETS | change)

@@ -9,7 +9,8 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.evaluation.functional.few_labels import draw_labelled, few_label_accuracies
+from mixcl.evaluation.functional.few_labels import draw_labelled
+from mixcl.evaluation.metrics.feature_metrics import FewLabels
 
 
 def clouds(rows: int, seed: int, classes: int = 4) -> tuple[Tensor, Tensor]:
@@ -24,7 +25,7 @@ BANK, QUERIES = clouds(120, 0), clouds(70, 1)
 
 @pytest.mark.parametrize('shot', [1, 3, 7])
 def test_accuracies_are_those_of_scikit_learn_on_the_same_images(shot: int) -> None:
-    found = few_label_accuracies(*BANK, *QUERIES, shots=(3, 7, 1), draws=5, seed=2)
+    found = FewLabels((3, 7, 1), draws=5, seed=2).compute(*BANK, *QUERIES)
     (bank, labels), (queries, truth) = [
         (features.double().numpy(), known.numpy()) for features, known in (BANK, QUERIES)
     ]
@@ -61,8 +62,8 @@ def test_a_constant_dimension_and_a_single_draw() -> None:
     (bank, labels), (queries, truth) = BANK, QUERIES
     constant = [torch.cat([torch.nn.functional.normalize(part, dim=1), torch.zeros(len(part), 1)], 1)
                 for part in (bank, queries)]  # fmt: skip
-    found = few_label_accuracies(constant[0], labels, constant[1], truth, shots=(2,), draws=1)
-    plain = few_label_accuracies(bank, labels, queries, truth, shots=(2,), draws=1)
+    found = FewLabels((2,), draws=1).compute(constant[0], labels, constant[1], truth)
+    plain = FewLabels((2,), draws=1).compute(bank, labels, queries, truth)
     assert found == pytest.approx(plain) and found['few2_logistic_std'] == 0
 
 
@@ -71,6 +72,6 @@ def test_too_few_images_are_refused() -> None:
     kept = (labels != 2) | (torch.arange(len(labels)) < 12)
     count = int((labels[kept] == 2).sum())
     with pytest.raises(UserError, match=rf'{count + 1} images of each .* of 4 class\(es\) class 2 has {count}: set'):
-        few_label_accuracies(features[kept], labels[kept], *QUERIES, shots=(1, count + 1))
+        FewLabels((1, count + 1)).compute(features[kept], labels[kept], *QUERIES)
     with pytest.raises(UserError, match=r'1 class\(es\)'):
-        few_label_accuracies(features, torch.zeros_like(labels), *QUERIES, shots=(1,))
+        FewLabels((1,)).compute(features, torch.zeros_like(labels), *QUERIES)
