@@ -69,8 +69,6 @@ def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
     cfg = pictured.training
     if (cfg.get('model') or {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
         raise UserError('similarities are shown of pretraining, whose model has type ContrastiveLearner')
-    if num_images < 4:
-        raise UserError(f'`num_images={num_images}`: similarities need 4 images or more')
     dataset = training_set(cfg, num_images)
     batch = default_collate([dataset[index] for index in range(num_images)])
     stages = {'before training': untrained(cfg, pictured.seed)}

@@ -50,8 +50,6 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: Datase
         UserError: if the config makes no such views, or has too few images.
     """
     dataset = dataset or training_set(cfg, num_images)
-    if not isinstance(dataset, KeyedDataset):
-        raise UserError('views are shown of training images within a KeyedDataset, which this config has not')
     keys = [SampleKey(seed, 0, index) for index in range(num_images)]
     samples = [dataset[key] for key in keys]
     originals, drawn = _drawn(dataset, keys)

@@ -16,9 +16,8 @@ from tools.once import once
 
 from mixcl.errors import UserError
 from mixcl.visualization.report import write_report
-from mixcl.visualization.report.facts import health
+from mixcl.visualization.report.facts import health, term_rows
 from mixcl.visualization.report.run_record import RunRecord
-from mixcl.visualization.report.terms_in_words import term_rows
 
 CLASSES = ('<script>alert(1)<script>&"', '<img src=x onerror=alert(2)>', "'; alert(3); '<b>")
 VALUE = '</script><script>alert(4)</script>'

@@ -2,10 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mixcl.engine.hooks import HealthHook
+from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.experiments.difference import differences
@@ -14,12 +15,28 @@ from mixcl.experiments.paths import innermost
 from mixcl.experiments.prepared import prepared
 from mixcl.shipped import known_configs
 from mixcl.visualization.curves import points_of
-from mixcl.visualization.report.blocks import Block
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
-from mixcl.visualization.report.terms_in_words import call, term_rows
 
 QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
 """Rows of the quick start's table, and how their names begin in its ``results.json``."""
+
+SENTENCES = {
+    (False, False): '{query} of each image is pulled to {key} of the same image',
+    (True, False): 'each mixture of {query} is pulled to {key} of the images that it is made of, to each by its share',
+    (False, True): '{query} of each image is pulled to the mixtures of {key} that have a part of it, by its share',
+    (True, True): 'each mixture of {query} is pulled to the mixtures of {key} that share images with it, the more '
+    'shared the stronger',
+}
+"""By whether query and key are mixtures."""
+
+
+class Block(NamedTuple):
+    """A part of a page; page.html says what each kind has as its content. 'missing' says why something is not there."""
+
+    kind: str
+    content: Any
+    title: str = ''
+    head: Sequence[str] = ()
 
 
 def summary(run: RunRecord) -> list[Block]:
@@ -63,6 +80,32 @@ def _unwatched(run: RunRecord) -> str:
 def terms(run: RunRecord) -> list[Block]:
     """The table of terms in words."""
     return [Block('table', term_rows(run.config.model), head=('query', 'key', 'weight', 'in words'))]
+
+
+def call(settings: Any) -> str:
+    """Settings of a config as Python would write the call: ``PatchMix(num_mix=3)``."""
+    if not isinstance(settings, Mapping):
+        return str(settings)
+    words = [f'{key}={call(value)}' for key, value in settings.items() if key != 'type']
+    return f'{settings.get("type", "dict")}({", ".join(words)})'
+
+
+def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
+    """For each row of the table query, key, weight, and what it says.
+
+    Raises:
+        UserError: if the model is no pretraining.
+    """
+    if not model.get('terms'):
+        raise UserError('this model has no table of terms: it is no contrastive pretraining of mixcl')
+    mixed = {name: part['mix'] for name, part in (model.get('streams') or {}).items() if 'mix' in part}
+    rows = []
+    for query, key, weight, *options in model['terms']:
+        sentence = SENTENCES[query in mixed, key in mixed].format(
+            query=mixed.get(query, query), key=mixed.get(key, key)
+        )
+        rows.append([query, key, f'{weight:.4g}', sentence + ''.join(f', with {call(one)}' for one in options)])
+    return rows
 
 
 def evaluation(run: RunRecord) -> list[Block]:

@@ -1,19 +1,22 @@
 """The page as a whole: its sections, and its file."""
 
+import base64
+import io
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from matplotlib.figure import Figure
 
 import mixcl
 from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
-from mixcl.visualization.curves import curves_figure
-from mixcl.visualization.figure_list import drawn
+from mixcl.visualization import curves_figure, drawn
 from mixcl.visualization.report import facts
-from mixcl.visualization.report.blocks import Block, picture, told
+from mixcl.visualization.report.facts import Block
 from mixcl.visualization.report.run_record import RunRecord
 
 MAPPED = 800
@@ -82,3 +85,24 @@ def write_report(
 
 def _figure(name: str, run: RunRecord, form: str = 'png', **options: Any) -> list[Block]:
     return [picture(drawn(name, run.trained, **options), name, form)]
+
+
+def told(make: Callable[[], list[Block]]) -> list[Block]:
+    """Blocks, or in their place a sentence that says why they are not there."""
+    try:
+        return make()
+    except UserError as error:
+        reason = str(error)
+    except Exception as error:  # whatever one part meets, the others are worth having
+        if os.environ.get('MIXCL_TRACEBACK'):
+            raise
+        reason = f'this could not be shown ({type(error).__name__}: {" ".join(str(error).split())})'
+    return [Block('missing', f'{reason[:1].upper()}{reason[1:]}.')]
+
+
+def picture(figure: Figure, title: str, form: str = 'png') -> Block:
+    """A figure within the page: 'png' where it shows images, 'svg+xml' where it shows lines."""
+    file = io.BytesIO()
+    figure.savefig(file, format=form[:3], dpi=100)
+    content = base64.b64encode(file.getvalue()).decode()
+    return Block('picture', f'data:image/{form};base64,{content}', title)
