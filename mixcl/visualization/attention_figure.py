@@ -8,6 +8,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.composition import Composition
 from mixcl.randomness import generator
 from mixcl.registry import MIXERS
@@ -15,7 +16,6 @@ from mixcl.visualization.attention_maps import (
     activation_shares,
     attention_layers,
     last_map,
-    other_tokens,
     patch_shares,
     rollout,
     shares_by_source,
@@ -33,16 +33,16 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
 
     Attention of the class token where there is one, else of the patches; activation maps of other architectures.
     """
-    tokens = other_tokens(backbone)
-    layers = attention_layers(backbone, images) if tokens else []
-    if not tokens or not layers:
+    parts = transformer_parts(backbone)
+    layers = attention_layers(backbone, images) if parts else []
+    if not parts or not layers:
         return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
-    size = images.shape[-2:]
+    tokens, size = (parts.other_tokens, parts.has_class_token), images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
     maps['rollout'] = patch_shares(rollout(layers), *tokens, size)
     maps['mean of heads'] = heads.mean(dim=1)
-    return 'attention of the class token' if tokens[1] else 'attention of all patches', maps
+    return 'attention of the class token' if parts.has_class_token else 'attention of all patches', maps
 
 
 def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:

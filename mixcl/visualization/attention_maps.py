@@ -4,10 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import timm
 import torch
-import torchvision
-from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
@@ -45,19 +42,6 @@ def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
     with evaluating(backbone), _Attention() as attention:
         backbone(images)
     return attention.layers
-
-
-def other_tokens(backbone: nn.Module) -> tuple[int, bool] | None:
-    """How many tokens precede the patches, and whether the first is a class token; None for other architectures."""
-    for module in backbone.modules():
-        match module:
-            case VisionTransformer():
-                return module.num_extra_tokens, module.cls_token is not None
-            case timm.models.VisionTransformer() | timm.models.Eva():
-                return module.num_prefix_tokens, module.cls_token is not None
-            case torchvision.models.VisionTransformer():
-                return 1, True
-    return None
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:

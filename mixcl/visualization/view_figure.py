@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from mmengine.config import Config
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.keyed_dataset import SampleKey
@@ -33,7 +32,7 @@ WORDS = {
 }
 
 
-def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: Dataset | None = None) -> Figure:
+def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedDataset | None = None) -> Figure:
     """Draw images, where their views were cropped, the views, and what was drawn for each of them.
 
     The views are those of the config's kind, 'device' or 'pillow'; which numbers were drawn is read from the device's

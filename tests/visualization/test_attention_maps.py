@@ -7,13 +7,13 @@ from pytest import mark, raises
 from torch import Tensor, nn
 from torchvision.models import VisionTransformer
 
+from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 from mixcl.visualization.attention_maps import (
     activation_shares,
     attention_layers,
     last_map,
-    other_tokens,
     patch_shares,
     rollout,
     shares_by_source,
@@ -71,7 +71,7 @@ def test_attention_of_torchvision() -> None:
 def test_tokens_before_the_patches(name: str, others: int) -> None:
     backbone = build(MODELS_AND_WIDTHS[name][0])
     size = 28 if name == 'dinov2' else 32
-    assert other_tokens(backbone) == (others, True)
+    assert transformer_parts(backbone)[2:] == (others, True)
     layers = attention_layers(backbone, images(size))
     assert layers[0].shape[-1] == others + (size // backbone.patch_size) ** 2
     torch.testing.assert_close(layers[-1].sum(dim=-1), torch.ones(layers[-1].shape[:-1]))
@@ -102,7 +102,7 @@ def test_shares_by_source() -> None:
 @mark.parametrize('name, width', [('resnet', 512), ('swin', 16), ('convnext', 8), ('own', 12)])
 def test_the_last_map_is_what_the_feature_averages(name: str, width: int) -> None:
     backbone = build(MODELS_AND_WIDTHS[name][0])
-    assert other_tokens(backbone) is None
+    assert transformer_parts(backbone) is None
     maps = last_map(backbone, images(96 if name != 'swin' else 32))
     assert maps.shape[1] == width
     if name == 'resnet':

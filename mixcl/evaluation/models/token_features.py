@@ -1,15 +1,12 @@
 """Features of the tokens of vision transformers."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import torch
-from mmpretrain.models import VisionTransformer
-from timm.models import Eva
-from timm.models import VisionTransformer as TimmTransformer
 from torch import Tensor, nn
 
-from mixcl.backbones import TimmBackbone
+from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.errors import UserError
 from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
@@ -29,14 +26,15 @@ class LastClassTokens(Feature):
     blocks: int = 4
 
     def check(self, backbone: nn.Module) -> None:
-        name, transformer = type(self).__name__, _transformer(backbone)
-        if transformer is None:
+        name, parts = type(self).__name__, transformer_parts(backbone)
+        if parts is None or not parts.has_class_token:
             raise UserError(
                 f'{name} needs a vision transformer with a class token, not a {type(backbone).__name__}; '
                 "use feature=dict(type='Output')"
             )
-        if not 1 <= self.blocks <= len(transformer.blocks):
-            raise UserError(f'{name}: blocks must lie between 1 and {len(transformer.blocks)}, not {self.blocks}')
+        depth = len(list(parts.blocks.children()))
+        if not 1 <= self.blocks <= depth:
+            raise UserError(f'{name}: blocks must lie between 1 and {depth}, not {self.blocks}')
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
         """((B, blocks * C),)."""
@@ -44,9 +42,9 @@ class LastClassTokens(Feature):
 
     def tokens(self, backbone: nn.Module, images: Tensor) -> list[Tensor]:
         """(B, L, C) of each of the blocks, through the final norm, which the backbone applies to the last alone."""
-        transformer = _transformer(backbone)
-        outputs = outputs_of(list(transformer.blocks)[-self.blocks :], lambda: backbone(images))
-        return [transformer.norm(tokens) for tokens in outputs]
+        parts: Any = transformer_parts(backbone)
+        outputs = outputs_of(list(parts.blocks.children())[-self.blocks :], lambda: backbone(images))
+        return [parts.norm(tokens) for tokens in outputs]
 
 
 @MODELS.register_module()
@@ -65,22 +63,6 @@ class ClassTokenAndAverage(LastClassTokens):
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
         """((B, (blocks + 1) * C),)."""
         tokens = self.tokens(backbone, images)
-        average = tokens[-1][:, _transformer(backbone).prefix_tokens :].mean(dim=1)
+        parts: Any = transformer_parts(backbone)
+        average = tokens[-1][:, parts.other_tokens :].mean(dim=1)
         return (torch.cat([*(block[:, 0] for block in tokens), average], dim=1),)
-
-
-class _Transformer(NamedTuple):
-    blocks: nn.ModuleList
-    norm: nn.Module
-    prefix_tokens: int
-
-
-def _transformer(backbone: nn.Module) -> _Transformer | None:
-    """The parts of a vision transformer with a class token; None of anything else."""
-    if isinstance(backbone, VisionTransformer) and backbone.cls_token is not None:
-        norm = backbone.ln1 if backbone.final_norm else nn.Identity()
-        return _Transformer(backbone.layers, norm, backbone.num_extra_tokens)
-    model = backbone.model if isinstance(backbone, TimmBackbone) else None
-    if isinstance(model, (TimmTransformer, Eva)) and model.cls_token is not None:
-        return _Transformer(model.blocks, model.norm, model.num_prefix_tokens)
-    return None
