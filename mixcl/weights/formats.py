@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from mixcl.weights.fitting import HEADS
 from mixcl.weights.layouts import layout_of, without_wrapper
 
 ENCODERS = ('online', 'target')
@@ -72,17 +71,10 @@ def format_of(weights: Mapping[str, Tensor]) -> Format:
     return found
 
 
-def parts_of(names: Iterable[str], kind: Format | None = None) -> list[str]:
-    """What tensors belong to, by their names, for people.
+def parts_of(names: Iterable[str]) -> list[str]:
+    """What tensors belong to, by how their names begin.
 
     >>> parts_of(['head.0.weight', 'head.0.bias', 'queue'])
-    ['head (2, a head)', 'queue (1, negatives)']
+    ['head (2)', 'queue (1)']
     """
-    prefixes = {f'{one} encoder': kind.prefix(one) for one in ENCODERS} if kind else {}
-    found: Counter[str] = Counter()
-    for name in names:
-        of_encoder = (encoder for encoder, prefix in prefixes.items() if prefix and name.startswith(prefix))
-        words = name.split('.')
-        found[next(of_encoder, next((word for word in words if word in HEADS), words[0]))] += 1
-    kinds = {part: ', a head' if part in HEADS else ', negatives' if part.startswith('queue') else '' for part in found}
-    return [f'{part} ({count}{kinds[part]})' for part, count in found.items()]
+    return [f'{part} ({count})' for part, count in Counter(name.partition('.')[0] for name in names).items()]

@@ -91,7 +91,7 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
                 backbone=backbone_config(config),
                 epochs=epochs if isinstance(epochs, int) else None,
                 format=kind.name,
-                rest=tuple(parts_of((name for name in weights if not name.startswith(prefix)), kind)),
+                rest=tuple(parts_of(name for name in weights if not name.startswith(prefix))),
                 num_heads=heads,
             )
     return found

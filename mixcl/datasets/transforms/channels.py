@@ -41,7 +41,7 @@ class LoadChannels(BaseTransform):
         if 'img' in results:
             return results
         path = results['img_path']
-        image = _decoded(read_file(path, read=results.get('read_bytes')), path)
+        image = _decoded(read_file(path, results.get('read_bytes')), path)
         if image.ndim != 3 or image.shape[2] != self.channels:
             raise UserError(
                 f'{path} has the shape {image.shape}, but LoadChannels expects (height, width, {self.channels}); '

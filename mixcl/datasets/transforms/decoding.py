@@ -5,12 +5,10 @@ import errno
 import io
 import struct
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import cv2
 import numpy as np
-from mmengine import fileio
 from PIL import ExifTags, Image, ImageOps
 
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
@@ -62,15 +60,14 @@ class ImageHeader(NamedTuple):
     plain: bool
 
 
-def read_file(path: str, backend_args: dict | None = None, read: Callable[[], bytes] | None = None) -> bytes:
+def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
     """The content of an image file, or what ``read`` gives where the image is no file of its own.
 
     Raises:
         UnreadableImage: if it is missing, may not be read, is empty or no file, or has more than :data:`MAX_BYTES`.
     """
     try:
-        local = partial(read_regular, path, MAX_BYTES) if not backend_args and '://' not in path else None
-        content = (read or local or partial(fileio.get, path, backend_args=backend_args))()
+        content = read() if read else read_regular(path, MAX_BYTES)
     except OSError as error:
         kind = 'too large' if error.errno == errno.EFBIG else 'missing'
         raise UnreadableImage(path, error.strerror or type(error).__name__, kind) from error

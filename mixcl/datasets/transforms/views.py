@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from mmcv.transforms import BaseTransform, LoadImageFromFile
+from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import MultiView
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
@@ -41,22 +41,16 @@ class KeyedMultiView(MultiView):
 
 
 @TRANSFORMS.register_module()
-class LoadImage(LoadImageFromFile):
+class LoadImage(BaseTransform):
     """Read a file of any common format, depth and colour model as an 8-bit BGR image, turned upright by its EXIF tag.
 
     Animations give their first frame, transparency is dropped. Results that hold an ``img`` already (data sets in
     memory) pass unchanged. Where images lie within other files, results have a function ``read_bytes`` that returns the
     content, and ``img_path`` is a name for messages.
 
-    Args:
-        backend_args: mmengine's file backend; by default the local file system.
-
     Raises:
         UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
-
-    def __init__(self, backend_args: dict | None = None) -> None:
-        super().__init__(color_type='color', imdecode_backend='cv2', backend_args=backend_args)
 
     def transform(self, results: dict, reduction: Callable[[tuple[int, int]], int] | None = None) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
@@ -72,7 +66,7 @@ class LoadImage(LoadImageFromFile):
         if 'img' in results:
             return results
         path = results['img_path']
-        content = read_file(path, self.backend_args, results.get('read_bytes'))
+        content = read_file(path, results.get('read_bytes'))
         image, note, full = decode(content, path, reduction)
         found = dict(img=image, img_shape=image.shape[:2], ori_shape=full)
         found |= {} if full == image.shape[:2] else dict(full_shape=full)
