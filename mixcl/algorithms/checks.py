@@ -19,8 +19,6 @@ def check_names(place: str, names: Iterable[str], streams: Sequence[str]) -> Non
 
 def check_joint(joint: Sequence[Sequence[str]], streams: Sequence[str]) -> None:
     """Raise UserError if a stream would go through an encoder in two groups."""
-    if any(isinstance(group, str) for group in joint):
-        raise UserError(f"model.joint={joint!r} must list groups of streams, such as [('view1', 'mix1')]")
     names = [name for group in joint for name in group]
     check_names('model.joint', names, streams)
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -59,15 +57,14 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
     """The queues of ``model.memory``.
 
     Raises:
-        UserError: for unknown or missing settings, or the name of a stream.
+        UserError: for the name of a stream, or if no such stream feeds it.
     """
-    for name, settings in memory.items():
-        if set(settings) != {'size', 'channels', 'fed_by'}:
-            raise UserError(f'model.memory.{name} must give size, channels and fed_by, not {", ".join(settings)}')
+    queues = {name: Queue(**settings) for name, settings in memory.items()}
+    for name, queue in queues.items():
         if name in ('own', *streams):
             raise UserError(f'model.memory names a queue {name!r}, which is the name of a stream; choose another name')
-        check_names(f'model.memory.{name}.fed_by', [settings['fed_by']], streams)
-    return {name: Queue(**settings) for name, settings in memory.items()}
+        check_names(f'model.memory.{name}.fed_by', [queue.fed_by], streams)
+    return queues
 
 
 def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective, memory: Mapping[str, Queue]) -> None:

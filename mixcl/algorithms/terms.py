@@ -58,8 +58,6 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
     """
-    if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise UserError(f'model.terms must be a list of rows (query stream, key stream, weight), not {rows!r}')
     terms: list[Term] = []
     for position, row in enumerate(rows):
         term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
@@ -102,8 +100,6 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
             )
     if not POSITIVE.holds(term.weight):
         raise UserError(f'{place} has weight {term.weight!r}; it must be above 0 (delete a row to leave it out)')
-    if not isinstance(term.negatives, (list, tuple)):
-        raise UserError(f"{place}: negatives must be a list such as ['own'], not {term.negatives!r}")
     if term.target not in TARGETS:
         raise UserError(f'{place}: target must be one of {", ".join(TARGETS)}, not {term.target!r}')
     try:

@@ -75,8 +75,6 @@ class InfoNCE(Objective):
         super().__init__()
         self.check_options(temperature, smoothing, among)
         check_range('InfoNCE', POSITIVE, temperature_scale=1.0 if temperature_scale is None else temperature_scale)
-        if isinstance(negatives, str):
-            raise UserError(f"InfoNCE: negatives={negatives!r} must be a list, such as ['{negatives}']")
         self.temperature = temperature
         self.smoothing = smoothing
         self.temperature_scale = temperature_scale

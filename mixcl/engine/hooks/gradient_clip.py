@@ -66,7 +66,7 @@ class AdaptiveClipHook(Hook):
         blocks: name in the model of the list of blocks; ``backbone.model.blocks`` for timm's transformers.
 
     Raises:
-        UserError: for a model without such a list, or that is sharded.
+        UserError: for a model that is sharded.
     """
 
     # Before the hook that logs the outputs of a step, to which the share of clipped blocks is added.
@@ -86,7 +86,7 @@ class AdaptiveClipHook(Hook):
                 'AdaptiveClipHook keeps whole gradients of the blocks and cannot be used with '
                 "model_wrapper_cfg.type='MMFullyShardedDataParallel'; leave out one of the two"
             )
-        blocks = self._find_blocks(unwrapped(runner.model))
+        blocks = list(unwrapped(runner.model).get_submodule(self.blocks).children())
         means: list[Tensor | None] = [*self._stored] or [None] * len(blocks)
         self.clips = [
             BlockClip([p for p in block.parameters() if p.requires_grad], self.momentum, self.alpha, mean)
@@ -108,15 +108,6 @@ class AdaptiveClipHook(Hook):
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         if runner._resume:
             self._stored = checkpoint.get('adaptive_clip', [])
-
-    def _find_blocks(self, model: nn.Module) -> list[nn.Module]:
-        blocks = list(dict(model.named_modules()).get(self.blocks, nn.Module()).children())
-        if not blocks:
-            raise UserError(
-                f'AdaptiveClipHook: the model has no list of blocks {self.blocks!r}; give the name of the transformer '
-                'blocks as blocks=, for example backbone.layers'
-            )
-        return blocks
 
 
 @HOOKS.register_module()

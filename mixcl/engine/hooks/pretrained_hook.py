@@ -7,7 +7,6 @@ from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
 from mixcl.encoders.targets import TargetEncoder
-from mixcl.errors import UserError
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
@@ -65,12 +64,7 @@ class PretrainedBackboneHook(Hook):
         if self._read is None:
             self._read = read_pretrained(self.checkpoint, self.encoder)
         model = unwrapped(runner.model)
-        backbone = dict(model.named_modules()).get(self.module)
-        if backbone is None:
-            raise UserError(
-                f'a pretrained backbone cannot be loaded: the {type(model).__name__} of the config has no '
-                f'{self.module!r}; correct module of PretrainedBackboneHook'
-            )
+        backbone = model.get_submodule(self.module)
         new = (*self.new, *getattr(backbone, 'new_parameters', ()))
         report = load_backbone(backbone, self._read, new)
         if isinstance(getattr(model, 'target', None), TargetEncoder):

@@ -86,9 +86,6 @@ def test_misfits_are_told_before_data_are_touched(tmp_path: Path, checkpoint: st
     folder = dict(train_dataloader__dataset__dataset__type='ImageFolder')  # would fail for want of a folder
     with pytest.raises(UserError, match='trained with 2 attention heads, the model has 4'):
         from_checkpoint(config(tmp_path, model__backbone__arch__num_heads=4, **folder), checkpoint)
-    hook = dict(type='PretrainedBackboneHook', checkpoint=checkpoint, module='encoder')
-    with pytest.raises(UserError, match="ContrastiveLearner of the config has no 'encoder'"):
-        build_runner(config(tmp_path, custom_hooks=[hook], **folder))
 
 
 def test_weights_from_two_places_or_for_nothing(tmp_path: Path, checkpoint: str) -> None:
