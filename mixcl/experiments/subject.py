@@ -20,6 +20,7 @@ from mixcl.weights import (
     Encoder,
     PretrainedBackbone,
     backbone_config,
+    check_size,
     checked_part,
     checkpoint_in,
     encoders_in,
@@ -155,6 +156,8 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     if found.config is not None and kind_of(found.config.model) == 'ImageClassifier':
         parts = {name: part for name, part in found.config.to_dict().items() if name in ('model', 'data_preprocessor')}
         classifier = Config(found.checked(parts, MODELS, 'config'))
+    if given is None:
+        check_size(classifier.model if classifier else backbone, weights, checkpoint)
     head = weights.get('head.fc.weight', ())  # of mmpretrain's linear heads, (classes, channels)
     classes = (classifier.model.get('head') or {}).get('num_classes') if classifier else len(head) or None
     digest = sha256_of(local_file(checkpoint))

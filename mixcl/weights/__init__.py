@@ -29,4 +29,4 @@ from mixcl.weights.run_state import (
     training_state,
 )
 from mixcl.weights.stored_config import stored_config
-from mixcl.weights.stored_parts import checked_part, checked_run
+from mixcl.weights.stored_parts import check_size, checked_part, checked_run

@@ -1,15 +1,21 @@
 """What a config that came with a file may bring into what is built: plain values for classes that reach nowhere."""
 
+import copy
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from reprlib import repr as shortened
 from typing import Any
 
 import mmpretrain.registry  # noqa: F401  (adds its registries to mmengine's)
+import torch
 from mmengine.config import Config
-from mmengine.registry import Registry
+from mmengine.registry import DefaultScope, Registry
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
+from mixcl.randomness import undisturbed_generators
 from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS
 from mixcl.weights.checkpoint import is_trusted
 
@@ -94,6 +100,39 @@ def checked_run(config: Mapping[str, Any], source: str) -> Config:
             parts[name] = dict(dataset=dataset)
     checked = {name: checked_part(part, MODELS, source, name) for name, part in parts.items()}
     return Config(dict(checked, default_scope='mixcl', config_name=config.get('config_name')))
+
+
+def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: str) -> None:
+    """Refuse the config of a model that is much larger than the weights that it came with, before it takes memory.
+
+    Raises:
+        UserError: if it has more than twice as many tensors, or numbers in them, and some.
+    """
+    if is_trusted():
+        return
+    most, numbers = 2 * len(weights) + 1000, 2 * sum(value.numel() for value in weights.values()) + 10**8
+    built: list[int] = []
+
+    def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
+        built.append(0 if parameter is None else parameter.numel())
+        if len(built) > most or sum(built) > numbers:
+            raise MemoryError
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        for device in ('meta', 'cpu'):  # some cannot be built without memory
+            scope = DefaultScope.overwrite_default_scope('mixcl')
+            with suppress(Exception), undisturbed_generators(), torch.device(device), scope:
+                built.clear()
+                MODELS.build(copy.deepcopy(dict(model)))
+                return
+            if len(built) > most or sum(built) > numbers:
+                raise UserError(
+                    f'the config in {source} asks for a model of at least {len(built):,} tensors and {sum(built):,} '
+                    f'numbers, far more than the file holds; name the config that it was trained with (config)'
+                )
+    finally:
+        hook.remove()
 
 
 def _checked_value(key: Any, value: Any, registry: Registry, source: str, place: str) -> Any:

@@ -76,7 +76,6 @@ ATTACKS = (
     {**BACKBONE, '\uff54ype': 'evil'},  # in a config file Python reads it as 'type'
     {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys as they are
     dict(BACKBONE, x={1, 2}),
-    dict(BACKBONE, depth=10**9),
     dict(BACKBONE, backend_args=dict(backend='memcached', sys_path='evil')),
 )  # fmt: skip
 
@@ -105,6 +104,22 @@ def test_files_that_are_trusted_may_do_anything(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(checkpoint, '_pickle_allowed', True)
     for attack in ATTACKS:
         assert checked_part(copy.copy(attack), MODELS, 'a.pth', 'p') == attack
+
+
+@pytest.mark.parametrize('key', ['num_layers', 'embed_dims'])
+@pytest.mark.parametrize('value', [10**9, 50_000])
+def test_models_larger_than_the_file_are_refused_before_they_take_memory(key: str, value: int, tmp_path: Path) -> None:
+    arch = dict(embed_dims=16, num_layers=1, num_heads=2, feedforward_channels=32)
+    backbone = dict(type='ContrastiveViT', arch=arch, img_size=8, patch_size=4)
+    state = {f'backbone.{name}': tensor for name, tensor in MODELS.build(backbone).state_dict().items()}
+    for settings, refused in ((backbone, False), (dict(backbone, arch=dict(arch, **{key: value})), True)):
+        text = Config(dict(model=dict(backbone=settings))).pretty_text
+        torch.save(dict(state_dict=state, meta=dict(cfg=text)), tmp_path / 'some.pth')
+        if refused:
+            with pytest.raises(UserError, match=r'which is above 100,000|far more than the file holds'):
+                read_subject(str(tmp_path / 'some.pth'))
+        else:
+            read_subject(str(tmp_path / 'some.pth'))
 
 
 def test_an_evaluation_refuses_before_anything_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
