@@ -105,7 +105,7 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
     frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
     unused = (checkpoint,) if frozen else (pretrained, encoder)
     if any(unused) or (pretrained if frozen else checkpoint) is None:
-        wanted = '`pretrained`, a CHECKPOINT' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
+        wanted = '`pretrained=CHECKPOINT`' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
         raise UserError(f'{cfg.config_name} has model.type={kind!r}: give {wanted}, and no other weights or encoder')
     if frozen:
         use_pretrained(cfg, str(pretrained), encoder)
