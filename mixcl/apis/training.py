@@ -56,8 +56,8 @@ def run(cfg: Config, asked: Options, allow_changes: bool = False) -> Runner:
 
 def _preview(runner: Runner) -> None:
     """Draw the mixtures of a config, if it has any."""
-    from mixcl.visualization import mixed_streams, mixture_figure  # other runs do without figures
     from mixcl.visualization.canvas import write
+    from mixcl.visualization.mix_preview import mixed_streams, mixture_figure  # other runs do without figures
 
     if mixed_streams(runner.cfg):
         figure = mixture_figure(runner.cfg, runner.cfg.train_dataloader.batch_size)

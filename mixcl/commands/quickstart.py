@@ -34,8 +34,9 @@ def run(args: Namespace) -> None:
 
     from mixcl.engine.runners.launch import build_runner
     from mixcl.experiments.prepared import prepared
-    from mixcl.visualization import curves_figure, mixture_figure
     from mixcl.visualization.canvas import write
+    from mixcl.visualization.curves import curves_figure
+    from mixcl.visualization.mix_preview import mixture_figure
     from mixcl.visualization.report import write_report
 
     started = time.perf_counter()

@@ -62,18 +62,19 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl import visualization
     from mixcl.visualization.canvas import check_figure_path, write
+    from mixcl.visualization.curves import curves_figure
 
     for path in args.out:
         check_figure_path(path)
-    figure = visualization.curves_figure(args.runs, args.by) if args.figure == 'curves' else drawn(args)
+    figure = curves_figure(args.runs, args.by) if args.figure == 'curves' else of_images(args)
     print(f'written: {", ".join(str(write(figure, path)) for path in args.out)}')
 
 
-def drawn(args: Namespace) -> 'Figure':
-    from mixcl import visualization
+def of_images(args: Namespace) -> 'Figure':
     from mixcl.experiments.options.smoke import shrink_to_smoke
+    from mixcl.visualization.figures import drawn
+    from mixcl.visualization.pictured import read_pictured
     from mixcl.weights import allow_pickle
 
     if args.allow_pickle:
@@ -82,10 +83,10 @@ def drawn(args: Namespace) -> 'Figure':
     if any(isinstance(value, int) and value < 1 for value in options.values()):
         raise UserError('--num-images, --k, --among and --clusters must be at least 1')
     source = f'folder:{Path(args.images)}' if args.images else args.data
-    pictured = visualization.read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
+    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
     if args.smoke:
         shrink_to_smoke(pictured.config)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
     given = {name: value for name, value in options.items() if value is not None}
-    return visualization.drawn(args.figure, pictured, **given)
+    return drawn(args.figure, pictured, **given)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
 from mmengine.dist import is_main_process
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
@@ -16,13 +16,12 @@ from mixcl.experiments.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import HOOKS
-from mixcl.visualization.canvas import pixels
-from mixcl.visualization.gallery import Gallery, gallery_of
-from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
-from mixcl.visualization.neighbour_figure import draw_neighbours
-from mixcl.visualization.pictured import Pictured
-from mixcl.visualization.view_figure import view_figure
 from mixcl.weights import backbone_config
+
+if TYPE_CHECKING:  # every run imports the hook, but few draw figures
+    from matplotlib.figure import Figure
+
+    from mixcl.visualization.gallery import Gallery
 
 AMONG = 512
 """Images among which neighbours are sought."""
@@ -63,6 +62,9 @@ class ImagesHook(Hook):
         self.num_images = num_images
 
     def before_train(self, runner: Runner) -> None:
+        from mixcl.visualization.gallery import gallery_of
+        from mixcl.visualization.pictured import Pictured
+
         self._gallery: Gallery | None = None
         self._said: set[str] = set()
         with self._or_said(runner, 'neighbours'), undisturbed_generators():
@@ -85,6 +87,8 @@ class ImagesHook(Hook):
             self._show(runner, runner.epoch + 1)
 
     def _show(self, runner: Runner, epoch: int) -> None:
+        from mixcl.visualization.canvas import pixels
+
         with undisturbed_generators():
             side, features = side_of(runner), None
             with self._or_said(runner, 'neighbours'):
@@ -96,7 +100,11 @@ class ImagesHook(Hook):
 
     def _figures(
         self, runner: Runner, features: Tensor | None, epoch: int, side: str
-    ) -> dict[str, Callable[[], Figure]]:
+    ) -> 'dict[str, Callable[[], Figure]]':
+        from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
+        from mixcl.visualization.neighbour_figure import draw_neighbours
+        from mixcl.visualization.view_figure import view_figure
+
         name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs, {side} encoder'
         images = runner.train_dataloader.dataset
         shared = (runner.cfg, min(self.num_images, len(images)), epoch, images)

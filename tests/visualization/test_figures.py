@@ -13,8 +13,9 @@ from PIL import Image, ImageColor
 from mixcl.errors import UserError
 from mixcl.experiments.options.smoke import shrink_to_smoke
 from mixcl.experiments.prepared import prepared
-from mixcl.visualization import curves_figure, mixture_figure
 from mixcl.visualization.canvas import PALETTE, check_figure_path, write
+from mixcl.visualization.curves import curves_figure
+from mixcl.visualization.mix_preview import mixture_figure
 
 TRAIN = [dict(loss=3.0 - step, loss_view1_view2=2.0, loss_mix2_view1=1.0 - step, epoch=1, step=step) for step in (0, 1)]
 EVALUATION = dict(online_knn20_top1=50.0, online_knn20_top5=80.0, target_knn20_top1=40.0, step=1)

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 import mixcl
 from mixcl.errors import UserError
 from mixcl.files import check_writable, written_whole
-from mixcl.visualization import curves_figure, drawn
+from mixcl.visualization.curves import curves_figure
+from mixcl.visualization.figures import drawn
 from mixcl.visualization.report import facts
 from mixcl.visualization.report.facts import Block
 from mixcl.visualization.report.run_record import RunRecord

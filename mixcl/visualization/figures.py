@@ -1,0 +1,35 @@
+"""Figures by their names."""
+
+from collections.abc import Callable
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from mixcl.visualization.attention_figure import attention_figure
+from mixcl.visualization.key_figure import key_figure
+from mixcl.visualization.map_figure import map_figure
+from mixcl.visualization.mix_preview import mixture_figure
+from mixcl.visualization.neighbour_figure import neighbour_figure
+from mixcl.visualization.pictured import Pictured
+from mixcl.visualization.similarity_figure import similarity_figure
+from mixcl.visualization.view_figure import view_figure
+
+OF_TRAINING: dict[str, Callable[..., Figure]] = dict(mix=mixture_figure, views=view_figure)
+OF_MODELS: dict[str, Callable[..., Figure]] = dict(
+    attention=attention_figure,
+    similarity=similarity_figure,
+    keys=key_figure,
+    neighbours=neighbour_figure,
+    map=map_figure,
+)
+
+
+def drawn(name: str, pictured: Pictured, **options: Any) -> Figure:
+    """The figure of a name, with options such as ``num_images``.
+
+    Raises:
+        UserError: if it cannot be drawn.
+    """
+    if name in OF_TRAINING:
+        return OF_TRAINING[name](pictured.training, seed=pictured.seed, **options)
+    return OF_MODELS[name](pictured, **options)
