@@ -9,6 +9,12 @@ from mixcl.errors import UserError
 PACKAGE = Path(__file__).resolve().parent
 SCOPE = 'mixcl::'
 
+PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
+"""Of a method's configs the one that is taken, with the host behind its name."""
+
+HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')
+"""Of several hosts the one that is taken where none is named."""
+
 
 def shipped(folder: str) -> Path:
     """The folder ``configs`` or ``tools``: that of an installed package, or of the repository."""
@@ -58,3 +64,23 @@ def config_name(path: str | Path, parents: int = 0) -> str:
     parts = Path(path).resolve().with_suffix('').parts[1:]
     below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
     return '/'.join(parts[below:])
+
+
+def config_of(method: str) -> Path:
+    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
+
+    Raises:
+        UserError: if there is no such method or host; it lists those that there are.
+    """
+    name, _, host = method.partition('/')
+    known = known_configs(f'{name}/*')
+    if method in known:
+        return find_config(method)
+    for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
+        found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
+        if found:
+            return find_config(found[0])
+    methods = sorted({config.partition('/')[0] for config in known_configs()} - {'transfer'})
+    hosts = [each for each in HOSTS if any(config.endswith(f'_{each}') for config in known)]
+    which = f'it has the hosts {", ".join(hosts)}' if hosts else f'choose one of {", ".join(methods)}'
+    raise UserError(f'there is no method {method!r}; {which}')

@@ -17,14 +17,8 @@ from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit
 from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.registry import DATASETS, build
-from mixcl.shipped import find_config, known_configs
+from mixcl.shipped import config_of
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
-
-PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
-"""Of a method's configs the one that is taken, with the host behind its name."""
-
-HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')
-"""Of several hosts the one that is taken where none is named."""
 
 
 @named(Options, without=('backbone', 'work_dir', 'fit'))
@@ -96,23 +90,3 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
         return False
     changes = [change for change in changed_settings(stored, cfg) if not keeps_computation(change)]
     return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
-
-
-def config_of(method: str) -> Path:
-    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
-
-    Raises:
-        UserError: if there is no such method or host; it lists those that there are.
-    """
-    name, _, host = method.partition('/')
-    known = known_configs(f'{name}/*')
-    if method in known:
-        return find_config(method)
-    for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
-        found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
-        if found:
-            return find_config(found[0])
-    methods = sorted({config.partition('/')[0] for config in known_configs()} - {'transfer'})
-    hosts = [each for each in HOSTS if any(config.endswith(f'_{each}') for config in known)]
-    which = f'it has the hosts {", ".join(hosts)}' if hosts else f'choose one of {", ".join(methods)}'
-    raise UserError(f'there is no method {method!r}; {which}')

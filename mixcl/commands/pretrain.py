@@ -7,6 +7,7 @@ says how. The same command again continues a run that was stopped.
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 from mixcl.command_line import add_launcher, add_overrides, arguments_of
+from mixcl.shipped import config_of
 
 AFTERWARDS = 'the same command continues from the last checkpoint'
 
@@ -33,6 +34,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
+    config_of(args.method)  # what is misspelt is told before the imports that take seconds
     from mmengine.dist import is_main_process
 
     from mixcl.apis.pretraining import pretrain

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from mixcl.command_line import add_allow_pickle, add_data_root, add_launcher, add_overrides, arguments_of
+from mixcl.shipped import find_config, shipped
 
 if TYPE_CHECKING:
     from mmengine.runner import Runner
@@ -47,6 +48,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
+    find_config(args.config)  # what is misspelt is told before the imports that take seconds
     from mixcl.apis.training import train
 
     runner = train(**arguments_of(args))
@@ -60,7 +62,6 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook
     from mixcl.experiments.evaluations.recipes import data_of_name
-    from mixcl.shipped import shipped
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']

@@ -11,10 +11,11 @@ from mmengine.config import Config
 from PIL import Image
 
 import mixcl
-from mixcl.apis.pretraining import config_of, pretrain
+from mixcl.apis.pretraining import pretrain
 from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.prepared import prepared
+from mixcl.shipped import config_of
 
 TINY = {
     'model.backbone.arch.num_layers': 1, 'model.neck.hidden_channels': 32, 'model.predictor.hidden_channels': 32,
