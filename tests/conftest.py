@@ -1,6 +1,5 @@
 """Every test runs on one thread, since the suite runs two processes side by side, and leaves no trace for the next."""
 
-import functools
 import gc
 import os
 import shutil
@@ -13,7 +12,6 @@ from pathlib import Path
 import mixcl.quiet_imports  # noqa: F401  # isort: skip  # before mmpretrain, which may fail with transformers
 import pytest
 import torch
-import yapf.yapflib.yapf_api as yapf
 from mmengine.logging import MMLogger
 from mmengine.registry import DefaultScope
 from tools.command import run
@@ -41,12 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope='session', autouse=True)
 def quick_runs() -> None:
-    """What a run does again and again takes as long as its training here.
-
-    mmengine formats the same config six times, and collects garbage for each data set: all that was imported stays.
-    """
-    format_code, formatted = yapf.FormatCode, functools.lru_cache(lambda text, style: format_code(text, dict(style)))
-    yapf.FormatCode = lambda text, style_config: formatted(text, tuple(style_config.items()))
+    """Spare runs the collection of all that was imported, which mmengine asks for with each data set."""
     gc.collect()
     gc.freeze()
 

@@ -13,7 +13,7 @@ from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.engine.runners.dry_run import try_schedules, try_views
 from mixcl.engine.runners.processes import join_processes, on_main_process
-from mixcl.engine.runners.quiet_runner import QuietRunner
+from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
 from mixcl.engine.runners.work_dir import ReleaseHook, RunLock, check_unused, remove_checkpoints
@@ -84,7 +84,7 @@ def _enter(cfg: Config, overwrite: bool) -> RunLock:
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     with built_from(cfg):
-        runner = QuietRunner.from_cfg(cfg)
+        runner = QuietRunner.from_cfg(QuickConfig(cfg._cfg_dict, filename=cfg.filename))
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it later, when the data have been read.

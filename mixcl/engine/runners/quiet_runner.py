@@ -5,6 +5,7 @@ from logging import LogRecord
 from typing import Any
 
 import torch
+from mmengine.config import Config
 from mmengine.logging import MMLogger
 from mmengine.runner import Runner
 from mmpretrain.models import BaseClassifier
@@ -22,6 +23,17 @@ from mixcl.terminal import none_left_open
 
 FUSED = ('Adam', 'AdamW', 'SGD')
 """Optimisers of torch that have a fused implementation."""
+
+
+class QuickConfig(Config):
+    """A config whose text is formatted once: mmengine asks for it six times at the start of a run, for a second."""
+
+    @property
+    def pretty_text(self) -> str:
+        content = repr(self._cfg_dict)
+        if self.__dict__.get('_formatted', ('',))[0] != content:
+            self.__dict__['_formatted'] = content, Config.pretty_text.fget(self)
+        return self.__dict__['_formatted'][1]
 
 
 class QuietRunner(Runner):
