@@ -84,12 +84,15 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]
     the optimiser do not count. ``repeats`` iterations, 1 or more, are timed after others that are not.
     """
     model = iteration.model
-    flops = count_flops(iteration.run)  # makes the optimiser states, too
+    counter = counted(iteration.run)  # makes the optimiser states, too
+    flops, by_operation = counter.get_total_flops(), counter.get_flop_counts()['Global']
+    batched = sum(by_operation.get(operation, 0) for operation in (torch.ops.aten.bmm, torch.ops.aten.baddbmm))
     found = {
         'parameters of the backbone (M)': sum(part.numel() for part in model.backbone.parameters()) / 1e6,
         'parameters trained (M)': sum(part.numel() for part in model.parameters() if part.requires_grad) / 1e6,
         'GFLOPs per iteration': flops / 1e9,
         FLOPS: flops / 1e9 / iteration.batch_size,
+        'without the products inside of attention': (flops - batched) / 1e9 / iteration.batch_size,
         'activations (GiB)': activation_bytes(model, iteration.run) / 2**30,
     }
     if iteration.device.type == 'cuda':
@@ -102,11 +105,16 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]
 
 
 def count_flops(function: Callable[[], object]) -> int:
-    """FLOPs of a call by PyTorch's counter."""
+    """FLOPs of a call."""
+    return counted(function).get_total_flops()
+
+
+def counted(function: Callable[[], object]) -> FlopCounterMode:
+    """PyTorch's counter of FLOPs after a call."""
     # It does not know the CPU's fused attention; as two batched products it is counted on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         function()
-    return counter.get_total_flops()
+    return counter
 
 
 def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:

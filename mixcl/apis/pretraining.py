@@ -1,6 +1,7 @@
 """Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from mixcl.shipped import config_of
 from mixcl.weights import checkpoint_in, read_checkpoint, stored_config
 
 
-@named(Options, without=('backbone', 'work_dir', 'fit'))
+@named(Options, without=('backbone', 'work_dir', 'fit', 'resume'))
 def pretrain(
     data: str | Path,
     out: str | Path,
@@ -61,7 +62,7 @@ def pretrain(
     """
     image_size = options.get('image_size')
     if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
-        raise UserError(f'image_size={image_size!r} is no whole number of at least 1; leave it out for one that fits')
+        raise UserError(f'`image_size={image_size!r}` is no whole number of at least 1; leave it out for one that fits')
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
     asked = Options(
@@ -75,7 +76,9 @@ def pretrain(
         **options,
     )
     cfg = prepared_to_train(config_of(str(method)), asked)
-    run(cfg, asked, allow_changes=bool(continued) and _is_only_longer(cfg, out))
+    if continued and _is_only_longer(cfg, out):
+        asked = replace(asked, allow_changes=True)
+    run(cfg, asked)
     return Path(checkpoint_in(out))
 
 

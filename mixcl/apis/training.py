@@ -1,5 +1,6 @@
 """A training run, as ``mixcl train``, ``mixcl pretrain`` and Python code start it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
 from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.quiet_log import FOR_PEOPLE
+from mixcl.shipped import default_work_dir
 from mixcl.weights import allow_pickle
 
 
@@ -33,15 +35,17 @@ def train(config: str | Path, **options: Any) -> Runner:
     asked = Options(**options)
     if asked.overwrite and asked.resume:
         raise UserError('`overwrite` removes the checkpoints that `resume` continues from: give one of them')
-    return run(prepared_to_train(config, asked), asked)
+    cfg = prepared_to_train(config, asked)
+    if asked.smoke and not asked.resume and cfg.work_dir == default_work_dir(config, '_smoke'):
+        asked = replace(asked, overwrite=True)  # of the trial before
+    return run(cfg, asked)
 
 
-def run(cfg: Config, asked: Options, allow_changes: bool = False) -> Runner:
-    """Train by a config that is prepared; a trial run replaces the last one in the folder that it has by default."""
+def run(cfg: Config, asked: Options) -> Runner:
+    """Train by a config that is prepared."""
     if asked.allow_pickle:
         allow_pickle()
-    replaced = asked.smoke and not (asked.work_dir or asked.resume) and cfg.work_dir.endswith('_smoke')
-    runner = build_runner(cfg, asked.overwrite or replaced, asked.allow_changes or allow_changes)
+    runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
     if asked.data:
         runner.logger.info(f'images: {cfg.found_images}', extra=FOR_PEOPLE)
     if asked.smoke and runner.rank == 0:

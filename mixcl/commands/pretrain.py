@@ -9,6 +9,9 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from mixcl.command_line import add_launcher, add_overrides, arguments_of
 from mixcl.shipped import config_of
 
+SETTINGS = dict(backbone='--model')
+"""What settings are called by this command, where it is not their own name."""
+
 AFTERWARDS = 'the same command continues from the last checkpoint'
 
 

@@ -55,7 +55,7 @@ class Results:
             for row in rows:
                 _identity(row)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise UserError(f'{path} holds no results of mixcl evaluate; move it away or pass another --out') from error
+            raise UserError(f'{path} holds no results of mixcl evaluate; move it away or pass another `out`') from error
         return list(rows)
 
 

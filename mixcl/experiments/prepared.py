@@ -57,13 +57,23 @@ class Options:
     launcher: str = 'none'
 
 
-def prepared(config: str | Path, **options: Any) -> Config:
-    """What a config says with those of the :class:`Options` that change its model and its images.
+def prepared(
+    config: str | Path,
+    *,
+    cfg_options: dict[str, Any] | None = None,
+    data_root: str | None = None,
+    smoke: bool = False,
+    amp: bool = False,
+) -> Config:
+    """What a config says, with those of the :class:`Options` that commands have which train nothing.
 
     Raises:
         UserError: if it cannot be read, an option cannot be applied, or a key or value cannot be meant.
     """
-    return _prepared(config, Options(**options))
+    cfg = _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke))
+    if amp:
+        use_mixed_precision(cfg)
+    return cfg
 
 
 def prepared_to_train(config: str | Path, asked: Options) -> Config:
@@ -78,6 +88,8 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
             f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
         )
     cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config, '_smoke' if asked.smoke else '')
+    if asked.amp:
+        use_mixed_precision(cfg)
     if asked.compile:
         cfg.compile = cfg.get('compile') or True
     if asked.auto_scale_lr:
@@ -118,7 +130,9 @@ def _prepared(config: str | Path, asked: Options) -> Config:
     if asked.image_size is not None and asked.smoke:
         raise UserError(f'`smoke` has an image size of its own; leave out `image_size={asked.image_size}`')
     cfg = read_config(config)
-    if asked.fit and asked.backbone:
+    if not asked.fit:
+        _override(cfg, asked)
+    elif asked.backbone:
         use_recipe_of(cfg, asked.backbone)
     if asked.data:
         cfg.found_images = use_data(cfg, asked.data, asked.data_root)
@@ -130,14 +144,17 @@ def _prepared(config: str | Path, asked: Options) -> Config:
         set_image_size(cfg, asked.image_size)
     if asked.fit:
         fit_to_images(cfg, asked.fit)
-    if asked.cfg_options:
-        override(cfg, asked.cfg_options)
-        import_modules(cfg)
+        _override(cfg, asked)
     check_config(cfg)
     if asked.smoke:
         shrink_to_smoke(cfg)
     if asked.views:
         use_views(cfg, asked.views)
-    if asked.amp and cfg.get('optim_wrapper'):
-        use_mixed_precision(cfg)
     return cfg
+
+
+def _override(cfg: Config, asked: Options) -> None:
+    """Set ``--cfg-options``: first, as if the file said so, but after what is fitted to the images."""
+    if asked.cfg_options:
+        override(cfg, asked.cfg_options)
+        import_modules(cfg)

@@ -37,7 +37,7 @@ def test_a_saved_config_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run_here('tools/print_config.py', path, '--origin', options=['train_cfg.max_epochs=3']) == 0
     printed = capsys.readouterr().out
     assert 'max_epochs=3,  # command line' in printed
-    assert "default_scope = 'mixcl'  # ../_base_/pretraining.py" in printed
+    assert "default_scope = 'mixcl'  # ../_base_/default_runtime.py" in printed
     saved = tmp_path / 'saved.py'
     saved.write_text(printed)
     expected = prepared(path, cfg_options={'train_cfg.max_epochs': 3}).to_dict()

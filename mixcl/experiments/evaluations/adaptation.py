@@ -32,8 +32,8 @@ BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     """Put a backbone into the config of an evaluation, in place; nothing is built.
 
-    Set are the backbone, at the size of the evaluated images and with the recipe's way of training it, and what the
-    images are normalised by, unless the protocol has a ``normalisation`` of its own.
+    Sets the backbone (sized for the evaluated images, trained as the recipe says) and the mean and std of the images,
+    unless the protocol has a ``normalisation`` of its own.
     """
     holder = _holder(cfg)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])

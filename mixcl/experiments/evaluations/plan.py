@@ -190,7 +190,7 @@ def _composed(
         assert row is not None  # the last row of every protocol is for anything
         path = own[0] if own else configs / f'evaluation/recipes/{row.config}.py'
         recipe = own[1] if own else read_config(path)
-        variant = variant_of(recipe, names, subject.config_name, row.percent)
+        variant = {} if own else variant_of(recipe, names, subject.config_name, row.percent)
         cfg = compose(recipe, variant, images, protocol, family, row.percent)
         if is_own(data):
             suit(cfg, images)

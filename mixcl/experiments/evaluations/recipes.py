@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -100,6 +101,9 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
 )
 """Which file has the recipe of a protocol; the first row that fits is taken."""
 
+NUMBERS = ('rate', 'batch', 'epochs', 'val_interval')
+"""What a variant of a recipe may set: learning rate, images per step, epochs, and epochs between validations."""
+
 PROTOCOLS = tuple(TABLE)
 """Every protocol, by name."""
 
@@ -170,6 +174,8 @@ def variant_of(recipe: Mapping, data: set[str], config_name: str | None, percent
     for variant in recipe.get('variants') or []:
         numbers = dict(variant)
         of, images, share = (numbers.pop(name, None) for name in ('backbone', 'data', 'percent'))
+        if unknown := numbers.keys() - {*NUMBERS}:
+            raise UserError(f'a variant of a recipe has {", ".join(unknown)}, but its numbers are {", ".join(NUMBERS)}')
         if fits(of or '', {backbone}) and fits(images or '', data) and share in (None, percent):
             return numbers
     return {}

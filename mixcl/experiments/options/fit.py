@@ -39,7 +39,7 @@ class Fit:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UserError(
-                    f'{name}={value!r} is no whole number of at least {least}; leave it out for one that fits'
+                    f'`{name}={value!r}` is no whole number of at least {least}; leave it out for one that fits'
                 )
 
 
@@ -69,7 +69,7 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     if not 2 <= batch <= share:
         raise UserError(
             f'batches of {batch} on each of {processes} process(es) cannot be made of {images} image(s): a batch has '
-            'at least 2, and at most what a process gets; give more images, or another batch_size'
+            'at least 2, and at most what a process gets; give more images, or another `batch_size`'
         )
     least, most = EPOCHS
     epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)

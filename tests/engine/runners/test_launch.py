@@ -28,7 +28,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> None:
-    """Of overrides one; tests/configuration/test_config_overrides.py has the others."""
+    """Of overrides one; tests/experiments/test_config_overrides.py has the others."""
     path = tmp_path / 'config.py'
     for text, overrides, message in (
         (None, {}, r'no config file .*config\.py'),
