@@ -26,6 +26,7 @@ MODELS = {
     | dict(backbone=hosts.BACKBONES['resnet'] | dict(norm_cfg=dict(type='mixcl.SyncBatchNorm'))),
     'byol': hosts.byol(),
     'dino': hosts.dino(),
+    'swav': hosts.swav(),
     'aps': hosts.aps(),
     'aps without momentum': hosts.aps(target=dict(type='StopGrad')),
     'moco_v2 on a ResNet': hosts.moco_v2(backbone='resnet'),
@@ -49,7 +50,7 @@ MODELS = {
 
 FOUR = (
     *('moco_v3 with patchmix', 'simclr with cutmix', 'moco_v1 with resizemix', 'moco_v2 on a ResNet'),
-    *('byol with mixup', 'dino with region_swap', 'aps'),
+    *('byol with mixup', 'dino with region_swap', 'swav with cutmix', 'aps'),
 )
 """One of each kind, for four processes."""
 

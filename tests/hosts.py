@@ -140,6 +140,25 @@ def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     )
 
 
+def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """Every (code of a view, other crop) counts alike; one of the codes is assigned together with a queue.
+
+    Mixed: BSIM, and a code of a mixture.
+    """
+    pairs = 2 + 2 * LOCAL_CROPS
+    terms = _symmetric(mixer, 1 / pairs) + [('local', key, LOCAL_CROPS / pairs) for key in ('view1', 'view2')]
+    return _model(
+        backbone,
+        _mlp(last_norm=False, bias=True, last_bias=True),
+        mixer,
+        target=dict(type='StopGrad'),
+        objective=dict(type='SwAV', channels=CHANNELS, num_prototypes=20, queue_from=0),
+        memory=dict(queue=dict(size=24, channels=CHANNELS, fed_by='view2')),
+        views=dict(view1=1, view2=1, local=LOCAL_CROPS),
+        terms=[*terms, ('mix2', 'mix1', 0.5)] if mixer else terms,
+    )
+
+
 def aps(**parts: object) -> dict:
     """APS, whose encoders see some of the patches; see :func:`samples`."""
     model = moco_v3() | dict(type='PatchSamplingLearner', objective=dict(type='InfoNCE', temperature=0.1))
@@ -154,7 +173,16 @@ def dropping(config: dict, keep: float = 0.5) -> dict:
     return config | dict(streams=streams)
 
 
-HOSTS = dict(moco_v1=moco_v1, moco_v2=moco_v2, moco_v3=moco_v3, simclr=simclr, byol=byol, simsiam=simsiam, dino=dino)
+HOSTS = dict(
+    moco_v1=moco_v1,
+    moco_v2=moco_v2,
+    moco_v3=moco_v3,
+    simclr=simclr,
+    byol=byol,
+    simsiam=simsiam,
+    dino=dino,
+    swav=swav,
+)
 
 MIXERS = dict(
     patchmix=dict(type='PatchMix', num_mix=3, patch_size=2),
@@ -172,6 +200,7 @@ SHIFTS = dict(
     simclr={'neck.fc0.bias'},
     byol={'neck.fc0.bias', 'neck.fc1.bias', 'predictor.fc0.bias'},
     simsiam=set(),
+    swav={'neck.fc0.bias'},
 )
 """Hosts whose projector starts with linear and batch normalisation, and biases that a batch normalisation undoes."""
 

@@ -75,8 +75,7 @@ def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective,
     if predictor is not None:
         widths['model.predictor.in_channels'] = predictor.get('in_channels')
     widths |= {f'model.memory.{name}.channels': queue.channels for name, queue in memory.items()}
-    if objective.width is not None:
-        widths['model.objective.num_prototypes'] = objective.width
+    widths |= {f'model.objective.{name}': width for name, width in objective.widths.items()}
     known = {name: width for name, width in widths.items() if width is not None}
     if len(set(known.values())) > 1:
         listed = ', '.join(f'{name}={width}' for name, width in known.items())

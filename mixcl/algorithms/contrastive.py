@@ -208,7 +208,8 @@ class ContrastiveLearner(BaseModel):
         query_projections = {name: z for name, z in projections.items() if name in self.query_names}
         predictions = project(self.predictor, query_projections, online)
         queries = {name: self.objective.prepare_query(prediction) for name, prediction in predictions.items()}
-        keys = {name: self.objective.prepare_key(z) for name, z in raw_keys.items()}
+        earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
+        keys = self.objective.prepare_keys(raw_keys, earlier)
         # A key that is the projection of a query, encoded once, has seen what the query has.
         encoded = self.target.passes(self.query_names, self.key_names)
         of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys}

@@ -92,4 +92,5 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False
     changes = [change for change in changed_settings(stored, cfg) if not keeps_computation(change)]
-    return all(change.path.startswith(('param_scheduler', 'model.objective.warmup_epochs')) for change in changes)
+    follows = ('param_scheduler', 'model.objective.warmup_epochs', 'model.objective.queue_from')
+    return all(change.path.startswith(follows) for change in changes)

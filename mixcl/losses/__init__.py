@@ -5,3 +5,4 @@ from mixcl.losses.dino import DINODistillation
 from mixcl.losses.info_nce import InfoNCE, LogMixture
 from mixcl.losses.negative_cosine import NegativeCosine
 from mixcl.losses.negatives import HardMix, NegativesContext, NegativesSource, Queue, Rows
+from mixcl.losses.swav import SwAV

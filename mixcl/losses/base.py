@@ -1,7 +1,7 @@
 """The interface of objectives."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -34,8 +34,8 @@ class Objective(nn.Module, ABC):
     """Names or configs of the negatives of all rows that name none of their own."""
 
     takes_negatives: bool = False
-    width: int | None = None
-    """Number of channels that the heads must give, where the objective fixes it."""
+    widths: Mapping[str, int] = {}
+    """Settings, by name, that must equal the number of channels that the heads give."""
 
     @abstractmethod
     def prepare_query(self, raw: Tensor) -> Tensor:
@@ -44,6 +44,15 @@ class Objective(nn.Module, ABC):
     @abstractmethod
     def prepare_key(self, raw: Tensor) -> Tensor:
         """Turn raw projections (n, D) of this process into the keys (G, D) of :meth:`forward`, gathered or not."""
+
+    def prepare_keys(self, raw: Mapping[str, Tensor], earlier: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Prepare all key streams of a step, by name.
+
+        Args:
+            raw: projections (n, D) of this process.
+            earlier: (S, D) normalised keys of earlier steps, of the streams that feed a queue.
+        """
+        return {name: self.prepare_key(rows) for name, rows in raw.items()}
 
     @abstractmethod
     def key_start(self, num_rows: int) -> int:

@@ -52,7 +52,7 @@ class DINODistillation(Objective):
         check_range(owner, SHARE, centre_momentum=centre_momentum)
         if not centred_by:
             raise UserError("DINODistillation: centred_by must name key streams, such as ('view1', 'view2')")
-        self.width = num_prototypes
+        self.widths = dict(num_prototypes=num_prototypes)
         self.centred_by = tuple(centred_by)
         self.student_temperature = student_temperature
         self.final_temperature = teacher_temperature

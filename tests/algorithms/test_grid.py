@@ -32,10 +32,10 @@ def test_half_of_the_patches_pass_the_online_encoder(host: str) -> None:
             lambda _, x, to=lengths: to[x[0].requires_grad].add(x[0].shape[1])
         )
         step_moves_every_parameter(model, hosts.without_gradient(host, 'vit'))
-        with_gradient = {9, 3} if host == 'dino' else {9}  # of 16 patches, and of 4 in local crops
+        with_gradient = {9, 3} if host in ('dino', 'swav') else {9}  # of 16 patches, and of 4 in local crops
         if host == 'simclr' and mixer:
             with_gradient = {9, 17}  # the views are keys alone, and those are whole
-        assert lengths == {True: with_gradient, False: {17} if host == 'simsiam' and mixer else set()}
+        assert lengths == {True: with_gradient, False: {17} if host in ('simsiam', 'swav') and mixer else set()}
 
 
 def step_moves_every_parameter(model: ContrastiveLearner, without_gradient: set[str]) -> None:

@@ -63,10 +63,24 @@ THEIRS = dict(
         neck=neck(CHANNELS, num_layers=3, **NO_AFFINE),
         head=predicting(6, with_last_bn=False, with_last_bias=True),
     ),
+    swav=dict(
+        type='SwAV',
+        neck=dict(type='SwAVNeck', **SIZES, hid_channels=24, norm_cfg=dict(type='BN1d')),
+        head=dict(
+            type='SwAVHead',
+            loss=dict(type='SwAVLoss', feat_dim=CHANNELS, num_prototypes=20, num_crops=[2, hosts.LOCAL_CROPS]),
+        ),
+    ),
 )
 ONE_GROUP = dict(target=dict(type='ShuffledEMA', momentum=0.999, final_momentum=0.999, groups=1))
-CHANGES = dict(moco_v1=ONE_GROUP, moco_v2=ONE_GROUP, simclr=dict(joint=[('view1', 'view2')]))
-"""mmpretrain shuffles on one process without effect. Its SimCLR encodes both views in one batch."""
+TWO_QUEUES = {f'queue{i}': dict(size=24, channels=CHANNELS, fed_by=f'view{i}') for i in (1, 2)}
+CHANGES = dict(
+    moco_v1=ONE_GROUP,
+    moco_v2=ONE_GROUP,
+    simclr=dict(joint=[('view1', 'view2')]),
+    swav=dict(joint=[('view1', 'view2', 'local')], memory=TWO_QUEUES),
+)
+"""mmpretrain shuffles on one process without effect. Its SimCLR and SwAV encode all crops of a size in one batch."""
 
 
 def our_model(host: str, backbone: str = 'resnet', **changes) -> ContrastiveLearner:
@@ -85,9 +99,11 @@ def their_model(host: str, ours: ContrastiveLearner) -> nn.Module:
     with DefaultScope.overwrite_default_scope('mmpretrain'):
         theirs = MMPRETRAIN.build(dict(backbone=RESNET) | THEIRS[host]).double()
     copy_weights(ours.backbone, theirs.backbone)
-    copy_weights(ours.neck, theirs.neck)
+    copy_weights(ours.neck, projector(theirs))
     if not isinstance(ours.predictor, nn.Identity):
         copy_weights(ours.predictor, theirs.head.predictor)
+    if host == 'swav':
+        copy_weights(ours.objective, theirs.head.loss_module)
     for name in ('momentum_encoder', 'encoder_k', 'target_net'):
         if hasattr(theirs, name):
             copy_weights(nn.ModuleList([ours.target.backbone, ours.target.neck]), getattr(theirs, name).module)
@@ -98,6 +114,28 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     target.load_state_dict(dict(zip(target.state_dict(), source.state_dict().values(), strict=True)))
 
 
+def projector(theirs: nn.Module) -> nn.Module:
+    """Its neck; SwAV's lists its batch normalisation twice."""
+    return getattr(theirs.neck, 'projection_neck', theirs.neck)
+
+
+def trained_in(*parts: nn.Module) -> list[nn.Parameter]:
+    return [p for part in parts for p in part.parameters() if p.requires_grad]
+
+
+def queues_of(theirs: nn.Module) -> Tensor | list[Tensor]:
+    """Its queues, (24, CHANNELS) each, from the oldest key to the newest."""
+    if hasattr(theirs, 'queue'):
+        return [theirs.queue.T.roll(-int(theirs.queue_ptr), dims=0)]
+    queues = getattr(theirs.head.loss_module, 'queue', None)
+    return [] if queues is None else reversed_batches(queues)
+
+
+def reversed_batches(queues: Tensor) -> Tensor:
+    """Queues of SwAV, which has the newest batch first, with the oldest batch first; or the other way round."""
+    return queues.unflatten(1, (-1, BATCH)).flip(1).flatten(1, 2)
+
+
 def total(outputs: dict[str, Tensor]) -> Tensor:
     return sum(value for name, value in outputs.items() if 'loss' in name)
 
@@ -106,10 +144,14 @@ def total(outputs: dict[str, Tensor]) -> Tensor:
 def test_losses_gradients_and_queues_are_those_of_mmpretrain(host: str) -> None:
     ours = our_model(host, 'vit' if host == 'moco_v3' else 'resnet', **CHANGES.get(host, {}))
     theirs = their_model(host, ours)
-    for queue in ours.queues.values():
-        theirs.queue.copy_(queue.vectors.T)
-    trained = [p for p in ours.parameters() if p.requires_grad]
-    others = [p for p in theirs.parameters() if p.requires_grad]
+    own_queues = list(ours.queues.values())
+    if host == 'swav':
+        theirs.head.loss_module.queue = reversed_batches(torch.stack([queue.vectors for queue in own_queues]))
+    elif own_queues:
+        theirs.queue.copy_(own_queues[0].vectors.T)
+    trained = trained_in(ours.backbone, ours.neck, ours.predictor, ours.objective)
+    others = trained_in(theirs.backbone, projector(theirs), theirs.head)
+    assert len(trained) == len(trained_in(ours)) and len(others) == len(trained_in(theirs))
     assert len(trained) == len(others) > 10
     crops = hosts.crops(ours, BATCH)
     for _ in range(2 if ours.queues else 1):
@@ -118,9 +160,9 @@ def test_losses_gradients_and_queues_are_those_of_mmpretrain(host: str) -> None:
         assert our_loss.item() == pytest.approx(their_loss.item(), abs=1e-9)
         gradients = torch.autograd.grad(our_loss, trained), torch.autograd.grad(their_loss, others)
         torch.testing.assert_close(*gradients, rtol=1e-6, atol=1e-9)
-    for queue in ours.queues.values():
-        torch.testing.assert_close(queue.vectors.T, theirs.queue)
-        assert queue.position == theirs.queue_ptr == 2 * BATCH
+    for queue, other in zip(own_queues, queues_of(theirs), strict=True):
+        assert queue.position == 2 * BATCH
+        torch.testing.assert_close(queue.vectors.roll(-2 * BATCH, dims=0), other)
 
 
 def test_dino_written_out() -> None:

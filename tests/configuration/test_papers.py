@@ -56,7 +56,7 @@ PAPERS = {
     r'PatchMix, .* patchmix/vit-b2': (512, 7.5e-4, (0.2,), SMALL),
     r'PatchMix, Table 3 mocov3/': (512, 1.5e-4, (0.2,), ANY),
     r'PatchMix, Table 3 dino/': (512, 5e-4, DINO, ((2, 32, ANY, ANY), (8, 16, ANY, ANY))),  # 16 by its GFLOPs
-    r'PatchMix, Table 2 (simclr|byol)/': (4096, ANY, ANY, ANY),
+    r'PatchMix, Table 2 (simclr|byol|swav)/': (4096, ANY, ANY, ANY),
     r'MixCo, (Table [14]|Figure 3) mocov2/': (128, 0.03, (0.2,), MOCO),
     r'MixCo, (Table [14]|Figure 3) mixco/.*mocov2': (128, 0.03, (0.05, 0.2), MOCO),
     r'MixCo, Table 1 (simclr|mixco)/': (128, 0.3, (0.5,), MOCO),
@@ -71,6 +71,7 @@ PAPERS = {
     r'SDMP, Table 10 \w+/.*(6local|local-3-3)': (1024, 5e-4, DINO, (*GLOBAL, (6, 96, 0.05, 0.4))),
     r'SDMP, Table 5 ': (ANY, ANY, ANY, ANY),
     r'SDMP, Table 1 (mocov3|imix|sdmp)/r50': (4096, 0.3, (1,), MOCO),
+    r'SDMP, Table 1 swav/vit': (ANY, ANY, (0.1,), ((2, 224, ANY, 1), (6, 96, ANY, ANY))),
     r'SDMP, Table 1 (byol|mocov2)/vit': (4096, ANY, ANY, ANY),
     r'SDMP, Table 1 (imix|dacl|mochi|unmix)/vit': (4096, 1.5e-4, (0.2,), IN1K),
     r'PatchMix, Table 2 dino/.*0local': (1024, 5e-4, DINO, GLOBAL),
@@ -80,6 +81,9 @@ PAPERS = {
     r'APS, .* aps/vit-t2': (512, 1e-3, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, .* aps/vit-[sb]2': (512, 5e-4, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, Table 2 mocov3/': (ANY, ANY, ANY, ANY),
+    # Scripts of SwAV's authors for 256 images, at twice the rate per image of that for 4096, and for two crops.
+    r'.* swav/r50_in1k$': (256, 0.6, (0.1,), ((2, 224, 0.14, 1), (6, 96, 0.05, 0.14))),
+    r'.* swav/r50_in1k_0local': (256, 0.6, (0.1,), ((2, 224, 0.08, 1),)),
     # The hosts of BSIM, which MixCo's Table 3 and SDMP's Table 1 quote, too.
     r'.* (simclr/|w?bsim/.*simclr)': (256, 0.3, (0.1,), IN1K),
     r'.* mocov1/': (256, 0.03, (0.07,), MOCO),

@@ -29,6 +29,7 @@ BATCH, STEPS, SEED = 4, 3, 5
 MODELS = {
     'PatchMix': hosts.moco_v3(hosts.MIXERS['patchmix']),
     'a queue on a ResNet': hosts.moco_v2(hosts.MIXERS['cutmix'], 'resnet'),
+    'weights in the objective': hosts.swav(hosts.MIXERS['cutmix']),
 }
 NO_DECAY = dict(constructor='FewGroupsConstructor', paramwise_cfg=dict(flat_decay_mult=0.0))
 OPTIMIZERS = {
@@ -40,7 +41,7 @@ OPTIMIZERS = {
 }
 """SGD where nothing else is said: AdamW turns gradients that are zero but for rounding into steps."""
 
-RUNS = [('a queue on a ResNet', 'SGD')] + [('PatchMix', name) for name in OPTIMIZERS]
+RUNS = [(name, 'SGD') for name in MODELS if name != 'PatchMix'] + [('PatchMix', name) for name in OPTIMIZERS]
 
 
 def everything(folder: Path, rank: int) -> dict:

@@ -1,5 +1,5 @@
 """Gradients changed just before the optimiser uses them: clipped by their running mean (APS) or each by itself (DINO),
-or dropped (DINO, in the first epochs)."""
+or dropped (DINO, SwAV, in the first epochs)."""
 
 from typing import Any
 
@@ -136,13 +136,14 @@ class ParameterClipHook(Hook):
 
 @HOOKS.register_module()
 class FrozenPrototypesHook(Hook):
-    """Drops the gradients of ``neck.prototypes``, DINO's last layer, before every step of the first epochs."""
+    """Drops the gradients of prototypes (DINO's last layer, SwAV's objective) before every step of the first epochs."""
 
     def __init__(self, epochs: int = 1) -> None:
         self.epochs = epochs
 
     def before_train(self, runner: Runner) -> None:
-        frozen = list(unwrapped(runner.model).neck.prototypes.parameters())
+        named = unwrapped(runner.model).named_parameters()
+        frozen = [parameter for name, parameter in named if 'prototypes' in name.split('.')]
 
         def drop_gradients(*_: object) -> None:
             if runner.epoch < self.epochs:

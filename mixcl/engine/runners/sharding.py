@@ -103,7 +103,7 @@ def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
 def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
     """The parts of a model that are called by themselves, also in evaluation."""
     for name, child in module.named_children():
-        units = child.children() if name == 'target' else [child]
+        units = child.children() if name in ('target', 'objective') else [child]
         yield from (unit for unit in units if any(True for _ in unit.parameters()))
 
 

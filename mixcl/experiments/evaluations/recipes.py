@@ -58,6 +58,7 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
     linear=(
         R('linear/simsiam', 'simsiam bsim_simsiam wbsim_simsiam', 'r50', 'resnet', 'in1k'),
         R('linear/bsim', 'bsim wbsim', 'r50', 'resnet', 'in1k'),
+        R('linear/swav', 'swav', 'r50', 'resnet', 'in1k'),
         R('linear/mocov3_resnet', 'mocov3', 'r50', 'resnet', 'in1k'),
         R('linear/mocov3_resnet', '* mocov3', '', 'resnet-cifar', CIFAR),
         R('linear/mixco', '* moco', '', 'resnet', CIFAR),

@@ -1,8 +1,9 @@
-"""The prototypes of DINO stay as they are in the first epochs, and train afterwards."""
+"""The prototypes of DINO and SwAV stay as they are in the first epochs, and train afterwards."""
 
 from types import SimpleNamespace
 
 import hosts
+import pytest
 import torch
 from mmengine.optim import OptimWrapper
 
@@ -18,19 +19,25 @@ def runner_of(model: torch.nn.Module) -> SimpleNamespace:
 
 
 def step(runner: SimpleNamespace) -> dict[str, torch.Tensor]:
-    """Values of the neck's parameters after one optimiser step."""
+    """Values of the heads' and the objective's parameters after one optimiser step."""
     losses = runner.model([crop.float() for crop in hosts.crops(runner.model, 4)], mode='loss')
     runner.optim_wrapper.update_params(sum(value for name, value in losses.items() if 'loss' in name))
-    return {name: parameter.detach().clone() for name, parameter in runner.model.neck.named_parameters()}
+    return values(runner.model)
 
 
-def test_prototypes_neither_move_nor_decay_in_the_first_epochs() -> None:
-    model = hosts.build(hosts.dino())
+def values(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    named = [*model.neck.named_parameters(), *model.objective.named_parameters()]
+    return {name: parameter.detach().clone() for name, parameter in named}
+
+
+@pytest.mark.parametrize(('host', 'tensors', 'others'), [('dino', 2, 6), ('swav', 1, 6)])
+def test_prototypes_neither_move_nor_decay_in_the_first_epochs(host: str, tensors: int, others: int) -> None:
+    model = hosts.build(hosts.HOSTS[host]())
     runner = runner_of(model)
     FrozenPrototypesHook(epochs=2).before_train(runner)
-    before = {name: parameter.detach().clone() for name, parameter in model.neck.named_parameters()}
+    before = values(model)
     prototypes = {name for name in before if name.startswith('prototypes.')}
-    assert len(prototypes) == 2 and len(before) == 8
+    assert (len(prototypes), len(before)) == (tensors, tensors + others)
     for epoch in (0, 1, 2):
         runner.epoch = epoch
         after = step(runner)

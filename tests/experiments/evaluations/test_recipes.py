@@ -32,6 +32,7 @@ ROWS = [
     ('linear', 'in1k', 'bsim/r50_in1k_byol', 'moco', 'linear/moco'),
     ('linear', 'in1k', 'mocov2/r50_in1k', 'bsim', 'linear/bsim', 0.01, 256, 90),
     ('linear', 'in1k', 'wbsim/r50_in1k_simsiam', None, 'linear/simsiam'),
+    ('linear', 'in1k', 'swav/r50_in1k_0local', None, 'linear/swav', 0.3, 256, 100),
     ('linear', 'in1k', 'patchmix/vit-b16_in1k', None, 'linear/patchmix_vit-b16', 0.04, 1024, 100),
     ('finetune', 'in1k', 'aps/vit-s16_in1k', None, 'finetune/patchmix_online'),
     ('finetune', 'in1k', 'mocov3/vit-s16_in1k', None, 'finetune/mocov3', 1e-3, 1024, 150),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mixcl.composition import SoftTarget
 from mixcl.evaluation.functional.quality import effective_rank, uniformity
-from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective
+from mixcl.losses import DINODistillation, InfoNCE, NegativeCosine, Negatives, Objective, SwAV
 
 ROWS = 512
 
@@ -24,9 +24,9 @@ def chance_level(
 ) -> Tensor | None:
     """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
 
-    Of InfoNCE it is the loss of constant vectors, ln N times its scale; of DINO the entropy of uniform scores.
+    Of InfoNCE it is the loss of constant vectors, ln N times its scale; of DINO and SwAV the entropy of uniform scores.
     """
-    if isinstance(objective, DINODistillation):
+    if isinstance(objective, (DINODistillation, SwAV)):
         return queries.new_tensor(math.log(keys.shape[1]))
     if not isinstance(objective, InfoNCE):
         return None
