@@ -107,5 +107,5 @@ def _shorten(cfg: Config, epochs: int, steps: int) -> None:
             schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     # Of a short run a warm-up may be nothing.
     cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
-    if 'warmup_epochs' in cfg.model.objective:
+    if 'warmup_epochs' in (cfg.model.get('objective') or {}):
         cfg.model.objective.warmup_epochs = min(cfg.model.objective.warmup_epochs, epochs // 10)
