@@ -80,6 +80,11 @@ PAPERS = {
     r'APS, .* aps/vit-t2': (512, 1e-3, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, .* aps/vit-[sb]2': (512, 5e-4, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, Table 2 mocov3/': (ANY, ANY, ANY, ANY),
+    # As their authors train on ImageNet: APS does not state its own.
+    r'APS, .* mae/vit-[sb]16': (4096, 1.5e-4, (), ((1, 224, 0.2, 1),)),
+    r'APS, .* mae/vit-[tsb]2': (512, 1.5e-4, (), ((1, 32, 0.2, 1),)),
+    r'APS, .* simmim/vit-b16': (2048, 5e-5, (), ((1, 224, 0.67, 1),)),
+    r'APS, .* simmim/vit-[tsb]2': (512, 5e-5, (), ((1, 32, 0.67, 1),)),
     # The hosts of BSIM, which MixCo's Table 3 and SDMP's Table 1 quote, too.
     r'.* (simclr/|w?bsim/.*simclr)': (256, 0.3, (0.1,), IN1K),
     r'.* mocov1/': (256, 0.03, (0.07,), MOCO),
@@ -93,6 +98,8 @@ RATES_OF_TEXTS = {r'SDMP, .* sdmp/vit.*mocov3': 5e-4}
 
 def temperatures(cfg: Config) -> tuple[float, ...]:
     """Of the objective and of its terms, in ascending order."""
+    if 'objective' not in cfg.model:
+        return ()
     settings = dict(cfg.model.objective)
     objective = LOSSES.build({**settings, 'negatives': []} if settings['type'] == 'InfoNCE' else settings)
     own = {name: value for name, value in vars(objective).items() if name.endswith('temperature')}
