@@ -9,7 +9,7 @@ from mixcl.errors import UserError
 PACKAGE = Path(__file__).resolve().parent
 SCOPE = 'mixcl::'
 
-PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'r50_in1k', 'r18_tinyimagenet')
+PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'vit-b16_in1k', 'r50_in1k', 'r18_tinyimagenet')
 """Of a method's configs the one that is taken, with the host behind its name."""
 
 HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')

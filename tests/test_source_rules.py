@@ -17,6 +17,7 @@ LOADERS = {'mixcl/weights/checkpoint.py'}
 HOT = [
     *('mixcl/composition.py', 'mixcl/distributed.py'),
     *('mixcl/algorithms/contrastive.py', 'mixcl/algorithms/patch_sampling.py', 'mixcl/algorithms/terms.py'),
+    'mixcl/algorithms/self_supervised.py',
     *('mixcl/encoders/passes.py', 'mixcl/encoders/targets.py', 'mixcl/encoders/shuffled_ema.py'),
     *('mixcl/encoders/sync_batch_norm.py', 'mixcl/backbones/contrastive_vit.py', 'mixcl/heads/mlp.py'),
     *('mixcl/heads/dino.py', 'mixcl/losses/info_nce.py', 'mixcl/losses/negatives.py', 'mixcl/losses/dino.py'),

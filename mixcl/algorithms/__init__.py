@@ -2,6 +2,8 @@
 
 import mixcl.quiet_imports
 from mixcl.algorithms.contrastive import ContrastiveLearner
+from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.patch_sampling import PatchSamplingLearner
+from mixcl.algorithms.self_supervised import SelfSupervised
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 from mmengine.dist import get_rank, get_world_size
-from mmengine.model import BaseModel
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -15,9 +14,9 @@ from mixcl.algorithms.checks import (
     check_joint,
     check_keep,
     check_names,
-    check_patches,
     check_widths,
 )
+from mixcl.algorithms.learner import Learner
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.composition import Composition
@@ -31,7 +30,7 @@ from mixcl.registry import LOSSES, MIXERS, MODELS, NEGATIVES, TARGET_ENCODERS
 
 
 @MODELS.register_module()
-class ContrastiveLearner(BaseModel):
+class ContrastiveLearner(Learner):
     """Contrastive pretraining as a table of terms.
 
     A step builds the streams that the terms name, encodes each needed query stream with the online encoder (backbone,
@@ -141,16 +140,9 @@ class ContrastiveLearner(BaseModel):
     # ----- what the train loop calls -----
 
     def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
-        """Raise UserError if batches of such images cannot be used.
-
-        Args:
-            crops: of one image, (C, h, w) each.
-            batch_size: number of images per process.
-            processes: number of processes that train; by default those of this run.
-        """
         processes = get_world_size() if processes is None else processes
         self.recipe.check(crops, batch_size, self.query_names | self.key_names)
-        check_patches(self.backbone, crops)
+        super().check_batch(crops, batch_size, processes)
         self.target.check_batch(batch_size, processes)
         for queue in self.queues.values():
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
@@ -161,13 +153,7 @@ class ContrastiveLearner(BaseModel):
         self.objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
-        """Update the target encoder after an optimiser step; returns values for the log.
-
-        Args:
-            progress: share of the run that is over, in (0, 1].
-            epochs: length of the run.
-            taken: whether the step changed the weights; see :meth:`TargetEncoder.update`.
-        """
+        """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; values for the log."""
         return self.target.update(self.backbone, self.neck, progress, epochs, taken)
 
     # ----- one step -----

@@ -13,10 +13,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
-from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner
+from mixcl.algorithms import Learner, PatchSamplingLearner
 from mixcl.errors import UserError
 from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import whole_model
+from mixcl.experiments.paths import pretrains, whole_model
 from mixcl.registry import MODELS
 
 FLOPS, MEMORY, SECONDS = 'GFLOPs per image', 'peak memory (GiB)', 'seconds per iteration'
@@ -37,6 +37,12 @@ PAPERS = {
     'aps/vit-t2_cifar': {FLOPS: '4.2 (APS)', MEMORY: '9.0 GB (APS)'},
     'aps/vit-s2_cifar': {FLOPS: '16.2 (APS)', MEMORY: '16.2 GB (APS)'},
     'aps/vit-b2_cifar': {FLOPS: '66.2 (APS)', MEMORY: '33.1 GB (APS)'},
+    'mae/vit-t2_cifar': {FLOPS: '4.8 (APS)', MEMORY: '13.3 GB (APS)'},
+    'mae/vit-s2_cifar': {FLOPS: '19.2 (APS)', MEMORY: '25.5 GB (APS)'},
+    'mae/vit-b2_cifar': {FLOPS: '76.2 (APS)', MEMORY: '50.8 GB (APS)'},
+    'simmim/vit-t2_cifar': {FLOPS: '6.0 (APS)', MEMORY: '28.6 GB (APS)'},
+    'simmim/vit-s2_cifar': {FLOPS: '24.6 (APS)', MEMORY: '57.9 GB (APS)'},
+    'simmim/vit-b2_cifar': {FLOPS: '97.6 (APS)', MEMORY: '115.3 GB (APS)'},
     'mocov2/r18_tinyimagenet': {MEMORY: '3.5 GB per GPU (MixCo)', SECONDS: '0.170 (MixCo)'},
     'mocov2/r34_tinyimagenet': {MEMORY: '4.3 GB per GPU (MixCo)', SECONDS: '0.315 (MixCo)'},
     'mocov2/r50_tinyimagenet': {MEMORY: '8.1 GB per GPU (MixCo)', SECONDS: '0.393 (MixCo)'},
@@ -55,18 +61,18 @@ class SyntheticIteration:
         device: 'cpu' or 'cuda'.
 
     Raises:
-        UserError: if the config is not one of a ContrastiveLearner, or cannot use such a batch.
+        UserError: if the config does not pretrain, or cannot use such a batch.
     """
 
     def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu') -> None:
-        if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-            raise UserError('mixcl complexity measures pretraining configs, whose model has type ContrastiveLearner')
+        if not pretrains(cfg):
+            raise UserError('mixcl complexity measures pretraining configs, whose train_cfg has type PretrainLoop')
         self.device = torch.device(device)
         self.batch_size = batch_size
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):
             model = MODELS.build(whole_model(cfg))
-            self.model: ContrastiveLearner = model.to(self.device).train()
+            self.model: Learner = model.to(self.device).train()
             self.optimizer = build_optim_wrapper(self.model, cfg.optim_wrapper)
             self.batch = _batch(cfg, self.model, batch_size)
         self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
@@ -133,7 +139,7 @@ def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
     return sum(saved.values())
 
 
-def _batch(cfg: Config, model: ContrastiveLearner, batch_size: int) -> dict:
+def _batch(cfg: Config, model: Learner, batch_size: int) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))

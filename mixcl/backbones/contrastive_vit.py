@@ -22,8 +22,9 @@ class ContrastiveViT(VisionTransformer):
     nearly zero. Parameter names are VisionTransformer's, so its weights load there. The output is a tuple with the
     class token (B, C) of the last block after the final layer norm.
 
-    ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). The
-    position of the class token is learned with ``pos_embed``, or zero with ``fixed_position``.
+    ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). It can
+    also show the mask token in the place of some (SimMIM). The position of the class token is learned with
+    ``pos_embed``, or zero with ``fixed_position``.
 
     Args:
         fixed_position: use the fixed 2-D sin-cos position embedding (MoCo v3, SDMP) instead of a learned one
@@ -32,9 +33,13 @@ class ContrastiveViT(VisionTransformer):
             training).
         position_offset: for images of another size than ``img_size`` the position embedding is interpolated to their
             grid; 0.1 scales it to n + 0.1 patches and keeps n, as the authors of DINO and PatchMix do for local crops.
+        mask_token: learn a token that ``forward`` shows in the place of masked patches.
         **kwargs: of ``mmpretrain.VisionTransformer``; give ``arch`` as a dict, since the number of heads is not
             visible in the weights.
     """
+
+    new_parameters = ('mask_token',)
+    """What weights to start from need not have."""
 
     def __init__(
         self,
@@ -42,9 +47,12 @@ class ContrastiveViT(VisionTransformer):
         fixed_position: bool = False,
         frozen_patch_embed: bool = False,
         position_offset: float = 0.0,
+        mask_token: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if mask_token:
+            self.mask_token = nn.Parameter(torch.zeros(1, 1, self.embed_dims))
         self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
         self.fixed_position = fixed_position
         self.position_offset = position_offset
@@ -60,6 +68,8 @@ class ContrastiveViT(VisionTransformer):
         if isinstance(self.init_cfg, dict) and self.init_cfg.get('type') == 'Pretrained':
             return
         self._initialise()
+        if hasattr(self, 'mask_token'):
+            nn.init.trunc_normal_(self.mask_token, std=0.02)
         if self.fixed_position:
             position = build_2d_sincos_position_embedding(self.patch_resolution, self.embed_dims, cls_token=True)
             self.pos_embed.data.copy_(position)
@@ -75,11 +85,13 @@ class ContrastiveViT(VisionTransformer):
         _xavier_uniform(projection, projection.weight[0].numel(), self.embed_dims)
         nn.init.normal_(self.cls_token, std=1e-6)
 
-    def forward(self, images: Tensor, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
+    def forward(self, images: Tensor, mask: Tensor | None = None, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
         """Encode images.
 
         Args:
             images: (B, 3, H, W), normalised.
+            mask: (B, h, w) of the grid of patches, 1 or True where the mask token takes the place of a patch, at its
+                position; None shows all patches.
             tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
 
         Returns:
@@ -92,6 +104,8 @@ class ContrastiveViT(VisionTransformer):
             raise UserError("ContrastiveViT: out_type='featmap' needs all patches; use 'cls_token' to drop some")
         patches, resolution = self.patch_embed(images)
         of_class, of_patches = self.positions(resolution).split([self.num_extra_tokens, patches.shape[1]], dim=1)
+        if mask is not None:
+            patches = torch.where(mask.flatten(1)[..., None].bool(), self.mask_token.to(patches.dtype), patches)
         x = patches + of_patches
         if tokens is not None:
             x = torch.take_along_dim(x, tokens[..., None], dim=1)

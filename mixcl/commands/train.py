@@ -58,7 +58,7 @@ def run(args: Namespace) -> None:
 
 def what_is_next(args: Namespace, runner: 'Runner') -> str:
     """Where everything is, and the command that most people want now."""
-    from mixcl.algorithms import ContrastiveLearner
+    from mixcl.algorithms import Learner
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook
     from mixcl.experiments.evaluations.recipes import data_of_name
@@ -68,7 +68,7 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     if args.smoke:
         options = (f' --{name} {shlex.quote(value)}' for name, value in vars(args).items() if name in KEPT and value)
         lines.append(f'next, the run itself: mixcl train {args.config}{"".join(options)}')
-    elif written and isinstance(unwrapped(runner.model), ContrastiveLearner):
+    elif written and isinstance(unwrapped(runner.model), Learner):
         file = shlex.quote(str(written[-1]))
         data = args.data or data_of_name(runner.cfg.config_name)
         known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()

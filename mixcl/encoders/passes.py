@@ -50,7 +50,7 @@ def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
     for names in (part for group in groups for part in _of_one_shape(group, inputs)):
         images = torch.cat([inputs.images[name] for name in names])
         if names[0] in inputs.tokens:
-            outputs = backbone(images, torch.cat([inputs.tokens[name] for name in names]))
+            outputs = backbone(images, tokens=torch.cat([inputs.tokens[name] for name in names]))
         else:
             outputs = backbone(images)
         features.update(_split(pooled_output(outputs, backbone), names, [len(inputs.images[name]) for name in names]))

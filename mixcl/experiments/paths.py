@@ -58,6 +58,11 @@ def kind_of(part: Mapping[str, Any]) -> str:
     return str(part.get('type')).rpartition('.')[2]
 
 
+def pretrains(config: Mapping[str, Any]) -> bool:
+    """Whether a config trains a learner, as all methods do, and not a classifier or a detector."""
+    return kind_of(config.get('train_cfg') or {}) in ('PretrainLoop', 'ChunkedPretrainLoop')
+
+
 def innermost(dataset: Any) -> Any:
     """The config of the data set that others wrap."""
     while isinstance(dataset.get('dataset'), Mapping):

@@ -2,6 +2,7 @@
 
 import mixcl.quiet_imports
 from mixcl.files import WHOLE_FILES, sha256_of
+from mixcl.weights.backbone_config import backbone_config
 from mixcl.weights.checkpoint import (
     allow_pickle,
     load_checkpoints_as_data,
@@ -14,7 +15,6 @@ from mixcl.weights.encoder import Encoder, load_encoder
 from mixcl.weights.pretrained import (
     ENCODERS,
     PretrainedBackbone,
-    backbone_config,
     check_fits,
     encoders_in,
     load_backbone,

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from mmengine.config import Config, ConfigDict
+from mmengine.config import Config
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
 from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, usual_heads
+from mixcl.weights.backbone_config import backbone_config
 from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
@@ -95,14 +96,6 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
                 num_heads=heads,
             )
     return found
-
-
-def backbone_config(config: Config | None) -> dict | None:
-    """The config of a model's backbone, without FrozenFeatures around it; None where there is none."""
-    found, part = None, None if config is None else config.get('model')
-    while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
-        part = found = part['backbone']
-    return None if found is None else found.to_dict()
 
 
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:

@@ -25,8 +25,10 @@ LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|to
 HARMLESS = re.compile(
     r'mixcl\.|torch\.nn\.|mmengine\.model\.|mmcv\.(cnn|transforms)\.'
     r'|mmpretrain\.datasets\.transforms\.'
-    r'|mmpretrain\.models\.(backbones|necks|losses|selfsup\.mocov3|classifiers\.image|utils\.(attention|norm|data_prep))'
-    r'|mmpretrain\.models\.heads\.(cls|conformer|deit|efficientformer|levit|linear|margin|multi|stacked|vision_tran)'
+    r'|mmpretrain\.models\.(backbones|necks|losses|selfsup\.(mae|mocov3|simmim))'
+    r'|mmpretrain\.models\.(classifiers\.image|utils\.(attention|norm|data_prep))'
+    r'|mmpretrain\.models\.heads\.(cls|conformer|deit|efficientformer|levit|linear)'
+    r'|mmpretrain\.models\.heads\.(mae|margin|multi|simmim|stacked|vision_tran)'
 )
 """Their modules whose classes open no file or address that a word names. Others do: ``VQAGenerationHead`` unpickles its
 ``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's take ``trust_remote_code``."""

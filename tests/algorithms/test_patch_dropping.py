@@ -93,8 +93,8 @@ def test_keys_are_whole_unless_they_are_encoded_with_a_query(target: str, both: 
     losses = model(views, mode='loss')
     streams = model.build_streams(views)
     first, second = streams['view1'].as_query, streams['view2'].as_query
-    query = model.predictor(model.neck(model.backbone(first.images, first.tokens)[0]))
+    query = model.predictor(model.neck(model.backbone(first.images, tokens=first.tokens)[0]))
     tokens = second.tokens if both and target != 'EMA' else None
-    key = model.neck(model.backbone(second.images, tokens)[0])  # the target has the same weights still
+    key = model.neck(model.backbone(second.images, tokens=tokens)[0])  # the target has the same weights still
     torch.testing.assert_close(losses['loss_view1_view2'], cross_entropy(query, key))
     assert first.tokens.shape == (BATCH, 8) and (second.tokens is not None) == both

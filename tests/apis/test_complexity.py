@@ -67,4 +67,4 @@ def test_activations_of_two_layers() -> None:
 
 def test_what_cannot_be_measured(tmp_path) -> None:
     with pytest.raises(UserError, match='measures pretraining configs'):
-        tiny(tmp_path, model__type='mmpretrain.ImageClassifier')
+        tiny(tmp_path, train_cfg__type='KeyedTrainLoop')

@@ -32,6 +32,7 @@ BACKBONES: dict[str, dict] = dict(
     patch2=dict(type='DINOViT', arch=ARCH, img_size=16, patch_size=2),
     aps=dict(type='APSViT', arch=ARCH, img_size=32, patch_size=8, qkv_bias=False, norm_cfg=dict(type='LN', eps=1e-5)),
     plain=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, in_channels=4),
+    map=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, out_type='featmap'),
     r18=dict(type='mmpretrain.ResNet', depth=18, norm_cfg=dict(type='mixcl.SyncBatchNorm')),
     r50=dict(type='mmpretrain.ResNet', depth=50),
     grey=dict(type='mmpretrain.ResNet', depth=18, in_channels=1),
@@ -85,7 +86,7 @@ def save(path: Path, name: str, config_name: str = 'mocov3/some_cifar10', **stat
     return path
 
 
-VITS = ('vit', 'patch2', 'aps', 'plain')
+VITS = ('vit', 'patch2', 'aps', 'plain', 'map')
 PAIRS = [
     *((name, to) for name in VITS for to in ('timm', 'huggingface')),
     *(('r18', to) for to in ('timm', 'torchvision', 'huggingface')),

@@ -1,8 +1,8 @@
-"""Dropping tokens: against the full forward pass, and against attention that is told not to look at the others."""
+"""Masks, against mmpretrain; dropped tokens, against the full pass and attention that is told not to look at others."""
 
 import pytest
 import torch
-from mmpretrain.models import VisionTransformer
+from mmpretrain.models import MaskFeatViT, VisionTransformer
 from torch import Tensor
 from torch.nn import functional
 
@@ -54,7 +54,7 @@ def masked_reference(model: ContrastiveViT, batch: Tensor, tokens: Tensor) -> Te
 @pytest.mark.parametrize('kept', [1, 4, 15])
 def test_dropped_patches_are_patches_that_no_one_attends_to(fixed_position: bool, kept: int) -> None:
     model, batch, tokens = vit(fixed_position=fixed_position), images(), drawn(3, kept)
-    kept_only = model(batch, tokens)[0]
+    kept_only = model(batch, tokens=tokens)[0]
     torch.testing.assert_close(kept_only, masked_reference(model, batch, tokens), rtol=0, atol=1e-12)
     assert (kept_only - model(batch)[0]).abs().max() > 1e-3, 'the others would have mattered'
 
@@ -63,7 +63,7 @@ def test_another_image_size_and_several_outputs_are_mmpretrains() -> None:
     settings = dict(arch=ARCH, img_size=8, patch_size=2, out_indices=[0, 2])
     model, plain, batch = vit(out_indices=[0, 2]), VisionTransformer(**settings).double(), images(2, side=12)
     plain.load_state_dict(model.state_dict())
-    outputs = model(batch, torch.arange(36).expand(2, -1))
+    outputs = model(batch, tokens=torch.arange(36).expand(2, -1))
     for output, full, expected in zip(outputs, model(batch), plain(batch), strict=True):
         torch.testing.assert_close(output, full, rtol=0, atol=1e-12)
         torch.testing.assert_close(full, expected, rtol=0, atol=1e-12)
@@ -82,11 +82,23 @@ def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
 
 def test_pooled_patches_are_those_that_were_kept() -> None:
     model, batch, tokens = vit(out_type='avg_featmap', final_norm=False), images(), drawn(3, 4)
-    raw = vit(out_type='raw', final_norm=False)(batch, tokens)[0]
+    raw = vit(out_type='raw', final_norm=False)(batch, tokens=tokens)[0]
     assert raw.shape == (3, 5, 16)
-    torch.testing.assert_close(model(batch, tokens)[0], model.ln2(raw[:, 1:].mean(dim=1)))
+    torch.testing.assert_close(model(batch, tokens=tokens)[0], model.ln2(raw[:, 1:].mean(dim=1)))
 
 
 def test_a_map_with_holes_is_refused() -> None:
     with pytest.raises(UserError, match='featmap'):
-        vit(out_type='featmap')(images(), drawn(3, 4))
+        vit(out_type='featmap')(images(), tokens=drawn(3, 4))
+
+
+def test_masks_show_the_token_at_the_position_of_a_patch() -> None:
+    model, batch = vit(mask_token=True, out_type='featmap'), images()
+    torch.nn.init.normal_(model.mask_token)
+    other = MaskFeatViT(arch=ARCH, img_size=8, patch_size=2).double()
+    other.load_state_dict(model.state_dict())
+    mask = (drawn(3, 16) < 9).unflatten(1, (4, 4))
+    expected = other(batch, mask.flatten(1))[:, 1:].mT.unflatten(2, (4, 4))
+    torch.testing.assert_close(model(batch, mask)[0], expected)
+    torch.testing.assert_close(model(batch, mask.long())[0], expected)
+    torch.testing.assert_close(model(batch)[0], model(batch, torch.zeros_like(mask))[0])

@@ -68,6 +68,6 @@ def test_every_host_starts_as_its_authors_code(name: str, expected: tuple[float,
 def test_the_class_token_of_aps_has_no_position() -> None:
     model = MODELS.build(dict(type='APSViT', arch=ARCH, img_size=32, patch_size=4))
     model.init_weights()
-    model(torch.randn(2, 3, 32, 32), torch.tensor([[0, 5]] * 2))[0].square().sum().backward()
+    model(torch.randn(2, 3, 32, 32), tokens=torch.tensor([[0, 5]] * 2))[0].square().sum().backward()
     assert not model.pos_embed[:, 0].any() and not model.pos_embed.grad[:, 0].any()
     assert model.pos_embed.grad[:, [1, 6]].any() and model.cls_token.grad.any()

@@ -84,6 +84,11 @@ PAPERS = {
     # Scripts of SwAV's authors for 256 images, at twice the rate per image of that for 4096, and for two crops.
     r'.* swav/r50_in1k$': (256, 0.6, (0.1,), ((2, 224, 0.14, 1), (6, 96, 0.05, 0.14))),
     r'.* swav/r50_in1k_0local': (256, 0.6, (0.1,), ((2, 224, 0.08, 1),)),
+    # As their authors train on ImageNet: APS does not state its own.
+    r'APS, .* mae/vit-[sb]16': (4096, 1.5e-4, (), ((1, 224, 0.2, 1),)),
+    r'APS, .* mae/vit-[tsb]2': (512, 1.5e-4, (), ((1, 32, 0.2, 1),)),
+    r'APS, .* simmim/vit-b16': (2048, 5e-5, (), ((1, 224, 0.67, 1),)),
+    r'APS, .* simmim/vit-[tsb]2': (512, 5e-5, (), ((1, 32, 0.67, 1),)),
     # The hosts of BSIM, which MixCo's Table 3 and SDMP's Table 1 quote, too.
     r'.* (simclr/|w?bsim/.*simclr)': (256, 0.3, (0.1,), IN1K),
     r'.* mocov1/': (256, 0.03, (0.07,), MOCO),
@@ -97,6 +102,8 @@ RATES_OF_TEXTS = {r'SDMP, .* sdmp/vit.*mocov3': 5e-4}
 
 def temperatures(cfg: Config) -> tuple[float, ...]:
     """Of the objective and of its terms, in ascending order."""
+    if 'objective' not in cfg.model:
+        return ()
     settings = dict(cfg.model.objective)
     objective = LOSSES.build({**settings, 'negatives': []} if settings['type'] == 'InfoNCE' else settings)
     own = {name: value for name, value in vars(objective).items() if name.endswith('temperature')}

@@ -97,6 +97,8 @@ EXPECTED = {
     r'finetune APS, .* top1 \w+/vit-t2': (5e-4, 128, 100),
     r'finetune APS, .* top1 \w+/vit-s2': (2.5e-4, 128, 100),
     r'finetune APS, .* top1 \w+/vit-b2': (1.25e-4, 128, 100),
+    r'finetune APS, .* top1 mae/vit-[sb]16': (2e-3, 1024, 100),
+    r'finetune APS, .* top1 simmim/vit-b16': (5e-3, 2048, 100),
     r'finetune APS, .* top1 aps/vit-[sb]16': (2e-3, 1024, 100),  # not published: those of PatchMix and MAE
 }
 KEYS = ('config', 'epochs', 'data', 'protocol')

@@ -11,7 +11,7 @@ from mmengine.registry import DefaultScope
 from mmengine.visualization import Visualizer
 from torch import nn
 
-from mixcl.algorithms import ContrastiveLearner
+from mixcl.algorithms import Learner
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.errors import UserError, told_as_user_error
@@ -69,7 +69,7 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     """
     loader = cfg.get('train_dataloader')
     _check_device_views(cfg, loader or {})
-    if not isinstance(model, ContrastiveLearner) or loader is None:
+    if not isinstance(model, Learner) or loader is None:
         return
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')

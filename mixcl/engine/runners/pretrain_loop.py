@@ -8,22 +8,22 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from mixcl.algorithms import PatchSamplingLearner, StepKey
+from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.datasets import ViewPreprocessor
 from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
 from mixcl.errors import UserError
-from mixcl.registry import LOOPS
+from mixcl.registry import LOOPS, MODELS
 
 
 @LOOPS.register_module()
 class PretrainLoop(KeyedTrainLoop):
-    """Epoch-based training of a :class:`~mixcl.algorithms.ContrastiveLearner`; arguments of :class:`KeyedTrainLoop`.
+    """Epoch-based training of a :class:`~mixcl.algorithms.Learner`; arguments of :class:`KeyedTrainLoop`.
 
     It tells the model which step it is, and calls its ``end_step`` once after every optimiser step (not for every
     micro-batch of an accumulated gradient), before any hook looks at the weights.
 
     Raises:
-        UserError: if the training set is smaller than a batch, or its images cannot be mixed.
+        UserError: if the training set is smaller than a batch, its images cannot be mixed, or the model is no learner.
     """
 
     def run(self) -> nn.Module:
@@ -55,6 +55,10 @@ class PretrainLoop(KeyedTrainLoop):
 
     def _check_data(self) -> None:
         super()._check_data()
+        if not isinstance(self._model, Learner):
+            name = type(self._model).__name__
+            advice = f'write model.type={name!r}' if name in MODELS.module_dict else 'choose another train_cfg.type'
+            raise UserError(f'PretrainLoop trains learners of mixcl, and a {name} is none: {advice}')
         crops: list[Tensor] | Tensor = self._first_sample()['inputs']
         self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)
 

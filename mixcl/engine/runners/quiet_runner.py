@@ -12,7 +12,7 @@ from mmpretrain.models import BaseClassifier
 from torch import nn
 from torch.utils.data import DataLoader
 
-from mixcl.algorithms import ContrastiveLearner
+from mixcl.algorithms import Learner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
@@ -112,7 +112,7 @@ def put_channels_last(model: nn.Module) -> None:
     Not those of a vision transformer, whose only convolution would give its patches in the wrong order; nor of a
     detector, since operators of mmcv read the memory as it comes.
     """
-    backbone = getattr(model, 'backbone', None) if isinstance(model, (ContrastiveLearner, BaseClassifier)) else None
+    backbone = getattr(model, 'backbone', None) if isinstance(model, (Learner, BaseClassifier)) else None
     if backbone is not None and has_batch_norm(backbone) and not any(map(_is_unsafe_channels_last, backbone.modules())):
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in the stubs
 

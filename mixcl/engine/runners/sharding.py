@@ -41,7 +41,7 @@ class MMFullyShardedDataParallel(nn.Module):
         super().__init__()
         if not isinstance(module, ContrastiveLearner):
             raise UserError(
-                f'MMFullyShardedDataParallel shards models of pretraining, not a {type(module).__name__}; leave out '
+                f'MMFullyShardedDataParallel shards a ContrastiveLearner, not a {type(module).__name__}; leave out '
                 'model_wrapper_cfg to train it with DistributedDataParallel'
             )
         module.init_weights()  # of a share it could not be done

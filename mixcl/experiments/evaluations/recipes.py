@@ -77,6 +77,8 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         # APS has published none for ImageNet: those of PatchMix and MAE
         R('finetune/patchmix_online', 'aps', 'vit-s16', '', 'in1k'),
         R('finetune/mae', 'aps mae', 'vit-b16', '', 'in1k'),
+        R('finetune/mae', 'mae', 'vit-s16', '', 'in1k'),
+        R('finetune/simmim', 'simmim', 'vit-b16', '', 'in1k'),
         R('finetune/aps', 'aps', 'vit-t2 vit-s2 vit-b2', '', CIFAR),
         R('finetune/small', '* small', '', '', SMALL),
         R('finetune/patchmix', '* patchmix'),

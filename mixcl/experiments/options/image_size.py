@@ -30,15 +30,17 @@ def set_image_size(cfg: Config, size: int) -> None:
     if size < 1 or size % patch:
         near = max(round(size / patch), 1) * patch
         raise UserError(f'`image_size={size}` is no multiple of the patches of {patch} pixels; {near} is')
-    set_model_size(backbone, size)
+    set_model_size(cfg.model, size)
     resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
 
 
-def set_model_size(backbone: dict, size: int) -> None:
-    """Set the size of images in the config of a backbone, in place, if it has one."""
-    for holder in (backbone, backbone.get('arguments') or {}):
-        if 'img_size' in holder:
-            holder['img_size'] = size
+def set_model_size(model: dict, size: int) -> None:
+    """Set the size of images in the config of a model or a backbone, in place, and what a decoder knows of it."""
+    for _, part in walk(model):
+        if isinstance(part, dict) and 'img_size' in part:
+            part['img_size'] = size
+        if isinstance(part, dict) and 'num_patches' in part:
+            part['num_patches'] = (size // part['patch_size']) ** 2
 
 
 def patch_size_of(backbone: ConfigDict) -> int | None:
@@ -53,10 +55,9 @@ def resize_views(node: object, scale: float, multiple: int) -> None:
     """Scale every size in the transforms below a part of a config, in place; crops to multiples of so many pixels."""
     for transform in {id(found): found for found in _sized_transforms(node)}.values():
         unit = 1 if kind_of(transform) in EDGES else multiple
-        for name in ('scale', 'crop_size'):
-            if name in transform:
-                sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
-                transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
+        for name in _sizes(transform):
+            sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
+            transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
 
 
 def crop_sizes(node: object) -> list[int]:
@@ -64,15 +65,21 @@ def crop_sizes(node: object) -> list[int]:
     return [
         max(_pair(transform[name]))
         for transform in _sized_transforms(node)
-        for name in ('scale', 'crop_size')
-        if name in transform and kind_of(transform) not in EDGES
+        for name in _sizes(transform)
+        if kind_of(transform) not in EDGES
     ]
 
 
 def _sized_transforms(node: object) -> list[ConfigDict]:
     """Every transform config, at any depth, that sets a size."""
     parts = [part for _, part in walk(node) if isinstance(part, dict) and 'type' in part]
-    return [part for part in parts if 'scale' in part or 'crop_size' in part]
+    return [part for part in parts if _sizes(part)]
+
+
+def _sizes(transform: ConfigDict) -> list[str]:
+    """The names of the settings of a transform that are sizes of images in pixels."""
+    names = ['scale', 'crop_size', *['input_size'] * (kind_of(transform) == 'SimMIMMaskGenerator')]
+    return [name for name in names if name in transform]
 
 
 def _pair(size: int | Sequence[int]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
-from mixcl.experiments.paths import innermost
+from mixcl.experiments.paths import innermost, pretrains
 
 BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4
@@ -21,17 +21,17 @@ def shrink_to_smoke(cfg: Config) -> None:
     none); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored like any other.
 
     Raises:
-        UserError: if the config is not one of a ContrastiveLearner.
+        UserError: if the config does not pretrain.
     """
-    if cfg.get('model', {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):
-        raise UserError('`smoke` runs pretraining configs, whose model has type ContrastiveLearner')
+    if not pretrains(cfg):
+        raise UserError('`smoke` runs pretraining configs, whose train_cfg has type PretrainLoop')
     _shrink_model(cfg.model)
     patch_size = patch_size_of(cfg.model.backbone)
     crops = crop_sizes(cfg.train_dataloader)
     full_size = max(crops)
     cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # of images that the backbone does not cut
     image_size = PATCHES_PER_SIDE * cut if cut else full_size // (4 if min(crops) > 128 else 2)
-    set_model_size(cfg.model.backbone, image_size)
+    set_model_size(cfg.model, image_size)
     scale = image_size / full_size
     if (cfg.model.get('mixer') or {}).get('cell'):
         cfg.model.mixer.update(cell=1)
@@ -47,6 +47,10 @@ def shrink_to_smoke(cfg: Config) -> None:
 def _shrink_model(model: ConfigDict) -> None:
     if isinstance(model.backbone.get('arch'), dict):
         model.backbone.arch.num_layers = min(DEPTH, model.backbone.arch.num_layers)
+    if 'decoder_depth' in (model.get('neck') or {}):
+        model.neck.decoder_depth = min(DEPTH, model.neck.decoder_depth)
+    if 'objective' not in model:  # an algorithm of mmpretrain, whose widths depend on each other
+        return
     if model.target.type == 'ShuffledEMA':
         model.target.groups = 2
     narrowed = [model.neck, model.objective, *model.get('memory', {}).values()]

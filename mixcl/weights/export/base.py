@@ -111,6 +111,7 @@ class ViTShape:
     size: int
     qkv_bias: bool
     eps: float
+    averages: bool  # the patches, after the final norm; else the class token is the feature
 
 
 def vit_shape(exported: Exported, target: str) -> ViTShape | None:
@@ -119,8 +120,12 @@ def vit_shape(exported: Exported, target: str) -> ViTShape | None:
     if not isinstance(vit, VisionTransformer):
         return None
     (rows, columns), (patch, width) = vit.patch_resolution, vit.patch_embed.projection.kernel_size
-    if vit.out_type != 'cls_token' or not vit.final_norm or rows != columns or patch != width:
-        reason = 'its output is not the class token after the final norm, or its images or patches are not square'
+    plain = vit.out_type in ('cls_token', 'featmap') and vit.final_norm
+    if not plain or rows != columns or patch != width:
+        reason = (
+            'its output is not the class token or the patches after the final norm, or its images or patches are not '
+            'square'
+        )
         raise exported.refusal(target, reason)
     block: Any = vit.layers[0]
     return ViTShape(
@@ -132,6 +137,7 @@ def vit_shape(exported: Exported, target: str) -> ViTShape | None:
         size=rows * patch,
         qkv_bias=block.attn.qkv.bias is not None,
         eps=vit.ln1.eps,
+        averages=vit.out_type == 'featmap',
     )
 
 

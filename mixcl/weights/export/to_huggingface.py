@@ -24,6 +24,12 @@ model = AutoModel.from_pretrained('PATH')
 features = model(images).pooler_output.flatten(1)
 """
 
+AVERAGE = """
+from transformers import AutoModel
+model = AutoModel.from_pretrained('PATH')
+features = model(images).last_hidden_state[:, 1:].mean(dim=1)
+"""
+
 
 def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; timm's folder of its models."""
@@ -41,7 +47,7 @@ def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     write_json(folder / 'config.json', dict(config, num_channels=given.channels, dtype='float32'))
     write_json(folder / 'preprocessor_config.json', _processor(given))
     write_safetensors(folder, state)
-    return (Loading(('transformers',), LOAD),)
+    return (Loading(('transformers',), AVERAGE if vit and vit.averages else LOAD),)
 
 
 def _vit_config(vit: ViTShape) -> dict[str, Any]:

@@ -65,6 +65,8 @@ def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dic
         mlp_ratio=vit.hidden / vit.width,
         qkv_bias=vit.qkv_bias,
     )
+    if vit.averages:
+        arguments.update(global_pool='avg', fc_norm=False)
     name = f'vit_{WIDTHS.get(vit.width, "base")}_patch16_224'
     if vit.eps == 1e-5:  # only the entries for CLIP have it; they differ by a norm more
         name, arguments = 'vit_base_patch16_clip_224', dict(arguments, pre_norm=False)

@@ -42,5 +42,5 @@ def test_blocks() -> None:
 
 
 def test_models_of_other_tasks_are_refused() -> None:
-    with pytest.raises(UserError, match='shards models of pretraining, not a Linear'):
+    with pytest.raises(UserError, match='shards a ContrastiveLearner, not a Linear'):
         MMFullyShardedDataParallel(nn.Linear(2, 2))

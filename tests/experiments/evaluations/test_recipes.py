@@ -39,6 +39,8 @@ ROWS = [
     ('finetune', 'cifar10', 'patchmix/vit-s2_cifar10', None, 'finetune/patchmix', 5e-4, 256, 100),
     ('finetune', 'in1k', 'mocov3/vit-s16_in1k', 'sdmp', 'finetune/deit'),
     ('finetune', 'in1k', 'patchmix/vit-b16_in1k', 'mae', 'finetune/mae', 2e-3, 1024, 100),
+    ('finetune', 'in1k', 'mae/vit-s16_in1k', None, 'finetune/mae'),
+    ('finetune', 'in1k', 'simmim/vit-b16_in1k', None, 'finetune/simmim', 5e-3, 2048, 100),
     ('finetune', 'cifar100', 'mocov3/vit-s2_cifar100', 'aps', 'finetune/aps', 2.5e-4, 128, 100),
     ('finetune', 'digits', 'patchmix/vit-xs4_digits', None, 'finetune/small', 1e-3, 128, 30),
     ('finetune', 'cifar10', 'mixco/r50_tinyimagenet_mocov2', None, 'finetune/resnet', 0.01, 256, 100),

@@ -1,8 +1,8 @@
-# MAE's fine-tuning of ViT-B/16, on the class token that contrastive backbones learned: AdamW, 5e-4 per 256 images,
-# layer decay .65 in BEiT's convention, 5 epochs of warm-up per step.
+# MAE's fine-tuning of ViT-B/16, on the class token that contrastive backbones learned, or the average of the patches of
+# MAE: AdamW, 5e-4 per 256 images, layer decay .65 in BEiT's convention, 5 epochs of warm-up per step.
 _base_ = './patchmix.py'
 
-protocol = dict(recipe='mae', encoder='online')
+protocol = dict(recipe='mae', encoder='online', feature='backbone output')
 model = dict(head=dict(init_cfg=dict(_delete_=True, type='TruncNormal', layer='Linear', std=2e-5)))
 optim_wrapper = dict(constructor='LayerDecayConstructor', paramwise_cfg=dict(layer_decay_rate=0.65))
 param_scheduler = [

@@ -1,0 +1,7 @@
+# MAE, ViT-T/2 on CIFAR-10: batch 512, 1600 epochs (APS, Table 2: fine-tuned 96.1).
+_base_ = './vit-s2_cifar10.py'
+
+model = dict(
+    backbone=dict(arch=dict(embed_dims=192, num_layers=12, num_heads=3, feedforward_channels=768)),
+    neck=dict(embed_dim=192, decoder_embed_dim=192, decoder_num_heads=3),
+)

@@ -1,0 +1,61 @@
+"""mmpretrain's self-supervised algorithms, as mixcl trains them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from mmpretrain.models import BaseSelfSupervisor
+from mmpretrain.registry import MODELS as MMPRETRAIN
+from mmpretrain.structures import DataSample
+from torch import Tensor, nn
+
+from mixcl.algorithms.learner import Learner
+from mixcl.encoders.passes import pooled_output
+from mixcl.registry import MODELS
+
+
+class SelfSupervised(Learner):
+    """What one of mmpretrain's algorithms lacks to be trained by :class:`~mixcl.engine.PretrainLoop`.
+
+    Every algorithm of mmpretrain is registered with it, under its own name: ``model=dict(type='MAE', ...)`` has the
+    arguments, losses and weights of ``mmpretrain.MAE``. Parts within it are named with their scope, such as
+    ``mmpretrain.MAEViT``. What an algorithm draws while it trains, such as masks, comes from the global generators,
+    which the loop seeds by (seed, step, rank).
+    """
+
+    extract_feat: Callable[[Tensor], Any]
+
+    def __init__(self, *args: Any, data_preprocessor: dict | nn.Module | None = None, **kwargs: Any) -> None:
+        # mmpretrain names its own without a scope, which mixcl's registry does not find.
+        preprocessor = data_preprocessor or dict(type='mixcl.ViewPreprocessor')
+        super().__init__(*args, data_preprocessor=preprocessor, **kwargs)
+
+    def forward(self, inputs: Any, data_samples: list[DataSample] | None = None, mode: str = 'tensor') -> Any:
+        """Called by mmengine: a single view as images (B, 3, H, W), several as a list of such."""
+        if isinstance(inputs, list) and len(inputs) == 1:
+            (inputs,) = inputs
+        if data_samples:
+            move(data_samples, next(self.parameters()).device)
+        return super().forward(inputs, data_samples, mode)
+
+    def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
+        return pooled_output(self.extract_feat(images), self.backbone)
+
+
+def move(samples: list[DataSample], device: torch.device) -> None:
+    """Move the tensors of samples, such as masks, to a device, in place; those of one name and shape at once."""
+    for name, first in samples[0].items():
+        values = [sample.get(name) for sample in samples]
+        if isinstance(first, Tensor) and len({value.shape for value in values}) == 1:
+            for sample, value in zip(samples, torch.stack(values).to(device, non_blocking=True), strict=True):
+                sample.set_field(value, name)
+
+
+def _register() -> None:
+    for name, algorithm in MMPRETRAIN.module_dict.items():
+        if isinstance(algorithm, type) and issubclass(algorithm, BaseSelfSupervisor):
+            own = dict(__doc__=algorithm.__doc__, __module__=algorithm.__module__)
+            MODELS.register_module(name, module=type(name, (SelfSupervised, algorithm), own))
+
+
+_register()

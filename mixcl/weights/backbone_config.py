@@ -1,0 +1,34 @@
+"""The config of the encoder that a pretraining, or any other training, leaves behind."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmengine.config import Config, ConfigDict
+
+from mixcl.experiments.paths import kind_of
+
+PLAIN: dict[str, dict[str, Any]] = dict(
+    MAEViT=dict(type='ContrastiveViT', out_type='featmap', fixed_position=True),
+    MaskFeatViT=dict(type='ContrastiveViT', out_type='featmap'),
+    SimMIMSwinTransformer=dict(type='mmpretrain.SwinTransformer'),
+)
+"""mmpretrain's backbones that see masked images, and what they are otherwise; a map is averaged over its patches."""
+
+ONLY_MASKED = ('mask_ratio', 'mask_token')
+"""Settings that only pretraining by masked images needs."""
+
+
+def backbone_config(config: Config | None) -> dict | None:
+    """The config of a model's backbone, without FrozenFeatures around it; None where there is none.
+
+    Of a backbone that sees masked images while it is pretrained, that of the same network without masks.
+    """
+    found, part = None, None if config is None else config.get('model')
+    while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
+        part = found = part['backbone']
+    return None if found is None else _plain(found.to_dict())
+
+
+def _plain(backbone: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in backbone.items() if name not in ONLY_MASKED}
+    return kept | PLAIN.get(kind_of(backbone), {})
