@@ -98,7 +98,7 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]
         'parameters trained (M)': sum(part.numel() for part in model.parameters() if part.requires_grad) / 1e6,
         'GFLOPs per iteration': flops / 1e9,
         FLOPS: flops / 1e9 / iteration.batch_size,
-        'without the products inside of attention': (flops - batched) / 1e9 / iteration.batch_size,
+        '  without products of attention': (flops - batched) / 1e9 / iteration.batch_size,
         'activations (GiB)': activation_bytes(model, iteration.run) / 2**30,
     }
     if iteration.device.type == 'cuda':

@@ -33,9 +33,9 @@ def test_queries_and_keys_see_the_patches_of_their_own_view(target: dict) -> Non
     views, samples = hosts.crops(model, BATCH), hosts.samples(model, BATCH)
     losses = model(views, samples, mode='loss')
     parts = list(zip(views, torch.stack([sample.tokens for sample in samples], dim=1), strict=True))
-    queries = [model.predictor(model.neck(model.backbone(*part)[0])) for part in parts]
+    queries = [model.predictor(model.neck(model.backbone(images, tokens=tokens)[0])) for images, tokens in parts]
     with torch.no_grad():
-        keys = [own.neck(own.backbone(*part)[0]) for part in parts]
+        keys = [own.neck(own.backbone(images, tokens=tokens)[0]) for images, tokens in parts]
     torch.testing.assert_close(losses['loss_view1_view2'], cross_entropy(queries[0], keys[1]))
     torch.testing.assert_close(losses['loss_view2_view1'], cross_entropy(queries[1], keys[0]))
     other = [DataSample(tokens=sample.tokens.flip(0)) for sample in samples]

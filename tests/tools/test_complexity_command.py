@@ -11,10 +11,10 @@ def test_the_table_at_the_size_of_a_smoke_run(capsys: pytest.CaptureFixture) -> 
     config = 'configs/aps/vit-t2_cifar10.py'
     assert run_here('tools/complexity.py', config, '--smoke', '--batch-size', 8, '--iterations', 1) == 0
     output = capsys.readouterr().out
-    title, _, *rows = output.splitlines()[-8:]
+    title, _, *rows = output.splitlines()[-9:]
     assert title == f'{config}: 8 images per iteration on cpu'
     measured = {row[:32].strip(): float(row[32:]) for row in rows}
-    assert len(measured) == 6 and measured['parameters of the backbone (M)'] > 0
+    assert len(measured) == 7 and measured['parameters of the backbone (M)'] > 0
     assert measured['GFLOPs per iteration'] == pytest.approx(8 * measured[FLOPS], abs=0.005)
     assert 'APS' not in output, 'a reduced model is not compared with a paper'
 
