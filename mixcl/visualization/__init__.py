@@ -4,16 +4,16 @@ import importlib
 from typing import Any
 
 _LAZY = dict(
-    attention_figure='attention_figure',
+    attention_figure='attention',
     curves_figure='curves',
     drawn='figures',
-    key_figure='key_figure',
-    map_figure='map_figure',
+    key_figure='keys',
+    map_figure='feature_map',
     mixture_figure='mix_preview',
-    neighbour_figure='neighbour_figure',
+    neighbour_figure='neighbours',
     read_pictured='pictured',
-    similarity_figure='similarity_figure',
-    view_figure='view_figure',
+    similarity_figure='similarity',
+    view_figure='views',
 )
 
 

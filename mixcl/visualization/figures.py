@@ -5,14 +5,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from mixcl.visualization.attention_figure import attention_figure
-from mixcl.visualization.key_figure import key_figure
-from mixcl.visualization.map_figure import map_figure
+from mixcl.visualization.attention import attention_figure
+from mixcl.visualization.feature_map import map_figure
+from mixcl.visualization.keys import key_figure
 from mixcl.visualization.mix_preview import mixture_figure
-from mixcl.visualization.neighbour_figure import neighbour_figure
+from mixcl.visualization.neighbours import neighbour_figure
 from mixcl.visualization.pictured import Pictured
-from mixcl.visualization.similarity_figure import similarity_figure
-from mixcl.visualization.view_figure import view_figure
+from mixcl.visualization.similarity import similarity_figure
+from mixcl.visualization.views import view_figure
 
 OF_TRAINING: dict[str, Callable[..., Figure]] = dict(mix=mixture_figure, views=view_figure)
 OF_MODELS: dict[str, Callable[..., Figure]] = dict(

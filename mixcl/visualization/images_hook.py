@@ -102,8 +102,8 @@ class ImagesHook(Hook):
         self, runner: Runner, features: Tensor | None, epoch: int, side: str
     ) -> 'dict[str, Callable[[], Figure]]':
         from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
-        from mixcl.visualization.neighbour_figure import draw_neighbours
-        from mixcl.visualization.view_figure import view_figure
+        from mixcl.visualization.neighbours import draw_neighbours
+        from mixcl.visualization.views import view_figure
 
         name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs, {side} encoder'
         images = runner.train_dataloader.dataset

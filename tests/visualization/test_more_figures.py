@@ -20,13 +20,13 @@ from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MODELS
 from mixcl.visualization.curves import curves_figure, read_log
+from mixcl.visualization.feature_map import map_figure
 from mixcl.visualization.gallery import gallery_of
-from mixcl.visualization.key_figure import closeness, key_figure, kinds_of_keys
-from mixcl.visualization.map_figure import map_figure
-from mixcl.visualization.neighbour_figure import mistakes, others_nearest
+from mixcl.visualization.keys import closeness, key_figure, kinds_of_keys
+from mixcl.visualization.neighbours import mistakes, others_nearest
 from mixcl.visualization.pictured import Pictured, read_pictured, training_crops, training_set
-from mixcl.visualization.similarity_figure import similarity_figure, term_similarities
-from mixcl.visualization.view_figure import _drawn, _parameters
+from mixcl.visualization.similarity import similarity_figure, term_similarities
+from mixcl.visualization.views import _drawn, _parameters
 
 
 def test_neighbours_are_those_of_numpy() -> None:

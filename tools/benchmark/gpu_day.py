@@ -47,7 +47,7 @@ def plan(device: str) -> list[Item]:
         digits = 'configs/mocov3/vit-xs4_digits.py --repeats 1'
         return [
             *checks,
-            measure('step', f'{step} cpu --smoke --batch-size 4 --precisions fp32 {digits}', 150),
+            measure('step', f'{step} cpu {digits} --smoke --batch-size 4 --precisions fp32', 150),
             measure('evaluation', f'{forward} cpu --batch-size 4 --image-size 32 {digits}', 150),
             measure('patch-dropping', f'{dropping} cpu {digits}', 150),
             measure('loader', 'loader.py --sizes 500x375 --images 4 --repeats 1 --device cpu', 150),

@@ -68,7 +68,7 @@ def test_one_step_of_every_config(names: list[str]) -> None:
 
 def check_step(cfg: Config, model: torch.nn.Module, views: list[torch.Tensor], outputs: dict) -> None:
     assert len(views[0]) == 8
-    patch = getattr(model.backbone, 'patch_size', None)
+    patch = getattr(model.backbone, 'patch_size', None) or cfg.model.backbone.get('patch_size')
     for view in views:
         height, width = view.shape[-2:]
         if patch:
