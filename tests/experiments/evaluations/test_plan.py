@@ -218,3 +218,15 @@ def test_what_a_checkpoint_brings_stays_data() -> None:
     ):
         with pytest.raises(UserError, match=r'two braces in a value|data_preprocessor\.\w+=.* must be'):
             plan('knn', subject=Subject('foreign.pth', backbone=backbone, config=Config(stored)))
+
+
+def test_a_recipe_of_ones_own_keeps_its_numbers(tmp_path: Path) -> None:
+    """Those that it inherits have variants for digits."""
+    path = tmp_path / 'own.py'
+    base = CONFIGS / 'evaluation/recipes/linear/patchmix.py'
+    path.write_text(
+        f"_base_ = '{base}'\noptim_wrapper = dict(optimizer=dict(lr=0.5))\ntrain_cfg = dict(max_epochs=7)\n"
+    )
+    (plan,) = planned(CONFIGS, ['linear'], 'digits', Subject(), own_configs=[str(path)])
+    found = plan.cfg.optim_wrapper.optimizer.lr, plan.cfg.train_cfg.max_epochs, plan.whole.train_dataloader.batch_size
+    assert found == (0.5, 7, 1024)
