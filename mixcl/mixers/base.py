@@ -20,6 +20,9 @@ class Mixer(ABC):
     All random numbers come from the CPU generator that is passed; without one, from torch's global CPU generator.
     """
 
+    keeps_place: bool = False
+    """Whether every pixel of a mixture is that of one of its images at the same place, as patch terms need it."""
+
     @abstractmethod
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
         """Draw what all mixtures of this step share, for a batch of ``num_images`` images."""
