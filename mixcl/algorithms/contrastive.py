@@ -263,7 +263,8 @@ class ContrastiveLearner(Learner):
         """The patches that ask and those that they find, by stream."""
         if self.patches is None:
             return {}, {}
-        return self.patches.choose(streams, self.backbone.patch_size, generator(*self.step_key, 'patches'))
+        random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
+        return self.patches.choose(streams, self.backbone.patch_size, random)
 
     def _objective(self, rows: str) -> Objective:
         """That of rows, by their name."""

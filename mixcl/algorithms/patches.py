@@ -47,7 +47,8 @@ class PatchLevel(nn.Module):
     Args:
         terms: the table; its other rows are left out.
         objective: that compares them.
-        tokens: how many patches of an image ask at most, drawn once a step for all images; None for all.
+        tokens: how many patches of an image ask at most, drawn once a step for all images and processes; None for
+            all.
 
     Attributes:
         rows: the names of the rows that are patches.
