@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mixcl.errors import UserError
+
 ABSENT = -1
 """Source id of an entry that was merged into another one: it never matches anything."""
 
@@ -111,10 +113,15 @@ class Composition:
         Args:
             cells: (Q,) int64, ``row * number of cells + cell``.
             grid: (h, w).
+
+        Raises:
+            UserError: if it is not known which of several images a cell shows.
         """
         count = grid[0] * grid[1]
         row, cell = cells // count, cells % count
         sources = self.sources[row] * count + cell[:, None]
+        if self.shown is None and self.sources.shape[1] > 1:
+            raise UserError('what a patch of a mixture shows is not known; its mixer must give its Composition shown=')
         if self.shown is None:
             return Composition(sources, self.weights[row], self.reach)
         return Composition(sources, self._shown_in_cells(grid)[row, :, cell], self.reach)
