@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mixcl.errors import UserError
+
 ABSENT = -1
 """Source id of an entry that was merged into another one: it never matches anything."""
 
@@ -99,11 +101,38 @@ class Composition:
         """
         if self.shown is None:
             return self
+        share = self._shown_in_cells(grid)
+        return replace(self, weights=share.take_along_dim(patches[:, None], dim=2).mean(dim=2), shown=None)
+
+    def of_cells(self, cells: Tensor, grid: tuple[int, int]) -> 'Composition':
+        """What cells of a grid over the rows' images count as: the same cells of the images that they show.
+
+        The id of a cell is ``image * number of cells + cell``, so that cells at other places never match. A cell that
+        shows several images has a share of each.
+
+        Args:
+            cells: (Q,) int64, ``row * number of cells + cell``.
+            grid: (h, w).
+
+        Raises:
+            UserError: if it is not known which of several images a cell shows.
+        """
+        count = grid[0] * grid[1]
+        row, cell = cells // count, cells % count
+        sources = self.sources[row] * count + cell[:, None]
+        if self.shown is None and self.sources.shape[1] > 1:
+            raise UserError('what a patch of a mixture shows is not known; its mixer must give its Composition shown=')
+        if self.shown is None:
+            return Composition(sources, self.weights[row], self.reach)
+        return Composition(sources, self._shown_in_cells(grid)[row, :, cell], self.reach)
+
+    def _shown_in_cells(self, grid: tuple[int, int]) -> Tensor:
+        """(R, K, cells) the share of every cell of a grid that shows each listed image."""
+        assert self.shown is not None
         shows = torch.stack([self.shown == k for k in range(self.weights.shape[1])], dim=1).to(self.weights.dtype)
         # Cut both into cells so small that each lies within one cell of either grid.
         fine = [math.lcm(*sides) for sides in zip(self.shown.shape[1:], grid, strict=True)]
-        share = functional.adaptive_avg_pool2d(functional.interpolate(shows, fine), grid).flatten(2)  # (R, K, patches)
-        return replace(self, weights=share.take_along_dim(patches[:, None], dim=2).mean(dim=2), shown=None)
+        return functional.adaptive_avg_pool2d(functional.interpolate(shows, fine), grid).flatten(2)
 
     def merged(self) -> 'Composition':
         """The same rows, each image listed once with its summed share; freed entries: source ``ABSENT``, share 0."""

@@ -26,7 +26,14 @@ MODELS = {
     | dict(backbone=hosts.BACKBONES['resnet'] | dict(norm_cfg=dict(type='mixcl.SyncBatchNorm'))),
     'byol': hosts.byol(),
     'dino': hosts.dino(),
+    'ibot': hosts.ibot(),
     'swav': hosts.swav(),
+    'a term between patches': PATCHMIX
+    | dict(
+        patches=dict(tokens=3),
+        terms=[*PATCHMIX['terms'], ('mix2', 'view2', 0.5, dict(level='patch'))],
+        swap_views=0.0,
+    ),
     'aps': hosts.aps(),
     'aps without momentum': hosts.aps(target=dict(type='StopGrad')),
     'moco_v2 on a ResNet': hosts.moco_v2(backbone='resnet'),
@@ -90,7 +97,11 @@ def outcome(learner: ContrastiveLearner, losses: dict[str, Tensor]) -> dict[str,
     return dict(
         losses={key: value.detach() for key, value in losses.items() if 'loss' in key},
         gradients={key: p.grad for key, p in learner.named_parameters() if p.requires_grad},
-        memory={key: value for key, value in learner.named_buffers() if key.startswith(('memory.', 'objective.'))},
+        memory={
+            key: value
+            for key, value in learner.named_buffers()
+            if key.startswith(('memory.', 'objective.', 'patches.'))
+        },
     )
 
 
@@ -130,6 +141,7 @@ def joined(parts: list[Stream]) -> Stream:
         torch.cat([part.images for part in parts]),
         Composition.cat([part.composition for part in parts]),
         None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
+        None if parts[0].mask is None else torch.cat([part.mask for part in parts]),
         None if parts[0].dropped is None else joined([part.dropped for part in parts]),
     )
 

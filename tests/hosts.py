@@ -140,6 +140,21 @@ def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     )
 
 
+def ibot(mixer: dict | None = None, backbone: str = 'vit') -> dict:
+    """DINO whose views are masked in blocks, with terms between patches. Mixed: SDMP, and those of mixtures."""
+    model = dino(mixer, backbone)
+    blocks = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
+    rows = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
+    if mixer and mixer['type'] in ('PatchMix', 'CutMix', 'RegionSwap'):
+        rows.append(('mix1', 'view1', 0.5, dict(level='patch')))
+    return model | dict(
+        backbone=BACKBONES[backbone] | dict(mask_token=True),
+        streams=model.get('streams', {}) | dict(view1=blocks, view2=blocks),
+        patches=dict(objective=dict(type='DINODistillation', num_prototypes=CHANNELS)),
+        terms=[*model['terms'], *rows],
+    )
+
+
 def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
     """Every (code of a view, other crop) counts alike; one of the codes is assigned together with a queue.
 
@@ -181,6 +196,7 @@ HOSTS = dict(
     byol=byol,
     simsiam=simsiam,
     dino=dino,
+    ibot=ibot,
     swav=swav,
 )
 

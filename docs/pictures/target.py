@@ -1,10 +1,12 @@
-"""Draws target.png beside it: four images, their mixtures of two each, and what the loss asks for."""
+"""Draws two pictures beside it: target.png, four images, their mixtures of two each, and what the loss asks for; and
+patches.png, a mixture, and the patches that its own find."""
 
 from pathlib import Path
 
 import torch
 from matplotlib import cbook
 from matplotlib.figure import Figure
+from matplotlib.patches import ConnectionPatch
 from PIL import Image
 from sklearn.datasets import load_sample_images
 from torchvision.transforms.functional import to_tensor
@@ -44,7 +46,35 @@ def draw(images: torch.Tensor) -> Figure:
     return figure
 
 
-if __name__ == '__main__':
-    path = Path(__file__).with_name('target.png')
-    draw(photos()).savefig(path, dpi=100)
+def draw_patches(images: torch.Tensor) -> Figure:
+    """A mixture, and its two images, which are pale where none of its patches finds them."""
+    mixed, mixtures = PatchMix(num_mix=2, patch_size=PATCH)(images, generator=torch.Generator().manual_seed(3))
+    shown = mixtures.shown[0]
+    figure = Figure(figsize=(9.6, 3.6), layout='constrained')
+    left, *right = figure.subplots(1, 3)
+    show(left, mixed[0])
+    left.set_title('a mixture: query tokens', fontsize=13)
+    for image, axis in enumerate(right):
+        found = (shown == image).repeat_interleave(PATCH, 0).repeat_interleave(PATCH, 1)
+        show(axis, torch.where(found, images[image], 1 - 0.3 * (1 - images[image])))
+        axis.set_title(f'view of image {image}: key tokens', fontsize=13)
+        row, column = (shown == image).nonzero()[-image].tolist()  # one that is easily seen
+        centre = (column + 0.5) * PATCH, (row + 0.5) * PATCH
+        look = dict(arrowstyle='-|>', mutation_scale=18, color='magenta', linewidth=2.5)
+        figure.add_artist(ConnectionPatch(centre, centre, 'data', 'data', axesA=left, axesB=axis, **look))
+    for axis in (left, *right):
+        for line in range(0, PIXELS + 1, PATCH):
+            axis.axhline(line - 0.5, color='white', linewidth=1)
+            axis.axvline(line - 0.5, color='white', linewidth=1)
+    return figure
+
+
+def save(figure: Figure, name: str) -> None:
+    path = Path(__file__).with_name(name)
+    figure.savefig(path, dpi=100)
     Image.open(path).convert('RGB').quantize(128).save(path, optimize=True)
+
+
+if __name__ == '__main__':
+    save(draw(photos()), 'target.png')
+    save(draw_patches(photos()), 'patches.png')

@@ -43,6 +43,21 @@ def check_keep(keep: Mapping[str, float], queries: Collection[str], backbone: nn
         check_can_drop(f'model.streams: {name} has keep={share}, but ', backbone)
 
 
+def check_masks(masks: Collection[str], queries: Collection[str], backbone: nn.Module) -> None:
+    """Raise UserError if streams would be masked that are never queries, or the backbone has no mask token."""
+    for name in masks:
+        if name not in queries:
+            raise UserError(
+                f'model.streams: {name} has a mask, but no row of model.terms has it as its query, and keys stay '
+                f'whole; leave mask out, or set it for {", ".join(sorted(queries))}'
+            )
+        if getattr(backbone, 'mask_token', None) is None:
+            raise UserError(
+                f'model.streams: {name} has a mask, but {type(backbone).__name__} has no mask token; use '
+                'ContrastiveViT with model.backbone.mask_token=True'
+            )
+
+
 def check_can_drop(place: str, backbone: nn.Module) -> None:
     """Raise UserError, beginning with ``place``, unless the backbone can keep some of its patches only."""
     takes = 'tokens' in inspect.signature(backbone.forward).parameters and getattr(backbone, 'drops_patches', True)
@@ -67,7 +82,9 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
     return queues
 
 
-def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective, memory: Mapping[str, Queue]) -> None:
+def check_widths(
+    neck: Mapping, predictor: Mapping | None, objectives: Sequence[Objective], memory: Mapping[str, Queue]
+) -> None:
     """Raise UserError if vectors that are compared would have different lengths. Unknown lengths pass."""
     projected = neck.get('out_channels')
     predicted = projected if predictor is None else predictor.get('out_channels')
@@ -75,7 +92,9 @@ def check_widths(neck: Mapping, predictor: Mapping | None, objective: Objective,
     if predictor is not None:
         widths['model.predictor.in_channels'] = predictor.get('in_channels')
     widths |= {f'model.memory.{name}.channels': queue.channels for name, queue in memory.items()}
-    widths |= {f'model.objective.{name}': width for name, width in objective.widths.items()}
+    places = ('model.objective', 'model.patches.objective')
+    for place, objective in zip(places, objectives, strict=False):
+        widths |= {f'{place}.{name}': width for name, width in objective.widths.items()}
     known = {name: width for name, width in widths.items() if width is not None}
     if len(set(known.values())) > 1:
         listed = ', '.join(f'{name}={width}' for name, width in known.items())

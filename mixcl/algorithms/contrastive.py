@@ -13,15 +13,17 @@ from mixcl.algorithms.checks import (
     check_features,
     check_joint,
     check_keep,
+    check_masks,
     check_names,
     check_widths,
 )
 from mixcl.algorithms.learner import Learner
+from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
-from mixcl.encoders.passes import Inputs, backbone_features, project
+from mixcl.encoders.passes import Inputs, backbone_features, project, stream_of
 from mixcl.errors import UserError
 from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
 from mixcl.losses.info_nce import normalised
@@ -49,12 +51,15 @@ class ContrastiveLearner(Learner):
         terms: rows ``(query stream, key stream, weight)`` or ``(..., dict of options)``.
         mixer: config of the mixer, or None where nothing is mixed.
         streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``; and where the online encoder sees
-            a random share of the patches only, ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))``.
+            a random share of the patches only, ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))``, or
+            blocks of them masked, ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))``.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
         shared_plan: whether all mixed streams of a step share the mixer's plan; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
         joint: groups of streams that share a forward pass and its batch-norm statistics, for example
             ``[('view1', 'mix1')]``; every other stream has its own.
+        patches: of rows with ``level='patch'``: their ``objective``, by default another one like that of images, and
+            ``tokens``, how many patches of an image ask at most, by default all. They use the same neck and predictor.
         memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
@@ -80,6 +85,7 @@ class ContrastiveLearner(Learner):
         shared_plan: bool = True,
         swap_views: float = 0.0,
         joint: Sequence[Sequence[str]] = (),
+        patches: dict | None = None,
         memory: dict[str, dict] | None = None,
         data_preprocessor: dict | None = None,
     ) -> None:
@@ -92,22 +98,29 @@ class ContrastiveLearner(Learner):
             swap_views,
         )
         self.objective: Objective = LOSSES.build(objective)
-        self.terms = parse_terms(terms, self.recipe.names, self.objective)
+        objectives = dict(image=self.objective)
+        if patches is not None:
+            objectives['patch'] = LOSSES.build(patches.get('objective', objective))
+        self.terms = parse_terms(terms, self.recipe.names, objectives)
         self.queues = build_memory(memory or {}, self.recipe.names)
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
-        self.query_names = {term.query for term in self.terms}
+        self.patches = None if patches is None else PatchLevel(self.terms, objectives['patch'], patches.get('tokens'))
+        self.query_names = {term.rows[0] for term in self.terms}
         self.key_names = self._key_names()
-        check_names('model.objective', self.key_names, self.recipe.names)
         check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, self.objective, self.queues)
+        check_widths(neck, predictor, list(objectives.values()), self.queues)
         self.joint = joint
         self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
         check_keep(self.recipe.keep, self.query_names, self.backbone)
+        check_masks(self.recipe.masks, {term.query for term in self.terms}, self.backbone)
         self.neck = MODELS.build(neck)
         self.predictor = nn.Identity() if predictor is None else MODELS.build(predictor)
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
+        if self.patches is not None:
+            encoded = self.target.passes(self.query_names, self.key_names)
+            check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded)
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
@@ -128,20 +141,26 @@ class ContrastiveLearner(Learner):
         return sources
 
     def _key_names(self) -> set[str]:
-        names = {term.key for term in self.terms}
-        names |= {stream for sources in self.sources.values() for source in sources for stream in source.streams}
+        names = {stream for sources in self.sources.values() for source in sources for stream in source.streams}
         names |= {queue.fed_by for queue in self.queues.values()}
-        return names | set(getattr(self.objective, 'centred_by', ()))
+        names |= set(getattr(self.objective, 'centred_by', ()))
+        check_names('model.objective', names, self.recipe.names)
+        return names | {term.rows[1] for term in self.terms}
 
     def init_weights(self) -> None:
         super().init_weights()
         self.target.copy_weights(self.backbone, self.neck)
 
+    @property
+    def stream_names(self) -> set[str]:
+        """The streams that a step needs."""
+        return set(map(stream_of, self.query_names | self.key_names))
+
     # ----- what the train loop calls -----
 
     def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
         processes = get_world_size() if processes is None else processes
-        self.recipe.check(crops, batch_size, self.query_names | self.key_names)
+        self.recipe.check(crops, batch_size, self.stream_names)
         super().check_batch(crops, batch_size, processes)
         self.target.check_batch(batch_size, processes)
         for queue in self.queues.values():
@@ -151,6 +170,8 @@ class ContrastiveLearner(Learner):
         """Set the key of the step, which decides its random numbers, and the epoch that it is in, from 0."""
         self.step_key = key
         self.objective.begin_epoch(epoch)
+        if self.patches is not None:
+            self.patches.objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
         """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; values for the log."""
@@ -172,35 +193,40 @@ class ContrastiveLearner(Learner):
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
         """The streams that the terms need, from view batches (B, 3, h, w) each."""
-        streams = self.recipe.build(crops, self.query_names | self.key_names, self.step_key)
+        streams = self.recipe.build(crops, self.stream_names, self.step_key)
         for name, keep in self.recipe.keep.items():
             random = generator(*self.step_key, name, 'keep')
             streams[name] = streams[name].with_dropped(keep, self.backbone.patch_size, random)
+        for name, masks in self.recipe.masks.items():
+            random = generator(*self.step_key, name, 'mask')
+            streams[name] = streams[name].with_masked(masks, self.backbone.patch_size, random)
         return streams
 
     def loss(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Tensor]:
         """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
         streams = self.build_streams(crops, data_samples)
         seen = {name: stream.as_query for name, stream in streams.items()}
-        online = self._inputs(seen).only(self.target.online_streams(self.query_names, self.key_names))
+        asking, found = self._choose_patches(streams)
+        online = self._inputs(seen, found | asking)
+        online = online.only(self.target.online_streams(self.query_names, self.key_names))
         features = backbone_features(self.backbone, online)
         check_features(features, self.neck_channels)
         projections = project(self.neck, features, online)
         for look in self.observers:
             look(features, projections)
-        whole = self._inputs(streams).only(self.key_names)
+        whole = self._inputs(streams, found).only(self.key_names)
         raw_keys = self.target.keys(whole, projections, self.backbone, self.neck)
 
         query_projections = {name: z for name, z in projections.items() if name in self.query_names}
         predictions = project(self.predictor, query_projections, online)
-        queries = {name: self.objective.prepare_query(prediction) for name, prediction in predictions.items()}
-        earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
-        keys = self.objective.prepare_keys(raw_keys, earlier)
+        queries = {name: self._objective(name).prepare_query(rows) for name, rows in predictions.items()}
+        keys = self._prepare_keys(raw_keys)
         # A key that is the projection of a query, encoded once, has seen what the query has.
         encoded = self.target.passes(self.query_names, self.key_names)
-        of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys}
-        outputs = self._term_losses({name: seen[name].composition for name in queries}, of_keys, queries, keys)
-        outputs['feature_std'] = feature_std(features[self.terms[0].query])
+        of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys if name in streams}
+        of_queries = {name: seen[name].composition for name in queries if name in seen}
+        outputs = self._term_losses(of_queries | by_rows(asking), of_keys | by_rows(found), queries, keys, asking)
+        outputs['feature_std'] = feature_std(features[self.terms[0].rows[0]])
         self._remember(raw_keys)
         return outputs
 
@@ -210,15 +236,17 @@ class ContrastiveLearner(Learner):
         of_keys: dict[str, Composition],
         queries: dict[str, Tensor],
         keys: dict[str, Tensor],
+        asking: dict[str, Patches],
     ) -> dict[str, Tensor]:
-        starts = {name: self.objective.key_start(len(composition)) for name, composition in of_keys.items()}
+        starts = {name: self._objective(name).key_start(len(composition)) for name, composition in of_keys.items()}
         losses = {}
         for term in self.terms:
-            target = term.soft_target(of_queries[term.query], of_keys[term.key], starts[term.key])
+            query, key = term.rows
+            target = term.soft_target(of_queries[query], of_keys[key], starts[key])
             context = NegativesContext(
-                queries=queries[term.query],
-                composition=of_queries[term.query],
-                keys=keys[term.key],
+                queries=queries[query],
+                composition=of_queries[query],
+                keys=keys[key],
                 target=target,
                 prepared=keys,
                 compositions=of_keys,
@@ -226,21 +254,47 @@ class ContrastiveLearner(Learner):
                 generator=generator(*self.step_key, term.name),
             )
             negatives = [source(context) for source in self.sources[term.name]]
-            rows = self.objective(context.queries, context.keys, target, negatives, **term.options)
-            losses[term.name] = term.weight * target.mean(rows)
+            rows = self._objective(query)(context.queries, context.keys, target, negatives, **term.options)
+            of_patches = term.level == 'patch'
+            losses[term.name] = term.weight * (asking[term.query].mean(rows) if of_patches else target.mean(rows))
         return losses
+
+    def _choose_patches(self, streams: dict[str, Stream]) -> tuple[dict[str, Patches], dict[str, Patches]]:
+        """The patches that ask and those that they find, by stream."""
+        if self.patches is None:
+            return {}, {}
+        random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
+        return self.patches.choose(streams, self.backbone.patch_size, random)
+
+    def _objective(self, rows: str) -> Objective:
+        """That of rows, by their name."""
+        return self.patches.objective if self.patches is not None and rows in self.patches.rows else self.objective
+
+    def _prepare_keys(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:
+        patches = {} if self.patches is None else {name: raw[name] for name in raw if name in self.patches.rows}
+        earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
+        keys = self.objective.prepare_keys({name: raw[name] for name in raw if name not in patches}, earlier)
+        return keys | ({} if self.patches is None else self.patches.objective.prepare_keys(patches, {}))
 
     def _remember(self, raw_keys: dict[str, Tensor]) -> None:
         for queue in self.queues.values():
             queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
         self.objective.observe(raw_keys)
+        if self.patches is not None:
+            self.patches.observe(raw_keys)
 
-    def _inputs(self, streams: dict[str, Stream]) -> Inputs:
+    def _inputs(self, streams: dict[str, Stream], patches: dict[str, Patches]) -> Inputs:
         # The order of the recipe is the same in all processes.
         ordered = {name: streams[name] for name in self.recipe.names if name in streams}
         return Inputs(
             images={name: stream.images for name, stream in ordered.items()},
             tokens={name: stream.tokens for name, stream in ordered.items() if stream.tokens is not None},
+            masks={
+                name: stream.mask.to(stream.images.device, non_blocking=True)
+                for name, stream in ordered.items()
+                if stream.mask is not None
+            },
+            patches={name: patches[name].cells for name in ordered if name in patches},
             joint=self.joint,
             key=(self.step_key.seed, self.step_key.step),
         )
@@ -267,7 +321,10 @@ class ContrastiveLearner(Learner):
         """Encoder passes per loaded image in a step: with gradient, and without."""
         with_gradient = self.target.online_streams(self.query_names, self.key_names)
         without = self.target.passes(self.query_names, self.key_names)
-        return sum(map(self.recipe.crops, with_gradient)), sum(map(self.recipe.crops, without))
+        return self._count_crops(with_gradient), self._count_crops(without)
+
+    def _count_crops(self, rows: set[str]) -> int:
+        return sum(map(self.recipe.crops, set(map(stream_of, rows))))
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -38,6 +38,10 @@ class PatchSamplingLearner(ContrastiveLearner):
                 f'model.views={self.recipe.views!r} with swap_views={self.recipe.swap_views!r}'
             )
         check_can_drop('', self.backbone)
+        if self.patches is not None or self.recipe.masks:
+            raise UserError(
+                'PatchSamplingLearner drops patches of its views; leave out model.patches, and mask in streams'
+            )
         if self.recipe.keep.keys() & self.recipe.views.keys():
             raise UserError(
                 'PatchSamplingLearner samples the patches of its views itself; leave keep out of their model.streams'

@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
+from mixcl.algorithms.masking import BlockMasks
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
@@ -29,12 +30,14 @@ class Stream:
         images: (R, 3, H, W) float, normalised.
         composition: of the R rows, over global image ids.
         tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
+        mask: (R, h, w) bool, on the CPU: the patches in whose place the backbone sees its mask token; None for none.
         dropped: the stream as the online encoder sees it, where that sees fewer patches; None where it does not.
     """
 
     images: Tensor
     composition: Composition
     tokens: Tensor | None = None
+    mask: Tensor | None = None
     dropped: 'Stream | None' = None
 
     @property
@@ -42,14 +45,23 @@ class Stream:
         """The stream as the online encoder sees it."""
         return self if self.dropped is None else self.dropped
 
+    def grid(self, patch_size: int) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        height, width = self.images.shape[-2:]
+        return height // patch_size, width // patch_size
+
+    def with_masked(self, masks: BlockMasks, patch_size: int, random: torch.Generator) -> 'Stream':
+        """The stream, of which the online encoder sees some patches masked."""
+        mask = masks(len(self.images), self.grid(patch_size), random)
+        return replace(self, dropped=Stream(self.images, self.composition, mask=mask))
+
     def with_dropped(self, keep: float, patch_size: int, random: torch.Generator) -> 'Stream':
         """The stream, of which the online encoder sees a random share ``keep`` of the patches.
 
         Every row has patches of its own, all rows the same number (at least 1), as in "Accelerating Augmentation
         Invariance Pretraining" (2024). The composition counts those that were kept.
         """
-        height, width = self.images.shape[-2:]
-        grid = height // patch_size, width // patch_size
+        grid = self.grid(patch_size)
         kept = max(1, round(keep * grid[0] * grid[1]))
         order = torch.rand(len(self.images), grid[0] * grid[1], generator=random).argsort(dim=1)
         tokens = order[:, :kept].to(self.images.device, non_blocking=True)
@@ -63,7 +75,8 @@ class StreamRecipe:
         views: number of crops by view name, in the order of the loader, for example
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
         streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
-            one. These and views may have ``keep``, the share of the patches that the online encoder sees, in (0, 1].
+            one. These and views may have ``keep``, the share of the patches that the online encoder sees, in (0, 1], or
+            ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
         mixer: the mixer; None where no stream is mixed.
         shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
             (MixCo, DACL).
@@ -99,6 +112,7 @@ class StreamRecipe:
                 f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(self.source)}'
             )
         self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
+        self.masks = {name: BlockMasks(**settings['mask']) for name, settings in streams.items() if 'mask' in settings}
         self.mixer = cast(Mixer, mixer)  # asked for mixed streams only, and these have one
         self.shared_plan = shared_plan
         self.swap_views = swap_views
@@ -166,13 +180,15 @@ class StreamRecipe:
 
 
 def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
-    known = set(settings) <= {'mix', 'keep'} and ('mix' in settings) != (name in views)
+    known = set(settings) <= {'mix', 'keep', 'mask'} and ('mix' in settings) != (name in views)
     if not known or settings.get('mix', name) not in views:
         raise UserError(
             f'model.streams: {name}={dict(settings)!r} is not understood; a mixed stream has a name of its own, '
             f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; a view or a mixed stream of which "
-            'the online encoder sees half of the patches has keep=0.5'
+            'the online encoder sees half of the patches has keep=0.5; one that it sees masked, mask=dict(...)'
         )
+    if 'keep' in settings and 'mask' in settings:
+        raise UserError(f'model.streams: {name} has keep and mask; patches are dropped or masked, leave one out')
     keep = settings.get('keep', 1)
     if not SHARE.holds(keep) or keep == 0:
         raise UserError(

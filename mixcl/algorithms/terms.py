@@ -1,9 +1,10 @@
 """The table of terms: which query stream is pulled to which key stream, and how strongly."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mixcl.composition import Composition, SoftTarget
+from mixcl.encoders.passes import patches_of
 from mixcl.errors import UserError
 from mixcl.losses import Objective
 from mixcl.ranges import POSITIVE
@@ -21,6 +22,7 @@ class Term:
         target: rule for the target: 'overlap' of the compositions; 'owner', each row counts as its owner alone; 'even',
             as all images that it lists, in equal shares.
         negatives: names or configs of its extra negatives.
+        level: what is compared, 'image' or 'patch', see :class:`~mixcl.algorithms.patches.PatchLevel`.
     """
 
     query: str
@@ -29,11 +31,18 @@ class Term:
     options: dict = field(default_factory=dict)
     target: str = 'overlap'
     negatives: Sequence = ()
+    level: str = 'image'
 
     @property
     def name(self) -> str:
         """Name in the log. It contains 'loss', or mmengine would not train it."""
-        return f'loss_{self.query}_{self.key}'
+        return f'loss_{self.query}_{self.key}' + ('_patch' if self.level == 'patch' else '')
+
+    @property
+    def rows(self) -> tuple[str, str]:
+        """Names of the rows that ask and of those that are found: streams, or patches of them."""
+        query, key = self.query, self.key
+        return (patches_of(query), patches_of(key)) if self.level == 'patch' else (query, key)
 
     def soft_target(self, query: Composition, key: Composition, start: int) -> SoftTarget:
         """The target of the query rows over the key rows by this row's rule."""
@@ -47,26 +56,30 @@ TARGETS: dict[str, Callable[[Composition], Composition]] = dict(
 """What the rows of both streams count as, by the value of the option ``target``."""
 
 
-def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Objective) -> list[Term]:
+OWN_OPTIONS = ('target', 'negatives', 'level')
+"""Options of a row that are not those of its objective."""
+
+
+def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Mapping[str, Objective]) -> list[Term]:
     """Read the rows of a config.
 
     Args:
         rows: tuples ``(query, key, weight)`` or ``(query, key, weight, dict of options)``.
         streams: names that may be used.
-        objective: decides which options a row may have, and their ranges.
+        objectives: by level; decide which options a row may have, and their ranges.
 
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.
     """
     terms: list[Term] = []
     for position, row in enumerate(rows):
-        term = _parse_row(f'model.terms[{position}]', row, objective.negatives)
+        term = _parse_row(f'model.terms[{position}]', row, objectives)
         for stream in (term.query, term.key):
             if stream not in streams:
                 raise UserError(
                     f'model.terms[{position}] names an unknown stream {stream!r}; known streams: {", ".join(streams)}'
                 )
-        _check_row_options(f'model.terms[{position}]', term, objective)
+        _check_row_options(f'model.terms[{position}]', term, objectives[term.level])
         if any(term.name == other.name for other in terms):
             raise UserError(
                 f'model.terms[{position}] repeats the pair ({term.query}, {term.key}); add the weights in one row'
@@ -77,14 +90,22 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objective: Obj
     return terms
 
 
-def _parse_row(place: str, row: Sequence, negatives: Sequence) -> Term:
+def _parse_row(place: str, row: Sequence, objectives: Mapping[str, Objective]) -> Term:
     match row:
         case [str(query), str(key), int() | float() as weight]:
-            return Term(query, key, weight, negatives=negatives)
+            return Term(query, key, weight, negatives=objectives['image'].negatives)
         case [str(query), str(key), int() | float() as weight, dict(options)]:
-            rest = {name: value for name, value in options.items() if name not in ('target', 'negatives')}
-            named = {name: value for name, value in options.items() if name not in rest}
-            return Term(query, key, weight, rest, **dict(negatives=negatives) | named)
+            rest = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
+            named = {name: value for name, value in options.items() if name in OWN_OPTIONS}
+            level = named.get('level', 'image')
+            if level == 'patch' and level not in objectives:
+                raise UserError(
+                    f"{place} has level='patch', but model.patches is missing; say there how patches are compared, for "
+                    'example patches=dict(tokens=16)'
+                )
+            if level not in objectives:
+                raise UserError(f'{place}: level must be one of {", ".join(objectives)}, not {level!r}')
+            return Term(query, key, weight, rest, **dict(negatives=objectives[level].negatives) | named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '
         '(query stream, key stream, weight, dict(option=value))'
@@ -96,7 +117,7 @@ def _check_row_options(place: str, term: Term, objective: Objective) -> None:
         if option not in objective.options:
             raise UserError(
                 f'{place} has an unknown option {option!r}; {type(objective).__name__} knows '
-                f'{", ".join((*objective.options, "target", "negatives"))}'
+                f'{", ".join((*objective.options, *OWN_OPTIONS))}'
             )
     if not POSITIVE.holds(term.weight):
         raise UserError(f'{place} has weight {term.weight!r}; it must be above 0 (delete a row to leave it out)')

@@ -23,7 +23,7 @@ class ContrastiveViT(VisionTransformer):
     class token (B, C) of the last block after the final layer norm.
 
     ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). It can
-    also show the mask token in the place of some (SimMIM). The position of the class token is learned with
+    also show the mask token in the place of some (SimMIM, iBOT). The position of the class token is learned with
     ``pos_embed``, or zero with ``fixed_position``.
 
     Args:
@@ -85,7 +85,13 @@ class ContrastiveViT(VisionTransformer):
         _xavier_uniform(projection, projection.weight[0].numel(), self.embed_dims)
         nn.init.normal_(self.cls_token, std=1e-6)
 
-    def forward(self, images: Tensor, mask: Tensor | None = None, tokens: Tensor | None = None) -> tuple[Tensor, ...]:
+    def forward(
+        self,
+        images: Tensor,
+        mask: Tensor | None = None,
+        tokens: Tensor | None = None,
+        out_type: str | None = None,
+    ) -> tuple[Tensor, ...]:
         """Encode images.
 
         Args:
@@ -93,6 +99,7 @@ class ContrastiveViT(VisionTransformer):
             mask: (B, h, w) of the grid of patches, 1 or True where the mask token takes the place of a patch, at its
                 position; None shows all patches.
             tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
+            out_type: 'raw' for all tokens (B, 1 + n, C), the class token first; None for what the config says.
 
         Returns:
             A tuple of one output per ``out_indices``.
@@ -118,7 +125,7 @@ class ContrastiveViT(VisionTransformer):
             if number == len(self.layers) - 1 and self.final_norm:
                 x = self.ln1(x)
             if number in self.out_indices:
-                outputs.append(self._format_output(x, resolution))
+                outputs.append(x if out_type == 'raw' else self._format_output(x, resolution))
         return tuple(outputs)
 
     def positions(self, resolution: tuple[int, int]) -> Tensor:

@@ -10,57 +10,99 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.heads.mlp import pooled
 
+PATCHES = ' patches'
+
+
+def patches_of(stream: str) -> str:
+    """The name of the rows that are patch tokens of a stream."""
+    return stream + PATCHES
+
+
+def stream_of(rows: str) -> str:
+    """The stream that rows are of, or are patches of."""
+    return rows.removesuffix(PATCHES)
+
 
 @dataclass(frozen=True)
 class Inputs:
-    """The streams of a step, as an encoder sees them.
+    """The streams of a step, as an encoder sees them, and which rows it gives: images, patches, or both.
 
     Attributes:
         images: (R, 3, H, W) by stream name.
         tokens: (R, n) indices of the patches to keep, for streams that keep some only.
+        masks: (R, h, w) bool, the patches in whose place the backbone sees its mask token.
+        patches: (Q,) int64 ``row * number of patches + patch``, for streams of which patch tokens are wanted.
         joint: groups of streams that share a forward pass and its batch-norm statistics; the others have their own.
         key: (seed, step) of the step, for encoders that draw random numbers which all processes share.
+        silent: streams of which patch tokens alone are wanted.
     """
 
     images: dict[str, Tensor]
     tokens: dict[str, Tensor] = field(default_factory=dict)
+    masks: dict[str, Tensor] = field(default_factory=dict)
+    patches: dict[str, Tensor] = field(default_factory=dict)
     joint: Sequence[Sequence[str]] = ()
     key: tuple[int, int] = (0, 0)
+    silent: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all rows: of streams, and of their patches."""
+        return [name for name in self.images if name not in self.silent] + list(map(patches_of, self.patches))
 
     def only(self, names: Iterable[str]) -> 'Inputs':
-        """The same inputs for some of the streams only, in the same order."""
+        """The same inputs for some of the rows only, in the same order."""
         wanted = set(names)
-        return replace(self, images={name: batch for name, batch in self.images.items() if name in wanted})
+        patches = {name: cells for name, cells in self.patches.items() if patches_of(name) in wanted}
+        images = {name: batch for name, batch in self.images.items() if name in wanted or name in patches}
+        return replace(self, images=images, patches=patches, silent=frozenset(images.keys() - wanted))
 
-    def groups(self) -> list[list[str]]:
-        """The streams, grouped by shared forward passes."""
-        joint = [[name for name in self.images if name in group] for group in self.joint]
+    def groups(self, names: Iterable[str]) -> list[list[str]]:
+        """Names of rows, grouped by shared forward passes."""
+        names = list(names)
+        joint = [[name for name in names if name in group] for group in self.joint]
         together = {name for group in joint for name in group}
-        return [group for group in joint if group] + [[name] for name in self.images if name not in together]
+        return [group for group in joint if group] + [[name] for name in names if name not in together]
 
 
 def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
-    """Encode every stream once: (R, C) features by stream name; maps (R, C, h, w) are averaged over space.
+    """Encode every stream once: features (R, C) of streams and (Q, C) of patches, by the names of ``inputs``.
 
-    A backbone with batch normalisation encodes group by group, because the rows of a forward pass share statistics.
-    Any other backbone takes all streams of one shape as one batch, which is the same function and faster.
+    Maps are averaged over space. A backbone with batch normalisation encodes group by group, because the rows of a
+    forward pass share statistics. Any other backbone takes all streams of one shape as one batch, which is the same
+    function and faster.
     """
-    groups = inputs.groups() if has_batch_norm(backbone) else [list(inputs.images)]
+    groups = inputs.groups(inputs.images) if has_batch_norm(backbone) else [list(inputs.images)]
     features = {}
     for names in (part for group in groups for part in _of_one_shape(group, inputs)):
-        images = torch.cat([inputs.images[name] for name in names])
-        if names[0] in inputs.tokens:
-            outputs = backbone(images, tokens=torch.cat([inputs.tokens[name] for name in names]))
-        else:
-            outputs = backbone(images)
-        features.update(_split(pooled_output(outputs, backbone), names, [len(inputs.images[name]) for name in names]))
-    return {name: features[name] for name in inputs.images}
+        features.update(_encode(backbone, names, inputs))
+    return {name: features[name] for name in inputs.names}
+
+
+def _encode(backbone: nn.Module, names: list[str], inputs: Inputs) -> dict[str, Tensor]:
+    """One forward pass."""
+    images, sizes = torch.cat([inputs.images[name] for name in names]), [len(inputs.images[name]) for name in names]
+    seen = {}
+    if names[0] in inputs.tokens:
+        seen['tokens'] = torch.cat([inputs.tokens[name] for name in names])
+    masks = [inputs.masks[name] for name in names if name in inputs.masks]
+    if masks:
+        none = {name: masks[0].new_zeros(len(inputs.images[name]), *masks[0].shape[1:]) for name in names}
+        seen['mask'] = torch.cat([(none | inputs.masks)[name] for name in names])
+    if not any(name in inputs.patches for name in names):
+        return _split(pooled_output(backbone(images, **seen), backbone), names, sizes)
+    of_class, of_patches = last_output(backbone(images, **seen, out_type='raw')).tensor_split([1], dim=1)
+    features = _split(of_class.squeeze(1), names, sizes)
+    for name, tokens in _split(of_patches, names, sizes).items():
+        if name in inputs.patches:
+            features[patches_of(name)] = tokens.flatten(0, 1).index_select(0, inputs.patches[name])
+    return features
 
 
 def project(head: nn.Module, features: dict[str, Tensor], inputs: Inputs) -> dict[str, Tensor]:
-    """Send every stream through a head; a group of joint streams shares its batch-norm statistics."""
+    """Send all rows through a head; a group of joint streams shares its batch-norm statistics."""
     outputs = {}
-    for names in inputs.only(features).groups():
+    for names in inputs.groups(features):
         together = head(torch.cat([features[name] for name in names]))
         outputs.update(_split(together, names, [len(features[name]) for name in names]))
     return {name: outputs[name] for name in features}

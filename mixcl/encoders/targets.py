@@ -25,27 +25,27 @@ class TargetEncoder(nn.Module, ABC):
         super().__init__()
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The streams that the online encoder encodes with gradient: by default the queries."""
+        """The rows, of streams or patches, that the online encoder encodes with gradient: by default the queries."""
         return queries
 
     @abstractmethod
     def keys(
         self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
-        """Project the key streams.
+        """Project the key rows.
 
         Args:
-            inputs: the key streams.
-            projections: online projections, of the streams that are queries too.
+            inputs: the key streams, and which of their rows are keys.
+            projections: online projections, of the rows that are queries too.
             backbone, neck: the online encoder.
 
         Returns:
-            (n, D) projections, by stream name.
+            (n, D) projections, by the names of ``inputs``.
         """
 
     @abstractmethod
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The key streams that need a forward pass of their own."""
+        """The key rows that need a forward pass of their own."""
 
     def check_batch(self, batch_size: int, processes: int) -> None:
         """Raise :class:`~mixcl.errors.UserError` if batches of this size in each of the processes cannot be encoded."""
@@ -81,10 +81,10 @@ class StopGrad(TargetEncoder):
     def keys(
         self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
-        missing = inputs.only(inputs.images.keys() - projections.keys())
+        missing = inputs.only(set(inputs.names) - projections.keys())
         with torch.no_grad():
             fresh = project(neck, backbone_features(backbone, missing), missing)
-        return {name: fresh[name] if name in fresh else projections[name].detach() for name in inputs.images}
+        return {name: fresh[name] if name in fresh else projections[name].detach() for name in inputs.names}
 
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
         return keys - queries
@@ -103,7 +103,7 @@ class Shared(TargetEncoder):
     def keys(
         self, inputs: Inputs, projections: dict[str, Tensor], backbone: nn.Module, neck: nn.Module
     ) -> dict[str, Tensor]:
-        return {name: projections[name] for name in inputs.images}
+        return {name: projections[name] for name in inputs.names}
 
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
         return set()

@@ -34,6 +34,8 @@ class Objective(nn.Module, ABC):
     """Names or configs of the negatives of all rows that name none of their own."""
 
     takes_negatives: bool = False
+    gather: bool = False
+    """Whether keys are prepared together with those of all processes, which must then have equally many."""
     widths: Mapping[str, int] = {}
     """Settings, by name, that must equal the number of channels that the heads give."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from mmengine.dist import all_reduce, get_world_size
+from mmengine.dist import all_reduce
 from torch import Tensor
 
 from mixcl.composition import SoftTarget
@@ -86,10 +86,14 @@ class DINODistillation(Objective):
 
     @torch.no_grad()
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
-        """Move the centre towards the mean of the raw keys of all processes (DINO Eq. 4)."""
-        mean = torch.cat([_full(raw_keys[name]) for name in self.centred_by]).mean(dim=0, keepdim=True)
-        all_reduce(mean)
-        self.centre.lerp_((mean / get_world_size()).to(self.centre.dtype), 1 - self.centre_momentum)
+        """Move the centre towards the mean of the raw keys of all processes (DINO Eq. 4), where there are any."""
+        keys = torch.cat([_full(raw_keys[name]) for name in self.centred_by])
+        total, count = keys.sum(dim=0, keepdim=True), keys.new_full((1, 1), len(keys))
+        all_reduce(total)
+        all_reduce(count)
+        share = (1 - self.centre_momentum) * count.clamp_max(1)
+        mean = (total / count.clamp_min(1)).to(self.centre.dtype)
+        self.centre.lerp_(mean, share.to(self.centre.dtype))
 
 
 def _full(values: Tensor) -> Tensor:

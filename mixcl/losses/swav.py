@@ -33,6 +33,8 @@ class SwAV(Objective):
         queue_from: the epoch, from 0, in which the queues join. They fill from the first step on.
     """
 
+    gather = True
+
     def __init__(
         self,
         channels: int,

@@ -20,6 +20,10 @@ class Mixer(ABC):
     All random numbers come from the CPU generator that is passed; without one, from torch's global CPU generator.
     """
 
+    keeps_place: bool = False
+    """Whether every pixel of a mixture is that of one of its images at the same place, which terms between patches need;
+    its compositions then say what is shown."""
+
     @abstractmethod
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
         """Draw what all mixtures of this step share, for a batch of ``num_images`` images."""

@@ -43,6 +43,7 @@ class Choice(Mixer):
             probabilities = [1 / len(mixers)] * len(mixers)
         _check_probabilities(probabilities, len(mixers))
         self.probabilities = torch.tensor(probabilities, dtype=torch.float64)
+        self.keeps_place = all(mixer.keeps_place for mixer in self.mixers)
 
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> ChoicePlan:
         mixer = self.mixers[int(torch.multinomial(self.probabilities, 1, generator=generator))]

@@ -23,6 +23,8 @@ class CutMix(PairMixer):
         per_sample: whether every mixture has its own lambda and box; if not, the batch has one.
     """
 
+    keeps_place = True
+
     def place(
         self, images: Tensor, plan: PairPlan, generator: torch.Generator | None = None
     ) -> tuple[Tensor, Composition]:

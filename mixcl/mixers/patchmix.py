@@ -40,6 +40,8 @@ class PatchMix(Mixer):
             M exceeds the number of patches; from :meth:`check`, if M exceeds the batch of one process.
     """
 
+    keeps_place = True
+
     def __init__(self, num_mix: int | Sequence[int] = 3, patch_size: int = 16, probability: float = 1.0) -> None:
         self.num_mix = tuple(num_mix) if isinstance(num_mix, Sequence) else (num_mix,)
         if not self.num_mix or not all(map(COUNT.holds, self.num_mix)):

@@ -49,6 +49,8 @@ class RegionSwap(Mixer):
             fewer cells than the largest of ``cells``; from :meth:`check`, for batches of one image.
     """
 
+    keeps_place = True
+
     def __init__(self, pairing: str = 'flip', cell: int = 32, cells: Sequence[int] = (3, 4, 5)) -> None:
         check_range('RegionSwap', COUNT, cell=cell)
         if not isinstance(cells, Sequence) or not cells or not all(map(COUNT.holds, cells)):

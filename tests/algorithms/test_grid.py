@@ -16,13 +16,15 @@ SMALLEST_GRADIENT = 1e-12
 @pytest.mark.parametrize('mixer', MIXERS)
 @pytest.mark.parametrize('host', HOSTS)
 def test_an_optimiser_step_moves_every_parameter(host: str, mixer: str, backbone: str) -> None:
+    if host == 'ibot' and backbone != 'vit':
+        pytest.skip('a ResNet has no tokens')
     torch.manual_seed(0)
     step_moves_every_parameter(
         hosts.build(HOSTS[host](MIXERS[mixer], backbone)), hosts.without_gradient(host, backbone)
     )
 
 
-@pytest.mark.parametrize('host', HOSTS)
+@pytest.mark.parametrize('host', sorted(set(HOSTS) - {'ibot'}))
 def test_half_of_the_patches_pass_the_online_encoder(host: str) -> None:
     for mixer in (None, *MIXERS.values()):
         torch.manual_seed(0)

@@ -56,6 +56,10 @@ PAPERS = {
     r'PatchMix, .* patchmix/vit-b2': (512, 7.5e-4, (0.2,), SMALL),
     r'PatchMix, Table 3 mocov3/': (512, 1.5e-4, (0.2,), ANY),
     r'PatchMix, Table 3 dino/': (512, 5e-4, DINO, ((2, 32, ANY, ANY), (8, 16, ANY, ANY))),  # 16 by its GFLOPs
+    # By the command of iBOT's authors for ViT-S; PatchMix does not state its own.
+    r'PatchMix, Table 3 ibot/': (512, 5e-4, DINO, ((2, 32, 0.25, 1), (10, 16, 0.05, 0.25))),
+    r'(PatchMix, Table 2|APS, Table 1) ibot/vit-s': (1024, 5e-4, DINO, ((2, 224, 0.25, 1), (10, 96, 0.05, 0.25))),
+    r'(PatchMix, Table 2|APS, Table 1) ibot/vit-b': (1024, 5e-4, DINO, ((2, 224, 0.32, 1), (10, 96, 0.05, 0.32))),
     r'PatchMix, Table 2 (simclr|byol|swav)/': (4096, ANY, ANY, ANY),
     r'MixCo, (Table [14]|Figure 3) mocov2/': (128, 0.03, (0.2,), MOCO),
     r'MixCo, (Table [14]|Figure 3) mixco/.*mocov2': (128, 0.03, (0.05, 0.2), MOCO),
@@ -80,6 +84,7 @@ PAPERS = {
     r'APS, .* aps/vit-[sb]16': (4096, 8e-5, (0.1,), IN1K),
     r'APS, .* aps/vit-t2': (512, 1e-3, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, .* aps/vit-[sb]2': (512, 5e-4, (0.1,), ((2, 32, 0.15, 1),)),
+    r'APS, Table 2 ibot/': (512, 5e-4, DINO, ((2, 32, 0.25, 1), (10, 16, 0.05, 0.25))),
     r'APS, Table 2 mocov3/': (ANY, ANY, ANY, ANY),
     # Scripts of SwAV's authors for 256 images, at twice the rate per image of that for 4096, and for two crops.
     r'.* swav/r50_in1k$': (256, 0.6, (0.1,), ((2, 224, 0.14, 1), (6, 96, 0.05, 0.14))),

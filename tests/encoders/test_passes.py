@@ -42,7 +42,7 @@ def test_heads_share_statistics_within_a_group_of_different_sizes() -> None:
 
 def test_a_group_of_which_some_streams_are_needed() -> None:
     given = inputs(joint=[('view1', 'mix1'), ('view2', 'local')])
-    assert given.only({'local', 'view1', 'mix1'}).groups() == [['view1', 'mix1'], ['local']]
+    assert given.groups(given.only({'local', 'view1', 'mix1'}).names) == [['view1', 'mix1'], ['local']]
 
 
 @pytest.mark.parametrize('host', ['moco_v3', 'dino', 'simclr'])

@@ -123,7 +123,8 @@ def perform(run: Run, state: State, seconds: float) -> None:
         finally:
             clock.write_text(json.dumps(before + time.process_time() - begun))
         model, encoder = runner.model, default_encoder(cfg.config_name, cfg.model.backbone)
-        result |= dict(steps=runner.max_iters, passes=model.passes_per_image())
+        passes = model.passes_per_image() if hasattr(model, 'passes_per_image') else ()
+        result |= dict(steps=runner.max_iters, passes=passes)
     found = measured(model, cfg, method.baseline, dict(run.settings), DATA[run.data].probe, run.seed)
     encoder = encoder if encoder in found else 'online'
     result |= dict(

@@ -50,8 +50,8 @@ class Method:
         host: the name of the plain host, which gives all of the model but :data:`ROWS`; None for a host.
         changes: made in the model, for the small network and short runs.
         warmup: share of the run, as in its paper.
-        pipeline: how views are made: 'two_views' or 'sampled_patches'.
-        backbone: 'vit', 'vit_patch2' or 'resnet'.
+        pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as its config says.
+        backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of its config.
         chosen: settings and the values to choose from, one after the other, on held-out images. With a
             ``fine_tuning_rate`` the method is judged by fine-tuning on few labels, too.
         like: the method whose choices it takes, in place of its own.
@@ -76,6 +76,7 @@ HEADS = dict(
 RESNET_NECK: dict[str, Any] = dict(hidden_channels=512, out_channels=128)
 BACKBONES: dict[str, dict[str, Any]] = dict(
     vit={},
+    own={},
     vit_patch2=dict(patch_size=2),
     resnet=dict(
         _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False
@@ -122,6 +123,31 @@ def _baseline(name: str, *chosen: tuple[str, tuple], backbone: str = 'vit') -> M
     return Method('mocov3/vit-xs4_digits', backbone=backbone, chosen=chosen, baseline=name)
 
 
+WARMUP_EPOCHS = dict(warmup_epochs=30)
+"""Of DINO's temperature, in runs of 200 epochs."""
+OF_PATCHES = ('mix2', 'view2', 0.5, dict(level='patch'))
+PAIRS = [('view1', 'view2', 0.5), ('view2', 'view1', 0.5)]
+MASKED = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
+
+
+def _rival(config: str, **other: Any) -> Method:
+    """With its own settings: nothing is chosen."""
+    return Method(config, chosen=(), **other)
+
+
+def _distilled(host: str, *rows: tuple, **changes: Any) -> Method:
+    """DINO or iBOT; with further rows of terms, of which some mix."""
+    mixed = any('mix2' in row for row in rows)
+    mixing = dict(mixer=dict(type='PatchMix', patch_size=4), streams=dict(mix2=dict(mix='view2'))) if mixed else {}
+    return _rival(f'{host}/vit-xs4_digits', changes=dict(terms=[*PAIRS, *rows], **mixing, **changes))
+
+
+def _patch_objective(*centred_by: str) -> dict[str, Any]:
+    return dict(objective=dict(type='DINODistillation', num_prototypes=512, centred_by=centred_by, **WARMUP_EPOCHS))
+
+
+DISTILLED: dict[str, Any] = dict(objective=WARMUP_EPOCHS)
+IBOT: dict[str, Any] = dict(DISTILLED, backbone=dict(mask_token=True), patches=_patch_objective('view1', 'view2'))
 METHODS = dict(
     pixels=_baseline('pixels'),
     pca=_baseline('pca', COMPONENTS),
@@ -178,8 +204,18 @@ METHODS = dict(
         PATCHMIX, changes=dict(terms=_terms(0, 0), backbone=dict(fixed_position=False)), like='patchmix_oto'
     ),
     mocov3_learned=replace(MOCOV3, changes=dict(backbone=dict(fixed_position=False)), like='mocov3'),
+    mae=_rival('mae/vit-xs4_digits', pipeline='own', backbone='own'),
+    simmim=_rival('simmim/vit-xs4_digits', pipeline='own', backbone='own'),
+    swav=_rival('swav/vit-xs4_digits'),
+    dino=_distilled('dino', **DISTILLED),
+    ibot=_distilled('ibot', *MASKED, **IBOT),
+    patchmix_patches=_ablation(terms=[*_terms(0.5, 0.5), OF_PATCHES], patches=dict(tokens=8)),
+    dino_patches=_distilled('dino', OF_PATCHES, **DISTILLED, patches=_patch_objective('view2')),
+    ibot_patches=_distilled('ibot', *MASKED, OF_PATCHES, **IBOT),
 )
 
+OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
+"""Which hooks of their own configs methods keep."""
 MOMENTUM_SHARE = 132
 """Steps of a run times (1 - EMA momentum): .97 for 4,400 steps, one rule for all methods.
 
@@ -203,16 +239,17 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
             part.dataset.pipeline = part.dataset.pipeline[-1:]
     _keep(cfg, images, held_out)
     cfg.model = _model(cfg, own, host, images)
-    cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host.pipeline, cfg)
+    cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host, cfg)
     cfg.param_scheduler = [
         dict(type='WarmupCosineLR', warmup=host.warmup * epochs, final=1e-6, by_epoch=True, convert_to_iter_based=True)
     ]
     cfg.train_cfg = dict(type='PretrainLoop', max_epochs=epochs, val_interval=epochs)
     cfg.default_hooks.checkpoint.update(interval=max(epochs // 8, 1), max_keep_ckpts=1)
     cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
-    cfg.custom_hooks = [dict(type='BannerHook')]
+    kept = [hook for hook in _read(host.config).custom_hooks if hook['type'] in OWN_HOOKS] if not own.chosen else []
+    cfg.custom_hooks = [dict(type='BannerHook'), *kept]
     steps = epochs * (cfg.train_dataloader.dataset.dataset.indices // cfg.train_dataloader.batch_size)
-    if cfg.model.target.get('momentum'):
+    if cfg.model.get('target', {}).get('momentum'):
         momentum = max(1 - MOMENTUM_SHARE / steps, 0.9)
         final = {'final_momentum': momentum} if 'final_momentum' in cfg.model.target else {}
         cfg.model.target.update(momentum=momentum, **final)
@@ -234,7 +271,7 @@ def _model(cfg: Config, own: Method, host: Method, images: Images) -> Any:
     cfg.model = _read(host.config).model
     if own is not host:
         cfg.model.update({name: value for name, value in _read(own.config).model.items() if name in ROWS})
-    for changes in (dict(backbone=backbone), host.changes, own.changes):
+    for changes in ({} if own.backbone == 'own' else dict(backbone=backbone), host.changes, own.changes):
         cfg.merge_from_dict(dict(model=copy.deepcopy(dict(changes))))  # merging takes `_delete_` out
     if own.backbone == 'resnet':
         cfg.model.backbone.update(base_channels=images.width, stem_channels=images.width)
@@ -250,10 +287,12 @@ def _keep(cfg: Config, images: Images, held_out: bool) -> None:
         cfg.val_dataloader.dataset.update(split='train', indices=[*range(first, images.train)])
 
 
-def _pipeline(kind: str, cfg: Config) -> list[dict[str, Any]]:
+def _pipeline(host: Method, cfg: Config) -> list[dict[str, Any]]:
+    if host.pipeline == 'own':
+        return _read(host.config).train_dataloader.dataset.dataset.pipeline
     before, views = cfg.training_pipeline[:-2], cfg.views
     crops = [view[0] for view in views]
-    if kind == 'sampled_patches':  # APS: 16 of 64 patches of each view, sampled to overlap little
+    if host.pipeline == 'sampled_patches':  # APS: 16 of 64 patches of each view, sampled to overlap little
         wide = [dict(crop, type='RecordedResizedCrop', crop_ratio_range=(0.15, 1.0)) for crop in crops]
         recorded = [[crop, *view[1:]] for crop, view in zip(wide, views, strict=True)]
         step = dict(type='SampledPatchPair', patch_size=2, ratio=0.25, power=3.0, transforms=recorded)

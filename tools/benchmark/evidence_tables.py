@@ -216,5 +216,14 @@ TABLES = (
         'Learned positions beside fixed ones',
         tuple(Pair(f'{method}_learned', method) for method in ('patchmix', 'patchmix_oto', 'mocov3')),
     ),
+    Table(
+        'Masked images, clusters and tokens beside PatchMix',
+        tuple(Pair(method, 'patchmix') for method in ('mocov3', 'mae', 'simmim', 'swav', 'dino', 'ibot')),
+        seeds=1,
+    ),
+    Table(
+        'Terms between patches',
+        tuple(Pair(f'{method}_patches', method) for method in ('patchmix', 'dino', 'ibot')),
+    ),
     Table('All of Fashion-MNIST', HOSTS[::2], 'fashionmnist', on_gpu=True),
 )

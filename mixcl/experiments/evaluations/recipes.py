@@ -63,8 +63,8 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         R('linear/mocov3_resnet', '* mocov3', '', 'resnet-cifar', CIFAR),
         R('linear/mixco', '* moco', '', 'resnet', CIFAR),
         R('linear/moco', '* moco', '', RESNETS),
-        R('linear/dino', 'dino', 'vit-s16', '', IMAGENET),
-        R('linear/dino_average', 'dino', 'vit-b16', '', 'in1k'),
+        R('linear/dino', 'dino ibot', 'vit-s16', '', IMAGENET),
+        R('linear/dino_average', 'dino ibot', 'vit-b16', '', 'in1k'),
         R('linear/mocov3', 'mocov3', 'vit-s16', '', IMAGENET),
         R('linear/mocov3', 'mocov3', 'vit-b16', '', 'in1k'),
         R('linear/patchmix_vit-b16', 'patchmix', 'vit-b16', '', 'in1k'),
@@ -72,7 +72,7 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
     ),
     finetune=(
         R('finetune/resnet', '* resnet', '', RESNETS),
-        R('finetune/deit', 'sdmp dino deit', 'vit-s16', '', 'in1k'),
+        R('finetune/deit', 'sdmp dino ibot deit', 'vit-s16', '', 'in1k'),
         R('finetune/mocov3', 'mocov3', 'vit-s16 vit-b16', '', 'in1k'),
         # APS has published none for ImageNet: those of PatchMix and MAE
         R('finetune/patchmix_online', 'aps', 'vit-s16', '', 'in1k'),

@@ -54,6 +54,8 @@ def _shrink_model(model: ConfigDict) -> None:
     if model.target.type == 'ShuffledEMA':
         model.target.groups = 2
     narrowed = [model.neck, model.objective, *model.get('memory', {}).values()]
+    if (model.get('patches') or {}).get('objective'):
+        narrowed.append(model.patches.objective)
     if model.get('predictor'):
         narrowed.append(model.predictor)
         model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)

@@ -33,6 +33,7 @@ RUNS = dict(
     byol=hosts.byol(CUTMIX),
     simsiam=hosts.simsiam(hosts.MIXERS['resizemix']),
     dino=hosts.dino(hosts.MIXERS['patchmix']),
+    ibot=hosts.ibot(hosts.MIXERS['patchmix']),
     swav=hosts.swav(hosts.MIXERS['cutmix']),
 )
 
@@ -97,8 +98,8 @@ def assert_same(left: Runner, right: Runner) -> None:
     assert left.get('loss_scaler') == right.get('loss_scaler')
 
 
-SHORT = ('moco_v2_on_a_resnet', 'dino', 'swav')
-"""Hosts with a queue and batch normalisation, with a centre and local crops, and with weights in the objective."""
+SHORT = ('moco_v2_on_a_resnet', 'ibot', 'swav')
+"""Hosts with a queue and batch normalisation, with centres, masks and local crops, with weights in the objective."""
 
 
 @pytest.mark.parametrize('host', [pytest.param(host, marks=() if host in SHORT else pytest.mark.long) for host in RUNS])

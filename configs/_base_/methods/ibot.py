@@ -1,0 +1,22 @@
+# iBOT on ViT-S/16: DINO with ten local crops, whose online encoder sees blocks of both views masked and predicts there
+# what the target encoder gives of the whole view; one head, with a centre of its own for patches.
+_base_ = './dino.py'
+
+blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))
+model = dict(
+    backbone=dict(mask_token=True),
+    neck=dict(out_channels=8192),
+    objective=dict(num_prototypes=8192),
+    patches=dict(objective=dict(type='DINODistillation', num_prototypes=8192)),
+    streams=dict(view1=blocks, view2=blocks),
+    views=dict(local=10),
+    terms=[
+        ('view1', 'view2', 1 / 22),
+        ('view2', 'view1', 1 / 22),
+        ('local', 'view1', 10 / 22),
+        ('local', 'view2', 10 / 22),
+        ('view1', 'view1', 0.5, dict(level='patch')),
+        ('view2', 'view2', 0.5, dict(level='patch')),
+    ],
+)
+train_cfg = dict(max_epochs=800)

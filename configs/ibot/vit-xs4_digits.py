@@ -1,0 +1,14 @@
+# iBOT without local crops on the small ViT of configs/dino/vit-xs4_digits.py.
+_base_ = '../dino/vit-xs4_digits.py'
+
+blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))
+model = dict(
+    backbone=dict(mask_token=True),
+    patches=dict(objective=dict(type='DINODistillation', num_prototypes=512, warmup_epochs=16)),
+    streams=dict(view1=blocks, view2=blocks),
+    terms=[
+        *_base_.model.terms,
+        ('view1', 'view1', 0.5, dict(level='patch')),
+        ('view2', 'view2', 0.5, dict(level='patch')),
+    ],
+)

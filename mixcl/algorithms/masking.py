@@ -1,0 +1,74 @@
+"""Which patches of an image the online encoder does not see."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from mixcl.errors import UserError
+from mixcl.mixers.boxes import Boxes
+from mixcl.ranges import SHARE, check_range
+
+ASPECTS = (0.3, 1 / 0.3)
+"""Ratios of height to width that blocks may have."""
+ATTEMPTS = 10
+"""How many blocks in a row may fail to fit before an image is left as it is."""
+
+
+class BlockMasks:
+    """Masks made of blocks (BEiT, 2022, Algorithm 1), for a random part of the images ("Image BERT Pre-Training with
+    Online Tokenizer", iBOT, 2022).
+
+    Args:
+        share: lowest and highest share of the patches that are masked, where an image is masked at all.
+        probability: that an image is masked.
+
+    Raises:
+        UserError: for shares and probabilities that are none.
+    """
+
+    def __init__(self, share: tuple[float, float] = (0.1, 0.5), probability: float = 0.5) -> None:
+        check_range('model.streams: mask', SHARE, probability=probability)
+        if len(share) != 2 or not all(map(SHARE.holds, share)) or share[0] > share[1]:
+            raise UserError(f'model.streams: mask has share={share!r}; write the lowest and the highest share')
+        self.share = tuple(share)
+        self.probability = probability
+
+    def __call__(self, rows: int, grid: tuple[int, int], random: torch.Generator) -> Tensor:
+        """(rows, h, w) bool: the masked cells of a grid (h, w), on the CPU."""
+        low, high = self.share
+        share = low + (high - low) * torch.rand(rows, generator=random)
+        masked = torch.rand(rows, generator=random) < self.probability
+        return block_masks((share * masked * math.prod(grid)).floor(), grid, random)
+
+
+def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) -> Tensor:
+    """Mask at most so many cells per row, block by block, all rows at once.
+
+    A block has an area between that of a third of the grid's smaller side, squared, and what is left to be masked, and
+    is taken where it masks something new and not too much.
+
+    Args:
+        most: (R,) how many cells of each row.
+        grid: (h, w).
+
+    Returns:
+        (R, h, w) bool.
+    """
+    rows, sides = len(most), torch.tensor(grid)
+    masks = torch.zeros(rows, *grid, dtype=torch.bool)
+    left, failed = most.clone(), torch.zeros(rows)
+    smallest = (min(grid) // 3) ** 2
+    while (active := (left > 0) & (failed < ATTEMPTS)).any():
+        area, aspect, *place = torch.rand(4, rows, generator=random)
+        area = smallest + (left - smallest) * area
+        aspect = torch.exp(math.log(ASPECTS[0]) + math.log(ASPECTS[1] / ASPECTS[0]) * aspect)
+        size = torch.stack([(area * aspect).sqrt(), (area / aspect).sqrt()], dim=1).round().long()
+        start = (torch.stack(place, dim=1) * (sides - size + 1)).long()
+        new = Boxes(start, start + size).inside(grid)[:, 0] & ~masks
+        gained = new.sum(dim=(1, 2))
+        fits = active & (size < sides).all(dim=1) & (gained > 0) & (gained <= left)
+        masks |= new & fits[:, None, None]
+        left = torch.where(fits, left - gained, left)
+        failed = torch.where(fits, 0, failed + 1)
+    return masks

@@ -1,0 +1,179 @@
+"""Terms between patches: which patches of a step are compared, and by what objective."""
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mixcl.algorithms.checks import check_names
+from mixcl.algorithms.streams import Stream, StreamRecipe
+from mixcl.algorithms.terms import Term
+from mixcl.composition import Composition
+from mixcl.encoders.passes import patches_of, stream_of
+from mixcl.encoders.shuffled_ema import ShuffledEMA
+from mixcl.errors import UserError
+from mixcl.losses import InfoNCE, Objective
+from mixcl.ranges import COUNT, check_range
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Some patches of a stream.
+
+    Attributes:
+        cells: (Q,) int64, ``row * number of patches + patch``.
+        composition: what each of them counts as.
+        share: (Q,) float, of each in the mean over the images of the mean over an image's patches.
+    """
+
+    cells: Tensor
+    composition: Composition
+    share: Tensor
+
+    def mean(self, losses: Tensor) -> Tensor:
+        """Of the losses (Q,); an image without such patches counts as 0 (the authors' code of iBOT)."""
+        return (losses * self.share).sum()
+
+
+class PatchLevel(nn.Module):
+    """The rows of the table of terms with ``level='patch'``.
+
+    A query is the online encoder's token at a place of a masked view or of a mixture; its keys are the target encoder's
+    tokens of what the place shows, at the same place of the whole view (iBOT, 2022, Eq. 2, and the same for mixtures).
+    Of a masked view the masked patches ask, of a mixture all.
+
+    Args:
+        terms: the table; its other rows are left out.
+        objective: that compares them.
+        tokens: how many patches of an image ask at most, drawn once a step for all images and processes; None for
+            all.
+
+    Attributes:
+        rows: the names of the rows that are patches.
+
+    Raises:
+        UserError: for a number of tokens that is none; if no row is between patches.
+    """
+
+    def __init__(self, terms: Sequence[Term], objective: Objective, tokens: int | None) -> None:
+        super().__init__()
+        if tokens is not None:
+            check_range('model.patches', COUNT, tokens=tokens)
+        self.terms = [term for term in terms if term.level == 'patch']
+        if not self.terms:
+            raise UserError("model.patches is set, but no row of model.terms has level='patch'; leave it out")
+        self.rows = {name for term in self.terms for name in term.rows}
+        self.objective = objective
+        self.tokens = tokens
+
+    def observe(self, raw_keys: Mapping[str, Tensor]) -> None:
+        """Take the raw keys of a step after its losses."""
+        self.objective.observe({stream_of(name): rows for name, rows in raw_keys.items() if name in self.rows})
+
+    def choose(
+        self, streams: Mapping[str, Stream], patch_size: int, random: torch.Generator
+    ) -> tuple[dict[str, Patches], dict[str, Patches]]:
+        """The patches that ask, and those that they find, by stream."""
+        ask: dict[str, Tensor] = {}
+        found: dict[str, Tensor] = {}
+        for term in self.terms:
+            if term.query not in ask:
+                ask[term.query] = self._asking(streams[term.query], patch_size, random)
+            cells = ask[term.query]
+            # A place of a mixture finds that place of any image.
+            places = cells if term.key == term.query else cells.any(dim=0).expand_as(cells)
+            found[term.key] = found.get(term.key, torch.zeros_like(cells)) | places
+        return (
+            {name: _patches(streams[name].as_query, cells, patch_size) for name, cells in ask.items()},
+            {name: _patches(streams[name], cells, patch_size) for name, cells in found.items()},
+        )
+
+    def _asking(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
+        """(R, cells) bool, on the CPU."""
+        height, width = stream.grid(patch_size)
+        mask, rows = stream.as_query.mask, len(stream.images)
+        asking = torch.ones(rows, height * width, dtype=torch.bool) if mask is None else mask.flatten(1)
+        if self.tokens is None:
+            return asking
+        order = torch.rand(height * width, generator=random).argsort()
+        drawn = torch.zeros_like(asking)
+        drawn[:, order] = asking[:, order] & (asking[:, order].cumsum(dim=1) <= self.tokens)
+        return drawn
+
+
+def _patches(stream: Stream, wanted: Tensor, patch_size: int) -> Patches:
+    """The patches where ``wanted`` (R, cells), a tensor on the CPU, is true."""
+    (cells,) = wanted.flatten().nonzero(as_tuple=True)
+    share = 1 / (len(wanted) * wanted.sum(dim=1).clamp_min(1))
+    share = share[cells // wanted.shape[1]]
+    cells, share = (values.to(stream.images.device, non_blocking=True) for values in (cells, share))
+    return Patches(cells, stream.composition.of_cells(cells, stream.grid(patch_size)), share)
+
+
+def by_rows(chosen: Mapping[str, Patches]) -> dict[str, Composition]:
+    """The compositions of patches, by the names of their rows."""
+    return {patches_of(name): patches.composition for name, patches in chosen.items()}
+
+
+def check_patch_level(
+    level: PatchLevel, recipe: StreamRecipe, backbone: nn.Module, target: nn.Module, encoded: Collection[str]
+) -> None:
+    """Raise UserError if patches cannot be compared so.
+
+    Args:
+        level: the rows, and their objective.
+        recipe: of the streams.
+        backbone: the online backbone.
+        target: the target encoder.
+        encoded: the key rows that have a forward pass of their own.
+    """
+    tokens_known = 'out_type' in inspect.signature(backbone.forward).parameters
+    if not tokens_known or getattr(backbone, 'out_type', None) != 'cls_token' or isinstance(target, ShuffledEMA):
+        raise UserError(
+            f"rows with level='patch' compare tokens, which {type(backbone).__name__} with {type(target).__name__} "
+            "does not give; use ContrastiveViT with out_type='cls_token', and EMA as model.target"
+        )
+    for term in level.terms:
+        _check_row(f"model.terms: ({term.query}, {term.key}) with level='patch'", term, recipe, encoded)
+    masked = recipe.masks.keys() & {term.query for term in level.terms}
+    name = type(level.objective).__name__
+    if masked and level.objective.gather:
+        raise UserError(
+            f'model.patches: {name} gathers the keys of all processes, but each masks another number of patches; set '
+            'gather=False in model.patches.objective, or use DINODistillation or NegativeCosine'
+        )
+    if isinstance(level.objective, InfoNCE) and level.tokens is None:
+        raise UserError(
+            f'model.patches: {name} compares every patch with every other of the batch; set tokens, the number of '
+            'patches of an image that take part, for example tokens=16'
+        )
+    centred_by = getattr(level.objective, 'centred_by', ())
+    check_names('model.patches.objective: centred_by', centred_by, [term.key for term in level.terms])
+
+
+def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[str]) -> None:
+    view = recipe.source.get(term.query, term.query)
+    if view != term.key:
+        raise UserError(
+            f'{place}: places correspond within one view, but {term.query} shows {view}; pull it to those of {view}'
+        )
+    if recipe.crops(view) != 1:
+        raise UserError(f'{place}: places correspond within one crop, but {view} has {recipe.crops(view)} of an image')
+    if term.query in recipe.keep:
+        raise UserError(f'{place}: {term.query} has keep, and a dropped patch has no token; use mask, or leave it out')
+    if term.query in recipe.source and not recipe.mixer.keeps_place:
+        raise UserError(
+            f'{place}: the parts of a {type(recipe.mixer).__name__} mixture move or blend, so that a place shows no '
+            'patch of an image; use PatchMix, CutMix or RegionSwap'
+        )
+    if term.query == term.key and term.query not in recipe.masks:
+        raise UserError(f'{place}: every patch would find itself; mask some, model.streams.{view}=dict(mask=dict(...))')
+    if term.query == term.key and term.rows[1] not in encoded:
+        raise UserError(
+            f'{place}: the target encoder has to see the whole {view}, but model.target encodes a stream that is query '
+            'and key once; use EMA'
+        )
+    if term.negatives:
+        raise UserError(f'{place}: rows between patches take no negatives; leave them out of model.patches.objective')

@@ -1,0 +1,270 @@
+"""Terms between patches: against loops over rows and cells, against formulas written out, and against lightly."""
+
+import hosts
+import pytest
+import torch
+from losses.test_swav import waves
+from torch import Tensor
+from torch.nn import functional
+
+from mixcl.algorithms import ContrastiveLearner, StepKey, StreamRecipe
+from mixcl.algorithms.masking import BlockMasks, block_masks
+from mixcl.algorithms.patches import PatchLevel
+from mixcl.algorithms.terms import Term
+from mixcl.errors import UserError
+from mixcl.losses import DINODistillation, NegativeCosine
+from mixcl.registry import MIXERS
+
+BATCH = 6
+SIDE, PATCH = 24, 6
+CELLS = (SIDE // PATCH) ** 2
+KEEPING_PLACE = dict(
+    patchmix=dict(patch_size=4), cutmix=dict(per_sample=True), region_swap=dict(cell=4, cells=(1, 2, 3))
+)
+"""Mixers, with parts that are no multiples of the backbone's patches."""
+MASK = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
+STEP = StepKey(seed=0, step=3, rank=0)
+
+
+def chosen(recipe: StreamRecipe, crops: list[Tensor], terms: list[Term], tokens: int | None = None, rank: int = 0):
+    """The streams of a step, and the patches that ask and are found."""
+    streams = recipe.build(crops, {name for term in terms for name in (term.query, term.key)}, StepKey(0, 1, rank))
+    for name, masks in recipe.masks.items():
+        streams[name] = streams[name].with_masked(masks, PATCH, torch.Generator().manual_seed(1))
+    level = PatchLevel(terms, NegativeCosine(), tokens)
+    return streams, *level.choose(streams, PATCH, torch.Generator().manual_seed(2))
+
+
+# ----- what a patch finds -----
+
+
+@pytest.mark.parametrize('name', KEEPING_PLACE)
+@pytest.mark.parametrize('tokens', [None, 5])
+def test_a_patch_of_a_mixture_finds_what_its_pixels_show(name: str, tokens: int | None) -> None:
+    """Every pixel of the images shows the number of its source, so that shares can be counted in pixels."""
+    mixer = MIXERS.build(hosts.MIXERS[name] | KEEPING_PLACE[name])
+    assert mixer.keeps_place
+    recipe = StreamRecipe(dict(view1=1), dict(mix1=dict(mix='view1')), mixer)
+    crop = torch.arange(BATCH)[:, None, None, None].expand(-1, 3, SIDE, SIDE).float()
+    term = Term('mix1', 'view1', 1.0, level='patch')
+    streams, asking, found = chosen(recipe, [crop], [term], tokens, rank=2)
+    own, keys = asking['mix1'], found['view1']
+    assert len(own.cells) == len(keys.cells) == BATCH * (tokens or CELLS)
+    target = term.soft_target(own.composition, keys.composition, 0).dense(len(keys.cells))
+    expected = torch.zeros_like(target)
+    for row, asks in enumerate(own.cells.tolist()):
+        y, x = asks % CELLS // (SIDE // PATCH) * PATCH, asks % CELLS % (SIDE // PATCH) * PATCH
+        shown = streams['mix1'].images[asks // CELLS, 0, y : y + PATCH, x : x + PATCH].flatten().round().long()
+        for column, key in enumerate(keys.cells.tolist()):
+            if key % CELLS == asks % CELLS:
+                expected[row, column] = (shown == key // CELLS).float().mean()
+    torch.testing.assert_close(target, expected)
+    assert tokens or (expected.max(dim=1).values < 1).any(), 'no patch lies across a border'
+
+
+def test_masked_patches_of_a_view_ask_and_find_themselves() -> None:
+    recipe = StreamRecipe(dict(view1=1, view2=1), dict(view1=MASK), None)
+    crops = [torch.randn(BATCH, 3, SIDE, SIDE) for _ in range(2)]
+    term = Term('view1', 'view1', 1.0, level='patch')
+    streams, asking, found = chosen(recipe, crops, [term])
+    mask = streams['view1'].as_query.mask.flatten(1)
+    assert streams['view1'].mask is None and 0 < mask.any(dim=1).sum() < BATCH
+    assert asking['view1'].cells.tolist() == mask.flatten().nonzero()[:, 0].tolist()
+    target = term.soft_target(asking['view1'].composition, found['view1'].composition, 0)
+    assert torch.equal(target.dense(len(mask.nonzero())), torch.eye(len(mask.nonzero())))
+    losses = torch.rand(len(mask.nonzero()))
+    table = torch.zeros(mask.shape).masked_scatter(mask, losses)
+    by_image = [row[row > 0].mean() if row.any() else torch.tensor(0.0) for row in table]
+    torch.testing.assert_close(asking['view1'].mean(losses), torch.stack(by_image).mean())
+
+    _, few, _ = chosen(recipe, crops, [term], tokens=2)
+    assert few['view1'].cells.div(CELLS, rounding_mode='floor').bincount(minlength=BATCH).tolist() == [
+        min(2, int(row.sum())) for row in mask
+    ]
+
+
+# ----- masks -----
+
+
+def test_block_masks_have_the_share_of_the_paper() -> None:
+    masks = BlockMasks()(4000, (14, 14), torch.Generator().manual_seed(0))
+    share = masks.flatten(1).float().mean(dim=1)
+    masked = share[share > 0]
+    assert len(masked) / 4000 == pytest.approx(0.5, abs=0.03)
+    assert share.max() <= 0.5 and masked.mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_masks_are_blocks_of_no_more_cells_than_asked() -> None:
+    masks = block_masks(torch.tensor([0.0, 3.0, 8.0, *[30.0] * 200]), (9, 12), torch.Generator().manual_seed(0))
+    counts = masks.flatten(1).sum(dim=1)
+    assert counts[0] == 0 and counts[1] <= 3 and counts[2] <= 8 and counts[3:].max() <= 30
+    assert counts[3:].float().mean() > 24
+    alike = (masks[3:, :, 1:] == masks[3:, :, :-1]).float().mean()  # of neighbours; .6 were the cells drawn singly
+    assert alike > 0.8
+    assert not torch.equal(masks[3], masks[4])
+
+
+# ----- losses -----
+
+
+def learner(**changes) -> ContrastiveLearner:
+    torch.manual_seed(0)
+    model = hosts.build(hosts.ibot(), **changes).double()
+    for parameter in model.parameters():
+        parameter.data += 0.05 * torch.randn_like(parameter)
+    model.target.copy_weights(model.backbone, model.neck)
+    model.target.backbone.requires_grad_(False)
+    return model
+
+
+def test_ibot_written_out() -> None:
+    """The double loop over teacher views and student crops, in which a view meets itself by its masked tokens."""
+    ours = learner()
+    ours.begin_step(STEP, epoch=15)
+    for objective in (ours.objective, ours.patches.objective):
+        objective.warmup_epochs = 31
+        objective.begin_epoch(15)  # half of the warm-up: (.04 + .07) / 2
+        objective.centre.normal_()
+    crops, centres = hosts.crops(ours, BATCH), (ours.objective.centre.clone(), ours.patches.objective.centre.clone())
+    masks = [stream.as_query.mask for name, stream in ours.build_streams(crops).items() if 'view' in name]
+    student = [ours.backbone(crop, mask=mask, out_type='raw')[-1] for crop, mask in zip(crops, masks, strict=False)]
+    student += [ours.backbone(crop, out_type='raw')[-1] for crop in crops[2:]]
+    with torch.no_grad():
+        teacher = [ours.target.neck(every_token(ours.target.backbone, crop)) for crop in crops[:2]]
+    student = [ours.neck(tokens.flatten(0, 1)) for tokens in student]
+    student = [(s / 0.1).log_softmax(1).unflatten(0, (BATCH, -1)) for s in student]
+    teacher = [t.unflatten(0, (BATCH, -1)) for t in teacher]
+    of_class, of_patches = [], []
+    for i, t in enumerate(teacher):
+        for j, s in enumerate(student):
+            if i == j:
+                every = -(((t[:, 1:] - centres[1]) / 0.055).softmax(2) * s[:, 1:]).sum(2)
+                mask = masks[i].flatten(1)
+                of_patches.append(((every * mask).sum(1) / mask.sum(1).clamp_min(1)).mean())
+            else:
+                of_class.append(-(((t[:, 0] - centres[0]) / 0.055).softmax(1) * s[:, 0]).sum(1).mean())
+    expected = sum(of_class) / len(of_class) + sum(of_patches) / len(of_patches)
+    losses = ours(crops, mode='loss')
+    torch.testing.assert_close(sum(value for name, value in losses.items() if 'loss' in name), expected)
+    seen = torch.cat([t[:, 1:][mask.flatten(1)] for t, mask in zip(teacher, masks, strict=True)])
+    torch.testing.assert_close(ours.patches.objective.centre, 0.9 * centres[1] + 0.1 * seen.mean(dim=0, keepdim=True))
+
+
+def every_token(backbone: torch.nn.Module, crop: Tensor) -> Tensor:
+    return backbone(crop, out_type='raw')[-1].flatten(0, 1)
+
+
+def test_a_patch_term_of_patchmix_written_out() -> None:
+    """The drawn places of each mixture against the tokens of all views there, the one that is shown being the key."""
+    config = hosts.moco_v3(hosts.MIXERS['patchmix'])
+    config['terms'] = [*config['terms'], ('mix2', 'view2', 0.7, dict(level='patch', temperature=0.3))]
+    torch.manual_seed(0)
+    ours = hosts.build(config, swap_views=0.0, patches=dict(tokens=3)).double().eval()
+    ours.begin_step(STEP)
+    crops = hosts.crops(ours, BATCH)
+    streams = ours.build_streams(crops)
+    asking, _ = ours._choose_patches(streams)
+    places = asking['mix2'].cells[:3]
+    owner = streams['mix2'].composition.sources.take_along_dim(
+        streams['mix2'].composition.shown.flatten(1)[:, places].long(), dim=1
+    )  # (BATCH, 3) whose patch is shown
+    queries = ours.backbone(streams['mix2'].images, out_type='raw')[-1][:, 1:][:, places]
+    queries = functional.normalize(ours.predictor(ours.neck(queries.flatten(0, 1))), dim=1)
+    keys = ours.target.backbone(crops[1], out_type='raw')[-1][:, 1:][:, places]
+    keys = functional.normalize(ours.target.neck(keys.flatten(0, 1)), dim=1)
+    logits = queries @ keys.T / 0.3
+    labels = (owner * 3 + torch.arange(3)).flatten()
+    expected = 0.7 * 2 * 0.3 * functional.cross_entropy(logits, labels)
+    torch.testing.assert_close(ours(crops, mode='loss')['loss_mix2_view2_patch'], expected)
+
+
+@pytest.mark.parametrize('warmed', [False, True])
+def test_values_are_those_of_lightly(warmed: bool) -> None:
+    """By ``IBOTPatchLoss`` of lightly 1.6.0 on 4 outputs of 5 masked tokens, twice: the centre has moved between."""
+    expected = LIGHTLY[warmed]
+    recipe = StreamRecipe(dict(view1=1, view2=1), dict(view1=MASK), None)
+    objective = DINODistillation(4, centred_by=('view1',), teacher_temperature=0.05).double()
+    term = Term('view1', 'view1', 1.0, level='patch')
+    level = PatchLevel([term], objective, None)
+    streams = recipe.build([torch.zeros(3, 3, 12, 12)] * 2, {'view1'}, STEP)
+    masks = torch.tensor([[1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 1, 0]]).view(3, 2, 2).bool()
+    streams['view1'] = streams['view1'].with_masked(lambda *_: masks, PATCH, torch.Generator())
+    asking, found = level.choose(streams, PATCH, torch.Generator())
+    own, keys = asking['view1'], found['view1']
+    if warmed:
+        level.observe({'view1 patches': waves(5, 2)})
+    target = term.soft_target(own.composition, keys.composition, 0)
+    rows = objective(objective.prepare_query(waves(5, 0)), objective.prepare_key(waves(5, 1)), target)
+    assert own.mean(rows).item() == pytest.approx(expected, abs=1e-7)
+
+
+LIGHTLY = {False: 0.865698838913, True: 1.053865931529}
+
+
+def test_a_step_in_which_nothing_is_masked_has_no_loss_of_patches_and_keeps_the_centre() -> None:
+    never = dict(mask=dict(share=(0.3, 0.6), probability=0.0))
+    ours = learner(streams=dict(view1=never, view2=never))
+    ours.begin_step(STEP)
+    losses = ours(hosts.crops(ours, BATCH), mode='loss')
+    assert losses['loss_view1_view1_patch'] == 0 and not ours.patches.objective.centre.any()
+    sum(value for name, value in losses.items() if 'loss' in name).backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in ours.parameters() if p.requires_grad)
+
+
+# ----- refusals -----
+
+PATCH_ROW = dict(level='patch')
+PATCHMIX = hosts.moco_v3(hosts.MIXERS['patchmix']) | dict(patches=dict(tokens=4))
+REFUSED = {
+    'places correspond within one view': (PATCHMIX, ('mix2', 'view1')),
+    'within one view, but mix2 shows view2': (PATCHMIX, ('mix2', 'mix2')),
+    'every patch would find itself; mask some': (PATCHMIX, ('view1', 'view1')),
+    'one crop, but local has 2': (hosts.ibot(), ('local', 'local')),
+    'of a Mixup mixture move or blend': (PATCHMIX | dict(mixer=dict(type='Mixup')), ('mix2', 'view2')),
+    'of a ResizeMix mixture move': (PATCHMIX | dict(mixer=dict(type='ResizeMix')), ('mix2', 'view2')),
+    'of a Choice mixture move': (PATCHMIX | dict(mixer=hosts.MIXERS['choice']), ('mix2', 'view2')),
+    'mix2 has keep': (
+        PATCHMIX | dict(streams=hosts.MIXED | dict(mix2=dict(mix='view2', keep=0.5))),
+        ('mix2', 'view2'),
+    ),
+    'set tokens, the number': (PATCHMIX | dict(patches=dict()), ('mix2', 'view2')),
+    'tokens must be a whole number of at least 1': (PATCHMIX | dict(patches=dict(tokens=0)), ('mix2', 'view2')),
+    'model.patches is missing': ({name: PATCHMIX[name] for name in PATCHMIX if name != 'patches'}, ('mix2', 'view2')),
+    'ResNet_CIFAR with EMA does not give': (PATCHMIX | dict(backbone=hosts.BACKBONES['resnet']), ('mix2', 'view2')),
+    'ShuffledEMA does not give': (PATCHMIX | dict(target=dict(type='ShuffledEMA', groups=2)), ('mix2', 'view2')),
+    'has to see the whole view1': (hosts.ibot() | dict(target=dict(type='StopGrad')), ()),
+    'gathers the keys of all processes': (
+        hosts.ibot() | dict(patches=dict(objective=dict(type='InfoNCE'), tokens=2)),
+        (),
+    ),
+    'rows between patches take no negatives': (
+        PATCHMIX | dict(patches=dict(objective=dict(type='InfoNCE', negatives=['view1']), tokens=2)),
+        ('mix2', 'view2'),
+    ),
+    'centred_by names an unknown stream': (
+        PATCHMIX | dict(patches=dict(objective=dict(type='DINODistillation', num_prototypes=12))),
+        ('mix2', 'view2'),
+    ),
+    "no row of model.terms has level='patch'": (PATCHMIX, ()),
+    'view1 has a mask, but ContrastiveViT has no mask token': (
+        hosts.ibot() | dict(backbone=hosts.BACKBONES['vit']),
+        (),
+    ),
+    'view2 has a mask, but no row': (hosts.ibot() | dict(terms=[('view1', 'view2', 1.0)], patches=None), ()),
+    'has keep and mask': (hosts.ibot() | dict(streams=dict(view1=MASK | dict(keep=0.5))), ()),
+    'has share=(0.6, 0.3)': (hosts.ibot() | dict(streams=dict(view1=dict(mask=dict(share=(0.6, 0.3))))), ()),
+}
+
+
+@pytest.mark.parametrize('message', REFUSED)
+def test_what_cannot_be_compared_is_refused(message: str) -> None:
+    config, row = REFUSED[message]
+    terms = [*config['terms'], (*row, 0.5, PATCH_ROW)] if row else config['terms']
+    with pytest.raises(UserError) as refused:
+        hosts.build(config | dict(terms=terms))
+    assert message in str(refused.value)
+
+
+def test_a_level_that_does_not_exist() -> None:
+    with pytest.raises(UserError, match="level must be one of image, patch, not 'token'"):
+        hosts.build(PATCHMIX | dict(terms=[('mix2', 'view2', 1.0, dict(level='token'))]))
