@@ -1,4 +1,4 @@
-# The quick start's PatchMix with a term between patches: a patch of a mixture finds itself in the view it was taken from.
+# The quick start's PatchMix with a term between patches: a patch of a mixture finds itself in the view it is from.
 _base_ = './vit-xs4_digits.py'
 
 model = dict(

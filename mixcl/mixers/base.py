@@ -21,8 +21,8 @@ class Mixer(ABC):
     """
 
     keeps_place: bool = False
-    """Whether every pixel of a mixture is that of one of its images at the same place, which terms between patches need;
-    its compositions then say what is shown."""
+    """Whether every pixel of a mixture is that of one of its images at the same place, and compositions say which; terms
+    between patches need that."""
 
     @abstractmethod
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
