@@ -21,7 +21,7 @@ class Mixer(ABC):
     """
 
     keeps_place: bool = False
-    """Whether every pixel of a mixture is that of one of its images at the same place, and compositions say which; terms
+    """Whether every pixel of a mixture is that of an image at the same place, and compositions say of which; terms
     between patches need that."""
 
     @abstractmethod
