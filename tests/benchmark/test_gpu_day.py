@@ -52,4 +52,4 @@ def test_all_of_it_runs_on_a_cpu_once(tmp_path: Path) -> None:
     environment = {name: value for name, value in ENVIRONMENT.items() if name != 'PYTHONPATH'}
     result = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
     logs = {file.name: file.read_text()[-2000:] for file in sorted(tmp_path.glob('*.log'))}
-    assert result.returncode == 0 and len(logs) == 8, (result.stdout, logs)
+    assert result.returncode == 0 and len(logs) == 9, (result.stdout, logs)

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +32,9 @@ class Item(NamedTuple):
     seconds: float
 
 
-def plan(device: str) -> list[Item]:
-    """The items, in order of worth."""
+def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
+    """The items, in order of worth; ``pythons`` are those of other toolkits, for peers.py."""
+    peers = ' '.join(f'--python {entry}' for entry in pythons)
 
     def check(name: str, seconds: float) -> Item:
         tests = 'tests/gpu/test_gpu_runs.py' if name in ('runs', 'nan') else 'tests/gpu/test_gpu_steps.py'
@@ -51,6 +53,7 @@ def plan(device: str) -> list[Item]:
             measure('evaluation', f'{forward} cpu --batch-size 4 --image-size 32 {digits}', 150),
             measure('patch-dropping', f'{dropping} cpu {digits}', 150),
             measure('loader', 'loader.py --sizes 500x375 --images 4 --repeats 1 --device cpu', 150),
+            measure('peers', f'peers.py --case simclr:resnet18 --epochs 1 --images 8 --batch-size 4 {peers}', 150),
         ]
     patchmix, bf16 = 'configs/patchmix/vit-s16_in1k.py', '--steps 5 --precisions bf16 --compile'
     tf32 = '--steps 5 --precisions fp32 --compile'
@@ -67,6 +70,7 @@ def plan(device: str) -> list[Item]:
         measure('step-r50-bf16', f'{step} cuda configs/mocov3/r50_in1k.py --batch-size 256 {bf16}', 180),
         measure('step-vit-s16-fp32', f'{step} cuda {patchmix} --batch-size 128 {tf32}', 180),
         measure('loader-with-workers', 'loader.py --num-workers 1 2 4 8 --sizes 500x375 --images 256', 120),
+        measure('peers', f'peers.py --device cuda --amp --images 2048 --batch-size 128 --num-workers 12 {peers}', 240),
         measure('evidence', evidence, 240),
     ]
 
@@ -115,10 +119,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--minutes', type=float, default=9, help='end within this time')
     parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='logs, and the state of the evidence')
+    parser.add_argument('--python', action='append', default=[], metavar='NAME=PATH', help='as of peers.py')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends what runs, too
-    became = run_day(plan(args.device), args.out.resolve(), time.monotonic() + 60 * args.minutes - RESERVE)
+    became = run_day(plan(args.device, args.python), args.out.resolve(), time.monotonic() + 60 * args.minutes - RESERVE)
     sys.exit(any(what.startswith(('status', 'killed')) for what in became.values()))
 
 
