@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from tools.command import ENVIRONMENT
 from torch.nn import functional
 
 from mixcl import machine
@@ -59,4 +60,4 @@ assert MODELS.get('ResLayerExtraNorm').__module__ == 'mmpretrain.models.utils.re
 
 
 def test_imports_do_without_what_takes_seconds_and_detection_has_it_all_the_same() -> None:
-    subprocess.run([sys.executable, '-c', IMPORTS], check=True)
+    subprocess.run([sys.executable, '-c', IMPORTS], env=ENVIRONMENT, check=True)

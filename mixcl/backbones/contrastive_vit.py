@@ -123,7 +123,7 @@ class ContrastiveViT(VisionTransformer):
         for number, layer in enumerate(self.layers):
             last = number == len(self.layers) - 1
             # In evaluation figures and features look at all tokens.
-            x = layer(x, 1) if last and self.training and self.out_type == 'cls_token' else layer(x)
+            x = layer(x, 1) if last and self.training and (out_type or self.out_type) == 'cls_token' else layer(x)
             if last and self.final_norm:
                 x = self.ln1(x)
             if number in self.out_indices:
