@@ -136,6 +136,8 @@ class Composition:
 
     def merged(self) -> 'Composition':
         """The same rows, each image listed once with its summed share; freed entries: source ``ABSENT``, share 0."""
+        if self.sources.shape[1] == 1:
+            return self
         same = self.sources[:, :, None] == self.sources[:, None, :]  # (R, K, K)
         total = (same * self.weights[:, None, :]).sum(dim=2)
         first = ~same.tril(diagonal=-1).any(dim=2)

@@ -2,10 +2,12 @@
 
 import ctypes
 import resource
+import subprocess
 import sys
 
 import pytest
 import torch
+from tools.command import ENVIRONMENT
 from torch.nn import functional
 
 from mixcl import machine
@@ -37,3 +39,25 @@ def test_large_blocks_are_kept() -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
     assert [page_faults() for _ in range(10)][-1] < 1000
+
+
+IMPORTS = """
+import gc, sys
+from mixcl import machine
+gc.set_threshold(700)
+machine.prepare()
+import mixcl.apis.embedding, mixcl.apis.pretraining, mixcl.evaluation
+assert not {'mmdet', 'transformers', 'sklearn', 'scipy', 'pandas', 'mixcl.visualization'} & set(sys.modules)
+assert gc.get_threshold()[0] == machine.NEW_OBJECTS
+try:
+    import mmdet
+except ImportError:
+    sys.exit()
+import mixcl.detection
+from mmdet.registry import MODELS
+assert MODELS.get('ResLayerExtraNorm').__module__ == 'mmpretrain.models.utils.res_layer_extra_norm'
+"""
+
+
+def test_imports_do_without_what_takes_seconds_and_detection_has_it_all_the_same() -> None:
+    subprocess.run([sys.executable, '-c', IMPORTS], env=ENVIRONMENT, check=True)

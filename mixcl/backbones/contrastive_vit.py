@@ -9,6 +9,7 @@ from mmpretrain.models.utils import build_2d_sincos_position_embedding, resize_p
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mixcl.backbones.transformer_block import LeanBlock
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -60,8 +61,7 @@ class ContrastiveViT(VisionTransformer):
         self.pos_embed.requires_grad_(not fixed_position)
         self.patch_embed.requires_grad_(not frozen_patch_embed)
         for layer in self.layers:
-            if layer.attn.scaled_dot_product_attention is functional.scaled_dot_product_attention:
-                layer.attn.scaled_dot_product_attention = attention
+            layer.__class__ = LeanBlock  # of the same parameters; VisionTransformer names its own class
 
     def init_weights(self) -> None:
         super().init_weights()
@@ -121,8 +121,10 @@ class ContrastiveViT(VisionTransformer):
         x = self.pre_norm(self.drop_after_pos(x))
         outputs = []
         for number, layer in enumerate(self.layers):
-            x = layer(x)
-            if number == len(self.layers) - 1 and self.final_norm:
+            last = number == len(self.layers) - 1
+            # In evaluation figures and features look at all tokens.
+            x = layer(x, 1) if last and self.training and (out_type or self.out_type) == 'cls_token' else layer(x)
+            if last and self.final_norm:
                 x = self.ln1(x)
             if number in self.out_indices:
                 outputs.append(x if out_type == 'raw' else self._format_output(x, resolution))
@@ -180,15 +182,6 @@ class APSViT(ContrastiveViT):
     def positions(self, resolution: tuple[int, int]) -> Tensor:
         of_class, of_patches = super().positions(resolution).tensor_split([1], dim=1)
         return torch.cat([of_class.detach(), of_patches], dim=1)
-
-
-def attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """torch's attention; with gradient on a CPU in float32, whose backward pass takes a third of bfloat16's there."""
-    attend = functional.scaled_dot_product_attention
-    if query.is_cuda or query.dtype != torch.bfloat16 or not torch.is_grad_enabled():
-        return attend(query, key, value, dropout_p=dropout_p)
-    with torch.autocast(query.device.type, enabled=False):
-        return attend(query.float(), key.float(), value.float(), dropout_p=dropout_p).to(query.dtype)
 
 
 def _xavier_uniform(layer: nn.Linear | nn.Conv2d, fan_in: int, fan_out: int) -> None:

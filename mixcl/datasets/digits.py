@@ -1,7 +1,6 @@
 """The handwritten digits that scikit-learn brings along: real images without a download."""
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.registry import DATASETS
@@ -24,6 +23,8 @@ class Digits(SplitDataset):
 
     def load_data_list(self) -> list[dict]:
         """Images and labels of the split."""
+        from sklearn.datasets import load_digits  # takes seconds
+
         digits = load_digits()
         images = np.round(digits.images * (255 / 16)).astype(np.uint8)
         rows = range(NUM_TRAIN) if self.split == 'train' else range(NUM_TRAIN, len(images))

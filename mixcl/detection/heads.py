@@ -1,9 +1,11 @@
 """Heads of detectors: a region proposal network for bfloat16, and the pretrained stage within C4's."""
 
-import mmpretrain.models.utils  # noqa: F401  (registers ResLayerExtraNorm for mmdet)
+from importlib import reload
+
 from mmdet.models import RPNHead
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
+from mmpretrain.models.utils import res_layer_extra_norm
 from torch import Tensor
 
 from mixcl.distributed import unwrapped
@@ -11,6 +13,9 @@ from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
 from mixcl.weights import load_backbone, read_pretrained
+
+if res_layer_extra_norm.ResLayerExtraNorm is None:  # in commands, whose imports of mmpretrain do without mmdet
+    reload(res_layer_extra_norm)  # registers it for mmdet
 
 
 @MODELS.register_module()

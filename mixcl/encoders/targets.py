@@ -180,8 +180,9 @@ class EpochwiseEMA(EMA):
 
 def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
     """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
+    share_of = {dtype: (share * taken).to(dtype) for dtype in {target.dtype for target in own}}
     for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
-        target.lerp_(source, (share * taken).to(target.dtype))
+        target.lerp_(source, share_of[target.dtype])
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:

@@ -69,6 +69,20 @@ def test_another_image_size_and_several_outputs_are_mmpretrains() -> None:
         torch.testing.assert_close(full, expected, rtol=0, atol=1e-12)
 
 
+def test_gradients_are_mmpretrains_where_the_last_block_computes_the_class_token_alone() -> None:
+    model, plain, batch = vit(), VisionTransformer(arch=ARCH, img_size=8, patch_size=2).double(), images()
+    plain.load_state_dict(model.state_dict())
+    seen: list[Tensor] = []
+    model.layers[-1].register_forward_hook(lambda _, __, output: seen.append(output))
+    for backbone in (model, plain):
+        backbone(batch)[0].square().sum().backward()
+    model.eval()
+    model(batch)
+    assert [output.shape[1] for output in seen] == [1, 17], 'figures and features look at all tokens'
+    for (name, parameter), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, other.grad, rtol=0, atol=1e-12, msg=name)
+
+
 def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
     """14 x 14 patches to 6 x 6, where a position is its row and column, which linear interpolation keeps."""
     for offset in (0.1, 0.0):

@@ -16,6 +16,9 @@ from torch.utils.data import DataLoader
 from mixcl.distributed import host_group
 from mixcl.starting import hear
 
+NICENESS = 10
+"""Of data workers where the CPU trains: they work while its threads wait for each other, and do not interrupt them."""
+
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
 
@@ -83,7 +86,8 @@ def shield_workers(loader: DataLoader) -> None:
 
     They end when the run tells them to, and soon after it was killed, where torch's own may wait for ever.
     """
-    loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn)
+    niceness = 0 if torch.cuda.is_available() else NICENESS
+    loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn, niceness)
 
 
 def kill_workers() -> None:
@@ -97,7 +101,8 @@ def kill_workers() -> None:
     signal.signal(signal.SIGCHLD, on_their_end)
 
 
-def _start_shielded(start: Callable[[int], None] | None, worker: int) -> None:
+def _start_shielded(start: Callable[[int], None] | None, niceness: int, worker: int) -> None:
+    os.nice(niceness)
     for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, 'sigtimedwait'):  # not on macOS

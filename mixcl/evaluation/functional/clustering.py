@@ -3,8 +3,6 @@
 import math
 
 import torch
-from sklearn.manifold import TSNE
-from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -22,6 +20,8 @@ def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
     Raises:
         UserError: if there are fewer than two classes, or no class has two images.
     """
+    from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score  # takes seconds, as all of scikit-learn
+
     classes = len(labels.unique())
     if not 2 <= classes < len(labels):
         raise UserError(
@@ -46,6 +46,8 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
     Of features (N, D), two dimensions or more, it is (N, 2) float32 on the CPU: NaN where all features are the same,
     with which scikit-learn ends the whole process. Fewer than 92 rows get a perplexity of a third of the other rows.
     """
+    from sklearn.manifold import TSNE
+
     spread = _spread(features)
     if spread is None:
         return torch.full((len(features), 2), torch.nan)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -103,5 +102,7 @@ def _nearest_mean(labelled: Tensor, classes: Tensor, queries: Tensor) -> Tensor:
 
 
 def _regression(train: np.ndarray, labels: Tensor, test: np.ndarray) -> Tensor:
+    from sklearn.linear_model import LogisticRegression  # takes seconds
+
     fitted = LogisticRegression(C=1.0, max_iter=1000).fit(train, labels.numpy())
     return torch.from_numpy(fitted.predict(test))

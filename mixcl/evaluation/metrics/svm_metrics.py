@@ -8,15 +8,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from joblib import Parallel, delayed
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import precision_recall_curve
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import LinearSVC
 from torch import Tensor
 
 from mixcl.errors import UserError
@@ -26,10 +22,14 @@ from mixcl.randomness import generator
 from mixcl.registry import METRICS
 from mixcl.terminal import progress
 
+if TYPE_CHECKING:  # scikit-learn takes seconds to import
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import LinearSVC
+
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
 NEGATIVES_PER_POSITIVE = 19
-Classifier = TypeVar('Classifier', LinearSVC, GridSearchCV)
+Classifier = TypeVar('Classifier', 'LinearSVC', 'GridSearchCV')
 
 
 @METRICS.register_module()
@@ -75,6 +75,8 @@ class VOCSVM(CheckedMetric):
 
     def tested(self, train: np.ndarray, test: np.ndarray, label: np.ndarray, asked: np.ndarray, key: tuple) -> Any:
         """Average precision of one class, from features (N, D) and (M, D), and its labels (N,) and (M,)."""
+        from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
         search = GridSearchCV(
             new_classifier(self.costs[0], self.seed),
             dict(C=list(self.costs)),
@@ -165,13 +167,17 @@ def normalise(features: Tensor) -> np.ndarray:
     return (features / (features.norm(dim=1, keepdim=True) + 1e-5)).numpy()
 
 
-def new_classifier(cost: float, seed: int) -> LinearSVC:
+def new_classifier(cost: float, seed: int) -> 'LinearSVC':
     """The protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2."""
+    from sklearn.svm import LinearSVC
+
     return LinearSVC(C=cost, dual=True, class_weight={1: 2, -1: 1}, max_iter=2000, random_state=seed)
 
 
 def fit(classifier: Classifier, features: np.ndarray, label: np.ndarray) -> Classifier:
     """Fit to the features (N, D) of a class, label 1, and its rest, -1; images with the label 0 are left out."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # The protocol stops liblinear after 2,000 rounds; large costs seldom converge by then.
         warnings.simplefilter('ignore', ConvergenceWarning)
@@ -185,6 +191,8 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
     takes it as it is). Scores (N,) are finite; larger ones are retrieved first, equal ones together. Of ``positive``
     (N,) bool one at least is true.
     """
+    from sklearn.metrics import precision_recall_curve
+
     precision, recall, _ = precision_recall_curve(positive, scores)
     # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
     interpolated = np.maximum.accumulate(precision[:-1])[::-1]
