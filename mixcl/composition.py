@@ -174,7 +174,7 @@ class Composition:
         """
         a, b = self.merged(), keys.merged()
         ids, order = b.sources.flatten().sort(stable=True)
-        entries = order[_consecutive(torch.searchsorted(ids, a.sources), b._counted_reach(), len(ids))]
+        entries = order[_consecutive(torch.searchsorted(ids, a.sources.contiguous()), b._counted_reach(), len(ids))]
         entry_rows = entries // b.sources.shape[1]  # (Ra, Ka, reach)
         hit = _same_source(a.sources[:, :, None], b.sources.flatten()[entries])
         share = torch.minimum(a.weights[:, :, None], b.weights.flatten()[entries])
