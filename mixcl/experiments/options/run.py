@@ -43,8 +43,9 @@ def use_views(cfg: Config, views: str) -> None:
 
 def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
     """Keep reduced copies of large photos (``--cache``); raises UserError if the folder cannot be written to."""
+    folder = os.path.abspath(os.path.expanduser(folder))
     check_writable(folder, '`cache`')
-    cfg.train_dataloader.dataset.cache = dict(folder=os.path.abspath(folder), gigabytes=gigabytes)
+    cfg.train_dataloader.dataset.cache = dict(folder=folder, gigabytes=gigabytes)
 
 
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:

@@ -88,7 +88,7 @@ class ThroughputHook(Hook):
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)
         copies = getattr(runner.train_dataloader.dataset, 'copies', None)
         if copies and not self._advised and runner.iter >= log_interval(runner):
-            shapes = [sample.ori_shape for sample in data_batch['data_samples']]
+            shapes = [sample.ori_shape for sample in data_batch.get('data_samples', ()) if 'ori_shape' in sample]
             if advice := copies.advice(shapes, len(runner.train_dataloader.dataset), waiting / seconds):
                 runner.logger.info(advice, extra=FOR_PEOPLE)
                 self._advised = True
