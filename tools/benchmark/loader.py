@@ -1,8 +1,8 @@
 """How fast photos become batches of two views: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
 
 ``python tools/benchmark/loader.py`` draws photos into a temporary folder and prints images per second, and ratios to
-torchvision. The cache of large photos is filled before. Without workers, images are counted per second of one core (CPU time), else per second of the clock.
-``--step-rate 1000`` tells how many cores feed a step of so many images per second.
+torchvision. The cache of large photos is filled before. Without workers, images are counted per second of one core (CPU
+time), else per second of the clock. ``--step-rate 1000`` tells how many cores feed a step of so many images per second.
 """
 
 from mixcl.starting import begin

@@ -69,7 +69,7 @@ class PhotoCache:
         """What would help a run that waits this share of the time for photos, some of such (height, width); or ''."""
         if self.folder:
             full = self._used.is_file() and int(self._used.read_text() or 0) >= self.bytes
-            return f'`cache={self.folder}` is full: raise `cache_size`, or make room on the disk and delete it' if full else ''
+            return f'`cache={self.folder}` is full: raise `cache_size`, or delete it and make room' if full else ''
         large = [math.prod(shape) for shape in shapes if self._scale(shape) < 1]
         if not large or waiting < 0.2:
             return ''

@@ -185,7 +185,7 @@ def test_a_full_cache_says_so_and_grows_no_more(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, all_pixels(tmp_path / 'photos', tmp_path / 'whole'))
     assert len(copies(tmp_path / 'cache')) == 5
     said = small.copies.advice([SHAPE], 6, 0.0)
-    assert said == f'`cache={tmp_path}/cache` is full: raise `cache_size`, or make room on the disk and delete it'
+    assert said == f'`cache={tmp_path}/cache` is full: raise `cache_size`, or delete it and make room'
     shutil.rmtree(copies(tmp_path / 'cache')[0].parent)
     pixels(small, 5)
     assert len(copies(tmp_path / 'cache')) == 4, 'full until it is deleted, or may be larger'
