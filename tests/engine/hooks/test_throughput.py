@@ -8,11 +8,10 @@ import pytest
 import torch
 from engine.tiny_runs import run_config, trained
 from mmengine.runner import Runner
-from mmpretrain.structures import DataSample
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
-from mixcl.datasets import KeyedDataset
+from mixcl.datasets import Digits, KeyedDataset
 from mixcl.engine.hooks.health import throughput
 from mixcl.engine.hooks.health.throughput import flop_counter, peak_flops
 
@@ -42,7 +41,8 @@ def test_advice_on_photos_is_given_once(tmp_path: Path, monkeypatch: pytest.Monk
     asked = []
     copies = SimpleNamespace(advice=lambda *facts: asked.append(facts) or 'a cache' * (len(asked) > 1))
     monkeypatch.setattr(KeyedDataset, 'copies', property(lambda dataset: copies, lambda *_: None), raising=False)
-    monkeypatch.setattr(DataSample, 'ori_shape', (8, 8), raising=False)
+    info = Digits.get_data_info
+    monkeypatch.setattr(Digits, 'get_data_info', lambda *place: {**info(*place), 'ori_shape': (8, 8)})
     trained(run_config(tmp_path, default_hooks__logger__interval=2))
     assert next(tmp_path.glob('*/*.log')).read_text().count('a cache') == 1
     assert len(asked) == 2 and asked[0][:2] == ([(8, 8)] * 8, 40) and 0 <= asked[0][2] <= 1
