@@ -76,7 +76,7 @@ class PhotoCache:
         gigabytes = len(large) / len(shapes) * photos * self.pixels * 0.35 / 1e9  # a pixel takes 0.2 to 0.45 bytes
         return (
             f'photos of {sum(large) / len(large) / 1e6:.0f} megapixels: {waiting:.0%} of a step waits for data; '
-            f'`cache=DIR` would take about {gigabytes:.2g} GB'
+            f'`cache=DIR` would take about {max(gigabytes, 0.1):.1f} GB'
         )
 
     def _scale(self, shape: tuple[int, int]) -> float:
