@@ -48,7 +48,9 @@ class HuggingFaceImages(OwnImages):
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """A name for messages, and a function ``read_bytes`` that reads the image."""
         split, _, row = name.rpartition('/')
-        return dict(img_path=f'{self.source}/{name}', read_bytes=partial(_read_cell, self.tables[split], int(row)))
+        table = self.tables[split]
+        files = [dict(stored_in=file['filename']) for file in table.cache_files[:1]]
+        return dict(img_path=f'{self.source}/{name}', read_bytes=partial(_read_cell, table, int(row)), **dict(*files))
 
     def _read(self) -> dict[str, Any]:
         """The tables by split; of their images without decoding in ``tables``."""

@@ -11,6 +11,7 @@ from mmengine.logging import print_log
 from torch.utils.data import Dataset
 
 from mixcl.datasets.transforms.device_views import DeviceViews, device_steps
+from mixcl.datasets.transforms.photo_cache import PhotoCache
 from mixcl.datasets.unreadable import ImageNote, NoReadableImage, UnreadableImage
 from mixcl.errors import UserError
 from mixcl.randomness import generator, seed_global_generators
@@ -44,12 +45,13 @@ class KeyedDataset(Dataset):
             written; or 'device', crops by the pipeline, and colours, blurs and flips by :class:`ViewPreprocessor` or
             :class:`ClassifierViewPreprocessor` on the whole batch, for which ``photometry`` is packed with them. A key
             gives the same views either way, but for roundings.
+        cache: ``folder`` and ``gigabytes`` of a :class:`PhotoCache`, for views of the device.
 
     Raises:
-        UserError: if the data set cannot be loaded or is empty, or for other views.
+        UserError: if the data set cannot be loaded or is empty, or for other views, or none that a cache is for.
     """
 
-    def __init__(self, dataset: dict | BaseDataset, views: str = 'pillow') -> None:
+    def __init__(self, dataset: dict | BaseDataset, views: str = 'pillow', cache: dict | None = None) -> None:
         if views not in VIEWS:
             raise UserError(f'KeyedDataset: views={views!r} is none of {", ".join(VIEWS)}')
         # Lazily, so that full_init can tell what went wrong while loading.
@@ -63,10 +65,13 @@ class KeyedDataset(Dataset):
         self.views = views
         pipelines = [part.pipeline.transforms for part in self._parts]
         self.pipelines = list(map(device_steps, pipelines)) if views == 'device' else pipelines
-        made = [
-            view for steps in self.pipelines for step in steps if isinstance(step, DeviceViews) for view in step.views
-        ]
-        if names := sorted({name for view in made for name in view.remaining}):
+        made = [step for steps in self.pipelines for step in steps if isinstance(step, DeviceViews)]
+        for step in made if cache else ():
+            step.copies = PhotoCache(step.crops, **(cache or {})) if step.crops else None
+        self.copies = made[0].copies if made else None
+        if cache and self.copies is None:
+            raise UserError("`cache` is for views='device', made by LoadImage and crops of Pillow")
+        if names := sorted({name for step in made for view in step.views for name in view.remaining}):
             print_log(f'the device cannot do these steps of the views, nor what precedes them: {", ".join(names)}')
         self.full_init()
 

@@ -62,7 +62,7 @@ class TarImages(OwnImages):
         """A name for messages, and a function ``read_bytes`` that reads the image."""
         number, offset, size = place
         path = self.shards[number]
-        return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, offset, size))
+        return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, offset, size), stored_in=path)
 
 
 @cache

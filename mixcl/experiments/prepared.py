@@ -19,6 +19,7 @@ from mixcl.experiments.options.run import (
     choose_tested,
     limit_time,
     measure_in_bfloat16,
+    use_cache,
     use_launcher,
     use_mixed_precision,
     use_views,
@@ -47,6 +48,8 @@ class Options:
     auto_scale_lr: bool = False
     no_validate: bool = False
     views: str | None = None
+    cache: str | None = None
+    cache_size: float = 100.0  # GB
     data: str | None = None
     data_root: str | None = None
     backbone: str | None = None
@@ -150,6 +153,8 @@ def _prepared(config: str | Path, asked: Options) -> Config:
         shrink_to_smoke(cfg)
     if asked.views:
         use_views(cfg, asked.views)
+    if asked.cache:
+        use_cache(cfg, asked.cache, asked.cache_size)
     return cfg
 
 

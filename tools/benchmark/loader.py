@@ -1,8 +1,8 @@
 """How fast photos become batches of two views: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
 
 ``python tools/benchmark/loader.py`` draws photos into a temporary folder and prints images per second, and ratios to
-torchvision. Without workers, images are counted per second of one core (CPU time), else per second of the clock.
-``--step-rate 1000`` tells how many cores feed a step of so many images per second.
+torchvision. The cache of large photos is filled before. Without workers, images are counted per second of one core (CPU
+time), else per second of the clock. ``--step-rate 1000`` tells how many cores feed a step of so many images per second.
 """
 
 from mixcl.starting import begin
@@ -76,7 +76,7 @@ class TwoViews:
         return [view(image) for view in self.views]
 
 
-def ways(folder: Path, device: str) -> dict[str, tuple[Dataset, Batch]]:
+def ways(folder: Path, device: str, cache: Path) -> dict[str, tuple[Dataset, Batch]]:
     """By name a data set of samples, and what is then done to a batch."""
     cfg = prepared(CONFIG)
     pipeline = cfg.train_dataloader.dataset.dataset.pipeline
@@ -89,12 +89,17 @@ def ways(folder: Path, device: str) -> dict[str, tuple[Dataset, Batch]]:
         pipeline[2],
     ]
     with DefaultScope.overwrite_default_scope('mixcl'):
+        cached = KeyedDataset(images, 'device', cache=dict(folder=str(cache), gigabytes=1))
+        for index in range(len(cached)):
+            cached[index]
         return {
             BASELINE: (ImageFolder(str(folder), TwoViews(settings['mean'], settings['std'])), lambda batch: batch),
             'mmpretrain, MultiView': (CustomDataset(str(folder), pipeline=multi_view), preprocessor),
             'mixcl, Pillow': (KeyedDataset(images, 'pillow'), preprocessor),
             'mixcl to 8-bit batches': (KeyedDataset(images, 'device'), lambda batch: batch),
             f'mixcl, photometry on {device}': (KeyedDataset(images, 'device'), preprocessor),
+            'cache, to 8-bit batches': (cached, lambda batch: batch),
+            f'cache, photometry on {device}': (cached, preprocessor),
         }
 
 
@@ -132,8 +137,9 @@ def main(args: argparse.Namespace) -> None:
     for size in args.sizes:
         number = args.images if size == '500x375' else max(1, args.images // 8)
         with tempfile.TemporaryDirectory() as folder:
-            draw_photos(Path(folder), SIZES[size], number, args.quality)
-            kinds = ways(Path(folder), args.device)
+            photos = Path(folder, 'photos')
+            draw_photos(photos, SIZES[size], number, args.quality)
+            kinds = ways(photos, args.device, Path(folder, 'cache'))
             for workers in args.num_workers:
                 print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
                 found = rates(kinds, workers, number, args.repeats)

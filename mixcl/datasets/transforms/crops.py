@@ -51,6 +51,12 @@ class FastResizedCrop(BaseTransform):
             and transform.interpolation in ('bilinear', 'bicubic')
         )
 
+    @property
+    def pixels(self) -> float:
+        """So many pixels an image needs for its smallest crop to have as many as it is resized to."""
+        (height, width), (least, most) = self.size, self._crop.aspect_ratio_range
+        return max(width**2 / least, height**2 * most) / max(self._crop.crop_ratio_range[0], 1e-6)
+
     def draw(self, shape: tuple[int, int]) -> tuple[int, int, int, int]:
         """A box (top, left, height, width) in an image of such a (height, width)."""
         return self._crop.rand_crop_params(SimpleNamespace(shape=shape))  # all that it reads

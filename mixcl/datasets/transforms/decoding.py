@@ -4,8 +4,8 @@ import contextlib
 import errno
 import io
 import struct
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -74,6 +74,12 @@ def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
     if not content:
         raise UnreadableImage(path, 'the file is empty', 'empty')
     return content
+
+
+def read_image(results: Mapping[str, Any], reduction: Callable[[tuple[int, int]], int] | None = None) -> tuple:
+    """:func:`decode` the file of results, or what their ``read_bytes`` gives."""
+    path = results['img_path']
+    return decode(read_file(path, results.get('read_bytes')), path, reduction)
 
 
 def decode(

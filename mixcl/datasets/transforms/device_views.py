@@ -8,7 +8,9 @@ from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import PackInputs
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
+from mixcl.datasets.transforms.decoding import read_image
 from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
+from mixcl.datasets.transforms.photo_cache import PhotoCache
 from mixcl.datasets.transforms.views import KeyedMultiView, LoadImage
 from mixcl.randomness import seed_global_generators
 
@@ -27,6 +29,9 @@ class DeviceViews(BaseTransform):
         self.views = views
         self.whole = whole
         self.load = load
+        crops = [view.crop for view in views if view.crop is not None]
+        self.crops = crops if load is not None and len(crops) == len(views) else []  # where they are all that is seen
+        self.copies = PhotoCache(self.crops) if self.crops else None
 
     def transform(self, results: dict) -> dict:
         """Put the views in the place of ``img``, and add ``photometry``, float32 (views, n, 2): what
@@ -40,7 +45,8 @@ class DeviceViews(BaseTransform):
         """The results with the loaded image, and those of each view with its ``program``."""
         key = results['sample_key']
         if self.load is not None:
-            results = self.load.transform(results, partial(self._reduction, key))
+            read = partial(self.copies.read, reduction=partial(self._reduction, key)) if self.copies else read_image
+            results = self.load.transform(results, read)
         views = []
         for number, view in enumerate(self.views):
             if self.whole is not None:
@@ -48,18 +54,19 @@ class DeviceViews(BaseTransform):
             views.append(view(results))
         return results, views
 
-    def _reduction(self, key: Sequence[int], shape: tuple[int, int]) -> int:
+    def _reduction(self, key: Sequence[int], shape: tuple[int, int], full: tuple[int, int] | None = None) -> int:
         """The factor, 1, 2, 4 or 8, by which a JPEG of this (height, width) may be shrunk while decoding.
 
-        The crops of all views of the key then still have as many pixels as they are resized to.
+        The crops of all views of the key then still have as many pixels as they are resized to. ``full`` is that of the
+        photo where the JPEG is its copy.
         """
-        crops = [view.crop for view in self.views if view.crop is not None]
-        if len(crops) < len(self.views) or min(shape) < 2 * max(max(crop.size) for crop in crops):
+        if min(shape) < 2 * max(max(crop.size) for crop in self.crops):
             return 1
-        ratios = []
-        for number, crop in enumerate(crops):
+        full, ratios = full or shape, []
+        for number, crop in enumerate(self.crops):
             seed_global_generators(*key, *(('sample',) if self.whole is None else ('view', number)))
-            ratios += [side // size for side, size in zip(crop.draw(shape)[2:], crop.size, strict=True)]
+            sides = zip(crop.draw(full)[2:], shape, full, crop.size, strict=True)
+            ratios += [drawn * now // (before * size) for drawn, now, before, size in sides]
         seed_global_generators(*key, 'sample')  # as if nothing had been drawn
         return max(factor for factor in (1, 2, 4, 8) if factor <= max(1, min(ratios)))
 

@@ -7,7 +7,7 @@ from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import MultiView
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
-from mixcl.datasets.transforms.decoding import decode, read_file
+from mixcl.datasets.transforms.decoding import read_image
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -52,22 +52,19 @@ class LoadImage(BaseTransform):
         UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
 
-    def transform(self, results: dict, reduction: Callable[[tuple[int, int]], int] | None = None) -> dict:
+    def transform(self, results: dict, read: Callable[[dict], tuple] = read_image) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
 
         Args:
             results: with ``img_path``.
-            reduction: optional function (height, width) -> 1, 2, 4 or 8, the factor by which a JPEG may be shrunk while
-                decoding; ``full_shape`` then tells its size.
+            read: reads and decodes as :func:`read_image`; where a part of the size is enough, ``full_shape`` tells it.
 
         Returns:
             The results, with an :class:`ImageNote` as ``conversion`` if the file held no 8-bit colour image.
         """
         if 'img' in results:
             return results
-        path = results['img_path']
-        content = read_file(path, results.get('read_bytes'))
-        image, note, full = decode(content, path, reduction)
+        image, note, full = read(results)
         found = dict(img=image, img_shape=image.shape[:2], ori_shape=full)
         found |= {} if full == image.shape[:2] else dict(full_shape=full)
         return {**results, **found, **({} if note is None else dict(conversion=note))}

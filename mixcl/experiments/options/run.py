@@ -9,6 +9,7 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.experiments.paths import walk
+from mixcl.files import check_writable
 
 RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
@@ -38,6 +39,13 @@ def use_views(cfg: Config, views: str) -> None:
             f'`views=pillow` is for images of 3 channels, not {channels}: leave it out, the device does any'
         )
     dataset.views = views
+
+
+def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
+    """Keep reduced copies of large photos (``--cache``); raises UserError if the folder cannot be written to."""
+    folder = os.path.abspath(os.path.expanduser(folder))
+    check_writable(folder, '`cache`')
+    cfg.train_dataloader.dataset.cache = dict(folder=folder, gigabytes=gigabytes)
 
 
 def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = None) -> None:

@@ -11,6 +11,7 @@ from mmengine.runner import Runner
 from torch.nn import functional
 from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 
+from mixcl.datasets import Digits, KeyedDataset
 from mixcl.engine.hooks.health import throughput
 from mixcl.engine.hooks.health.throughput import flop_counter, peak_flops
 
@@ -33,6 +34,18 @@ def test_speed_is_in_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert all(0 <= share <= 1 for share in scalars(runner, 'data_wait'))
     gflops = float(re.search(r'([\d.]+) GFLOPs per step and process', log)[1])
     assert scalars(runner, 'mfu')[:3] == pytest.approx([gflops / 1000 / s for s in seconds], rel=1e-3)
+
+
+def test_advice_on_photos_is_given_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, 'peak_flops', lambda device, dtype: 1e12)
+    asked = []
+    copies = SimpleNamespace(advice=lambda *facts: asked.append(facts) or 'a cache' * (len(asked) > 1))
+    monkeypatch.setattr(KeyedDataset, 'copies', property(lambda dataset: copies, lambda *_: None), raising=False)
+    info = Digits.get_data_info
+    monkeypatch.setattr(Digits, 'get_data_info', lambda *place: {**info(*place), 'ori_shape': (8, 8)})
+    trained(run_config(tmp_path, default_hooks__logger__interval=2))
+    assert next(tmp_path.glob('*/*.log')).read_text().count('a cache') == 1
+    assert len(asked) == 2 and asked[0][:2] == ([(8, 8)] * 8, 40) and 0 <= asked[0][2] <= 1
 
 
 def test_batches_that_a_sampler_makes_are_counted() -> None:

@@ -1,13 +1,16 @@
 """A run that continues from a checkpoint, wherever it was written, goes on bit by bit as if nothing had happened."""
 
+import shutil
 from pathlib import Path
 
 import hosts
+import numpy as np
 import pytest
 import torch
 from engine.tiny_runs import STEPS_PER_EPOCH, run_config
 from mmengine.optim import AmpOptimWrapper, OptimWrapper
 from mmengine.runner import Runner
+from PIL import Image
 
 from mixcl.engine.hooks import OnlineProbe
 from mixcl.engine.runners.launch import build_runner
@@ -130,6 +133,30 @@ def test_any_step_with_any_number_of_workers(
         train_dataloader__persistent_workers=persistent,
     )
     assert_same(straight[0], again)
+
+
+def test_photos_that_are_read_by_a_cache(tmp_path: Path) -> None:
+    """Also where the cache was deleted: the copies of a photo are always the same."""
+    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 256, (STEPS * 4, 6, 8, 3), dtype=np.uint8)):
+        Image.fromarray(pixels).resize((80, 60)).save(tmp_path / f'{number}.jpg')
+    cached = dict(
+        train_dataloader__dataset__dataset=dict(
+            type='ImageFolder',
+            data_root=str(tmp_path),
+            pipeline=[
+                dict(type='LoadImage'),
+                dict(type='KeyedMultiView', num_views=[2], transforms=[[CROP | dict(scale=8), FLIP]]),
+                dict(type='mmpretrain.PackInputs'),
+            ],
+            _delete_=True,
+        ),
+        train_dataloader__dataset__cache=dict(folder=str(tmp_path / 'cache'), gigabytes=1),
+    )
+    cached['default_hooks__online_probe'] = None  # there are no labels
+    straight = run(tmp_path / 'straight', **cached)
+    assert len(list(tmp_path.glob('cache/??/*'))) == STEPS * 4
+    shutil.rmtree(tmp_path / 'cache')
+    assert_same(straight, resumed(tmp_path / 'resumed', tmp_path / 'straight/iter_3.pth', **cached))
 
 
 def test_a_run_without_a_seed_resumes_with_that_of_its_checkpoint(tmp_path: Path) -> None:

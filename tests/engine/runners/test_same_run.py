@@ -10,8 +10,9 @@ from engine.tiny_runs import BATCH_SIZE, STEPS_PER_EPOCH, run_config, trained
 from mmengine.runner import Runner
 
 from mixcl.engine.runners.launch import build_runner
-from mixcl.engine.runners.same_run import check_same_run
+from mixcl.engine.runners.same_run import check_same_run, keeps_computation
 from mixcl.errors import UserError
+from mixcl.experiments.difference import Change
 
 NUMBER = BATCH_SIZE * STEPS_PER_EPOCH
 
@@ -72,6 +73,13 @@ def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
             check(runner, stored, images=images)
         assert re.search(told, check(runner, stored, allow=True, images=images))
     assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
+
+
+def test_a_cache_of_photos_may_move_but_neither_come_nor_go() -> None:
+    path = 'train_dataloader.dataset.cache'
+    assert keeps_computation(Change(f'{path}.folder', 'a', 'b'))
+    assert keeps_computation(Change(f'{path}.gigabytes', 1, 2))
+    assert not keeps_computation(Change(path, None, dict(folder='a', gigabytes=1)))
 
 
 def test_a_later_checkpoint_beside_the_chosen_one_is_told(stored: Path, capsys: pytest.CaptureFixture) -> None:

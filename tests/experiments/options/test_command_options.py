@@ -1,10 +1,12 @@
 """What options of the commands change in a config."""
 
+from pathlib import Path
+
 import pytest
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import limit_time, use_views
+from mixcl.experiments.options.run import limit_time, use_cache, use_views
 
 
 def limited(duration: str, loop: str = 'PretrainLoop') -> int:
@@ -32,3 +34,13 @@ def test_who_makes_the_views() -> None:
         use_views(Config.fromfile('configs/patchmix/vit-s16_folder_4channels.py'), 'pillow')
     with pytest.raises(UserError, match=r'`views=pillow` is for configs that have train_dataloader.dataset.views'):
         use_views(Config(dict(train_dataloader=dict(dataset=dict(type='KeyedDataset')))), 'pillow')
+
+
+def test_where_copies_of_photos_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = Config.fromfile('configs/patchmix/vit-s16_folder.py')
+    monkeypatch.chdir(tmp_path)
+    use_cache(cfg, 'copies', 2.5)
+    assert cfg.train_dataloader.dataset.cache == dict(folder=str(tmp_path / 'copies'), gigabytes=2.5)
+    (tmp_path / 'file').touch()
+    with pytest.raises(UserError, match=r'results cannot be written to .*file.*by `cache`'):
+        use_cache(cfg, 'file', 2.5)

@@ -48,6 +48,7 @@ class ThroughputHook(Hook):
     flops = 0
     peak = 0.0
     _counter: FlopCounterMode | None = None
+    _advised = False
 
     def before_train(self, runner: Runner) -> None:
         """Measure the peak in the precision of the run, and ask the loop to count its first step."""
@@ -66,7 +67,7 @@ class ThroughputHook(Hook):
             self._counter = flop_counter()
             runner.train_loop.around_step = _counting(self._counter)
 
-    def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
+    def after_train_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None, **kwargs: Any) -> None:
         if self._counter is not None:
             self.flops = self._counter.get_total_flops()
             runner.message_hub.update_info(STORED, {_batch(runner): self.flops})
@@ -85,6 +86,12 @@ class ThroughputHook(Hook):
         hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
         if self.flops:
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)
+        copies = getattr(runner.train_dataloader.dataset, 'copies', None)
+        if copies and not self._advised and runner.iter >= log_interval(runner):
+            shapes = [sample.ori_shape for sample in data_batch.get('data_samples', ()) if 'ori_shape' in sample]
+            if advice := copies.advice(shapes, len(runner.train_dataloader.dataset), waiting / seconds):
+                runner.logger.info(advice, extra=FOR_PEOPLE)
+                self._advised = True
 
 
 def _batch(runner: Runner) -> int:

@@ -1,0 +1,231 @@
+"""Views cut from reduced copies of photos are those of the photos, whatever the folder of the copies holds."""
+
+import io
+import os
+import shutil
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+from own_sources import write_folder, write_hugging_face, write_list, write_shards
+from PIL import Image
+
+from mixcl.datasets import KeyedDataset
+from mixcl.datasets.transforms.photo_cache import HEAD
+from mixcl.errors import UserError
+from mixcl.experiments.options.own_data import source_config
+from mixcl.registry import DATASETS
+
+CROP = dict(
+    type='RecordedResizedCrop',
+    scale=32,
+    crop_ratio_range=(0.2, 1.0),
+    backend='pillow',
+    interpolation='bicubic',
+)
+PIPELINE = [
+    dict(type='LoadImage'),
+    dict(type='KeyedMultiView', num_views=[2], transforms=[[CROP]]),
+    dict(type='mmpretrain.PackInputs'),
+]
+SHAPE = 480, 643
+SCALE = (32**2 / 0.75 / 0.2 / (480 * 643)) ** 0.5
+
+
+def photo(seed: int = 0, width: int = SHAPE[1], height: int = SHAPE[0]) -> Image.Image:
+    """Soft colours."""
+    coarse = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    return Image.fromarray(coarse).resize((width, height), Image.BICUBIC)
+
+
+def jpeg(image: Image.Image, **options: object) -> bytes:
+    file = io.BytesIO()
+    image.save(file, 'JPEG', quality=95, **options)
+    return file.getvalue()
+
+
+def data_set(photos: Path, cache: Path | None, gigabytes: float = 1.0, **images: object) -> KeyedDataset:
+    source = images or dict(type='ImageFolder', data_root=str(photos))
+    settings = None if cache is None else dict(folder=str(cache), gigabytes=gigabytes)
+    return KeyedDataset(DATASETS.build(dict(**source, pipeline=PIPELINE)), 'device', settings)
+
+
+def drawn(dataset: KeyedDataset, index: int = 0, number: int = 10) -> list[dict]:
+    """The views of an image under several keys."""
+    views, _ = dataset.pipelines[0]
+    info = dataset.get_data_info(index)
+    return [view for epoch in range(number) for view in views.drawn({**info, 'sample_key': (0, epoch, index)})[1]]
+
+
+def pixels(dataset: KeyedDataset, index: int = 0) -> np.ndarray:
+    return np.stack([view['img'] for view in drawn(dataset, index)])
+
+
+def copies(cache: Path) -> list[Path]:
+    return sorted(cache.glob('??/*'))
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / 'photos', {'a.jpg': jpeg(photo())})
+
+
+def test_views_show_the_same_region(tmp_path: Path) -> None:
+    exif, upright = Image.Exif(), photo()
+    exif[0x0112] = 6  # to be turned by a right angle
+    png = io.BytesIO()
+    upright.save(png, 'PNG')
+    turned = jpeg(upright.transpose(Image.Transpose.ROTATE_90), exif=exif)
+    write_folder(tmp_path / 'photos', {'a.jpg': turned, 'b.jpg': jpeg(upright), 'c.png': png.getvalue()})
+    plain, cached = data_set(tmp_path / 'photos', None), data_set(tmp_path / 'photos', tmp_path / 'cache')
+    plain.pipelines[0][0]._reduction = lambda *_: 1  # the photos whole
+    differences = []
+    for index in range(3):
+        for whole, now in zip(drawn(plain, index), drawn(cached, index), strict=True):
+            assert now['ori_shape'] == SHAPE and now['full_shape'] == SHAPE
+            sides = np.tile(whole['crop_box'][2:], 2)
+            assert (np.abs(np.subtract(whole['crop_box'], now['crop_box'])) / sides).max() < 1 / 31  # a pixel
+            differences.append(np.abs(whole['img'].astype(int) - now['img']).mean())
+            top, left, height, width = now['crop_box']
+            same = upright.resize((32, 32), Image.BICUBIC, box=(left, top, left + width, top + height))
+            assert np.abs(np.asarray(same)[..., ::-1].astype(int) - now['img']).mean() < 4
+    assert np.mean(differences) < 4 and max(differences) < 10, 'boxes are of whole pixels of the copy'
+    found = [Image.open(io.BytesIO(copy.read_bytes()[HEAD.size :])).size for copy in copies(tmp_path / 'cache')]
+    assert found == [(round(643 * SCALE), round(480 * SCALE))] * 3
+
+
+def cut_off(cache: Path) -> None:
+    (copy,) = copies(cache)
+    copy.write_bytes(copy.read_bytes()[:-10])
+
+
+def zeroed(cache: Path) -> None:
+    (copy,) = copies(cache)
+    copy.write_bytes(copy.read_bytes()[:200] + bytes(len(copy.read_bytes()) - 200))
+
+
+def half_written(cache: Path) -> None:
+    (copy,) = copies(cache)
+    copy.rename(copy.with_suffix('.part')).write_bytes(b'half')
+
+
+def in_the_way(cache: Path) -> None:
+    shutil.rmtree(cache)
+    cache.write_text('no folder')
+
+
+@pytest.mark.parametrize('damage', [cut_off, zeroed, half_written, shutil.rmtree, in_the_way, lambda cache: None])
+def test_views_do_not_depend_on_what_the_folder_holds(
+    photos: Path, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    dataset = data_set(photos, tmp_path / 'cache')
+    expected = pixels(dataset)
+    (whole,) = [copy.read_bytes() for copy in copies(tmp_path / 'cache')]
+    damage(tmp_path / 'cache')
+    for _ in range(2):
+        np.testing.assert_array_equal(pixels(dataset), expected)
+    if damage is not in_the_way:
+        assert [copy.read_bytes() for copy in copies(tmp_path / 'cache')] == [whole]
+
+
+def test_a_changed_photo_is_read_anew(photos: Path, tmp_path: Path) -> None:
+    dataset = data_set(photos, tmp_path / 'cache')
+    before, time = pixels(dataset), (photos / 'a.jpg').stat().st_mtime_ns
+    (photos / 'a.jpg').write_bytes(jpeg(photo(1)))
+    os.utime(photos / 'a.jpg', ns=(time, time))  # of another size
+    now = pixels(dataset)
+    np.testing.assert_array_equal(now, pixels(data_set(photos, tmp_path / 'other')))
+    assert np.abs(before.astype(int) - now).mean() > 20
+    os.utime(photos / 'a.jpg', ns=(time, time + 1))  # of another time
+    (copy,) = copies(tmp_path / 'cache')
+    written = copy.read_bytes()
+    pixels(dataset)
+    assert copy.read_bytes()[: HEAD.size] != written[: HEAD.size] and len(copies(tmp_path / 'cache')) == 1
+
+
+def test_only_photos_that_become_much_smaller_are_copied(tmp_path: Path) -> None:
+    """With 6,827 pixels that the smallest crop needs; of panoramas the short side has those of a view."""
+    files = {'a.jpg': jpeg(photo(0, 116, 116)), 'b.jpg': jpeg(photo(0, 118, 118)), 'c.jpg': jpeg(photo(0, 3000, 48))}
+    write_folder(tmp_path / 'photos', files | {'d.jpg': jpeg(photo(0, 3000, 40))})
+    plain, cached = data_set(tmp_path / 'photos', None), data_set(tmp_path / 'photos', tmp_path / 'cache')
+    shapes = []
+    for index in range(4):
+        pixels(cached, index)
+        found = [HEAD.unpack_from(copy.read_bytes())[:2] for copy in copies(tmp_path / 'cache')]
+        shapes += [shape for shape in found if shape not in shapes]
+    assert shapes == [(118, 118), (48, 3000)]
+    np.testing.assert_array_equal(pixels(plain), pixels(cached))
+
+
+def all_pixels(photos: Path, cache: Path) -> list[np.ndarray]:
+    dataset = data_set(photos, cache)
+    return [pixels(dataset, index) for index in range(len(dataset))]
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    write_folder(tmp_path / 'photos', {f'{seed}.jpg': jpeg(photo(seed)) for seed in range(12)})
+    with get_context('fork').Pool(3) as pool:
+        found = pool.starmap(all_pixels, [(tmp_path / 'photos', tmp_path / 'cache')] * 6, chunksize=1)
+    np.testing.assert_array_equal(found, [all_pixels(tmp_path / 'photos', tmp_path / 'alone')] * 6)
+    shared, alone = ([copy.read_bytes() for copy in copies(tmp_path / name)] for name in ('cache', 'alone'))
+    assert shared == alone and len(shared) == 12
+    assert int((tmp_path / 'cache/bytes').read_text()) >= int((tmp_path / 'alone/bytes').read_text())
+    assert int((tmp_path / 'alone/bytes').read_text()) == sum(map(len, alone))
+
+
+def test_a_full_cache_says_so_and_grows_no_more(tmp_path: Path) -> None:
+    write_folder(tmp_path / 'photos', {f'{seed}.jpg': jpeg(photo(seed)) for seed in range(6)})
+    all_pixels(tmp_path / 'photos', tmp_path / 'whole')
+    sizes = [copy.stat().st_size for copy in copies(tmp_path / 'whole')]
+    small = data_set(tmp_path / 'photos', tmp_path / 'cache', (sum(sizes) - 1) * 1e-9)
+    assert small.copies.advice([SHAPE], 6, 0.0) == ''
+    found = [pixels(small, index) for index in range(6)]
+    np.testing.assert_array_equal(found, all_pixels(tmp_path / 'photos', tmp_path / 'whole'))
+    assert len(copies(tmp_path / 'cache')) == 5
+    said = small.copies.advice([SHAPE], 6, 0.0)
+    assert said == f'`cache={tmp_path}/cache` is full: raise `cache_size`, or delete it and make room'
+    shutil.rmtree(copies(tmp_path / 'cache')[0].parent)
+    pixels(small, 5)
+    assert len(copies(tmp_path / 'cache')) == 4, 'full until it is deleted, or may be larger'
+    (tmp_path / 'cache/bytes').unlink()
+    larger = data_set(tmp_path / 'photos', tmp_path / 'cache')
+    assert [pixels(larger, index).shape for index in range(6)] and len(copies(tmp_path / 'cache')) == 6
+    assert int((tmp_path / 'cache/bytes').read_text()) == sum(sizes), 'counted anew'
+    assert larger.copies.advice([SHAPE], 6, 0.9) == ''
+
+
+def test_what_a_cache_would_take_is_said_where_steps_wait_for_large_photos(photos: Path) -> None:
+    copies = data_set(photos, None).copies
+    copies.pixels, copies.side = 1_338_027, 224
+    large, small = (3000, 4000), (1000, 2000)
+    assert copies.advice([large] * 3 + [small], 6000, 0.61) == (
+        'photos of 12 megapixels: 61% of a step waits for data; `cache=DIR` would take about 2.1 GB'
+    )
+    assert [copies.advice([small], 6000, 0.61), copies.advice([large], 6000, 0.1)] == ['', '']
+
+
+@pytest.mark.parametrize('kind', ['list', 'tar', 'hf'])
+def test_images_of_any_source(tmp_path: Path, kind: str) -> None:
+    files = {f'ant/{seed}.jpg': jpeg(photo(seed)) for seed in range(2)}
+    write_folder(tmp_path / 'photos', files)
+    sources = dict(
+        list=lambda: write_list(tmp_path / 'photos.csv', files),
+        tar=lambda: write_shards(tmp_path / 'shards', files),
+        hf=lambda: write_hugging_face(tmp_path / 'table', files),
+    )
+    images = source_config(f'{kind}:{sources[kind]()}')
+    dataset = data_set(tmp_path, tmp_path / 'cache', **images)
+    expected = all_pixels(tmp_path / 'photos', tmp_path / 'other')
+    for _ in range(2):
+        np.testing.assert_array_equal([pixels(dataset, index) for index in range(2)], expected)
+    assert len(copies(tmp_path / 'cache')) == 2
+
+
+def test_views_that_no_copy_serves_are_refused(photos: Path, tmp_path: Path) -> None:
+    images = dict(type='ImageFolder', data_root=str(photos), pipeline=PIPELINE)
+    flips = [PIPELINE[0], dict(PIPELINE[1], transforms=[[dict(type='RandomFlip', prob=0.5)]]), PIPELINE[2]]
+    for dataset, views in ((images, 'pillow'), (dict(images, pipeline=flips), 'device')):
+        with pytest.raises(UserError, match="`cache` is for views='device', made by LoadImage and crops of Pillow"):
+            KeyedDataset(dataset, views, dict(folder=str(tmp_path), gigabytes=1))
