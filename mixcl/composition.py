@@ -250,8 +250,8 @@ class SoftTarget:
 
     def expect(self, keys: Tensor) -> Tensor:
         """(R, D) the mean of this process's key rows (n, D), weighted by the target."""
-        local = SoftTarget(self.columns, self.weights, self.hit)
-        return local.dense(len(keys)).to(keys.dtype) @ keys
+        weights = (self.weights * self.hit).to(keys.dtype)
+        return functional.embedding_bag(self.columns, keys, per_sample_weights=weights, mode='sum')
 
     def support(self, num_keys: int) -> Tensor:
         """(R, num_keys) bool: the gathered keys that share an image with the row, whatever the share."""

@@ -1,4 +1,4 @@
-# iBOT, ViT-S/16 on ImageNet-1K: batch 1024 (16 x 64), 800 epochs (PatchMix, Table 2 quotes linear 76.2, kNN 72.4).
+# iBOT, ViT-S/16 on ImageNet-1K: batch 1024 (8 x 128), 800 epochs (PatchMix, Table 2 quotes linear 76.2, kNN 72.4).
 _base_ = ['../_base_/methods/ibot.py', '../_base_/datasets/in1k.py']
 
 global_crop = dict(_base_.crop, crop_ratio_range=(0.25, 1.0))

@@ -83,7 +83,7 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
 
 
 def check_widths(
-    neck: Mapping, predictor: Mapping | None, objectives: Sequence[Objective], memory: Mapping[str, Queue]
+    neck: Mapping, predictor: Mapping | None, objectives: Mapping[str, Objective], memory: Mapping[str, Queue]
 ) -> None:
     """Raise UserError if vectors that are compared would have different lengths. Unknown lengths pass."""
     projected = neck.get('out_channels')
@@ -92,8 +92,8 @@ def check_widths(
     if predictor is not None:
         widths['model.predictor.in_channels'] = predictor.get('in_channels')
     widths |= {f'model.memory.{name}.channels': queue.channels for name, queue in memory.items()}
-    places = ('model.objective', 'model.patches.objective')
-    for place, objective in zip(places, objectives, strict=False):
+    for level, objective in objectives.items():
+        place = 'model.patches.objective' if level == 'patch' else 'model.objective'
         widths |= {f'{place}.{name}': width for name, width in objective.widths.items()}
     known = {name: width for name, width in widths.items() if width is not None}
     if len(set(known.values())) > 1:

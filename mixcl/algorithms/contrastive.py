@@ -18,12 +18,13 @@ from mixcl.algorithms.checks import (
     check_widths,
 )
 from mixcl.algorithms.learner import Learner
-from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level
+from mixcl.algorithms.patches import Patches, PatchLevel, by_rows, check_patch_level, check_settings
 from mixcl.algorithms.streams import StepKey, Stream, StreamRecipe
 from mixcl.algorithms.terms import Term, parse_terms
 from mixcl.composition import Composition
 from mixcl.distributed import gather_rows
-from mixcl.encoders.passes import Inputs, backbone_features, project, stream_of
+from mixcl.encoders.passes import Inputs, backbone_features, level_of, project, stream_of
+from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
 from mixcl.losses.info_nce import normalised
@@ -98,18 +99,21 @@ class ContrastiveLearner(Learner):
             swap_views,
         )
         self.objective: Objective = LOSSES.build(objective)
-        objectives = dict(image=self.objective)
+        self.objectives = dict(image=self.objective)
         if patches is not None:
-            objectives['patch'] = LOSSES.build(patches.get('objective', objective))
-        self.terms = parse_terms(terms, self.recipe.names, objectives)
+            check_settings(patches)
+            self.objectives['patch'] = LOSSES.build(patches.get('objective', objective))
+        self.terms = parse_terms(terms, self.recipe.names, self.objectives)
         self.queues = build_memory(memory or {}, self.recipe.names)
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
-        self.patches = None if patches is None else PatchLevel(self.terms, objectives['patch'], patches.get('tokens'))
+        self.patches = None
+        if patches is not None:
+            self.patches = PatchLevel(self.terms, self.objectives['patch'], patches.get('tokens'))
         self.query_names = {term.rows[0] for term in self.terms}
         self.key_names = self._key_names()
         check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, list(objectives.values()), self.queues)
+        check_widths(neck, predictor, self.objectives, self.queues)
         self.joint = joint
         self.neck_channels = neck.get('in_channels')
         self.backbone = MODELS.build(backbone)
@@ -120,7 +124,8 @@ class ContrastiveLearner(Learner):
         self.target = TARGET_ENCODERS.build(target, default_args=dict(backbone=self.backbone, neck=self.neck))
         if self.patches is not None:
             encoded = self.target.passes(self.query_names, self.key_names)
-            check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded)
+            heads = has_batch_norm(self.neck) or has_batch_norm(self.predictor)
+            check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded, heads)
         self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
@@ -169,9 +174,8 @@ class ContrastiveLearner(Learner):
     def begin_step(self, key: StepKey, epoch: int = 0) -> None:
         """Set the key of the step, which decides its random numbers, and the epoch that it is in, from 0."""
         self.step_key = key
-        self.objective.begin_epoch(epoch)
-        if self.patches is not None:
-            self.patches.objective.begin_epoch(epoch)
+        for objective in self.objectives.values():
+            objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
         """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; values for the log."""
@@ -226,7 +230,8 @@ class ContrastiveLearner(Learner):
         of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys if name in streams}
         of_queries = {name: seen[name].composition for name in queries if name in seen}
         outputs = self._term_losses(of_queries | by_rows(asking), of_keys | by_rows(found), queries, keys, asking)
-        outputs['feature_std'] = feature_std(features[self.terms[0].rows[0]])
+        first = min(self.terms, key=lambda term: term.level)  # of images, if there is one
+        outputs['feature_std'] = feature_std(features[first.rows[0]])
         self._remember(raw_keys)
         return outputs
 
@@ -268,20 +273,20 @@ class ContrastiveLearner(Learner):
 
     def _objective(self, rows: str) -> Objective:
         """That of rows, by their name."""
-        return self.patches.objective if self.patches is not None and rows in self.patches.rows else self.objective
+        return self.objectives[level_of(rows)]
 
     def _prepare_keys(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:
-        patches = {} if self.patches is None else {name: raw[name] for name in raw if name in self.patches.rows}
         earlier = {queue.fed_by: queue.vectors for queue in self.queues.values()}
-        keys = self.objective.prepare_keys({name: raw[name] for name in raw if name not in patches}, earlier)
-        return keys | ({} if self.patches is None else self.patches.objective.prepare_keys(patches, {}))
+        keys: dict[str, Tensor] = {}
+        for level, objective in self.objectives.items():
+            keys |= objective.prepare_keys({name: raw[name] for name in raw if level_of(name) == level}, earlier)
+        return keys
 
     def _remember(self, raw_keys: dict[str, Tensor]) -> None:
         for queue in self.queues.values():
             queue.push(gather_rows(normalised(raw_keys[queue.fed_by].detach())))
-        self.objective.observe(raw_keys)
-        if self.patches is not None:
-            self.patches.observe(raw_keys)
+        for level, objective in self.objectives.items():
+            objective.observe({stream_of(name): rows for name, rows in raw_keys.items() if level_of(name) == level})
 
     def _inputs(self, streams: dict[str, Stream], patches: dict[str, Patches]) -> Inputs:
         # The order of the recipe is the same in all processes.

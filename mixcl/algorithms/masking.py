@@ -1,6 +1,7 @@
 """Which patches of an image the online encoder does not see."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -29,8 +30,11 @@ class BlockMasks:
 
     def __init__(self, share: tuple[float, float] = (0.1, 0.5), probability: float = 0.5) -> None:
         check_range('model.streams: mask', SHARE, probability=probability)
-        if len(share) != 2 or not all(map(SHARE.holds, share)) or share[0] > share[1]:
-            raise UserError(f'model.streams: mask has share={share!r}; write the lowest and the highest share')
+        pair = isinstance(share, Sequence) and len(share) == 2 and all(map(SHARE.holds, share))
+        if not pair or share[0] > share[1]:
+            raise UserError(
+                f'model.streams: mask has share={share!r}; write the lowest and the highest, such as (0.1, 0.5)'
+            )
         self.share = tuple(share)
         self.probability = probability
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mixcl.algorithms.checks import check_names
 from mixcl.algorithms.streams import Stream, StreamRecipe
 from mixcl.algorithms.terms import Term
 from mixcl.composition import Composition
-from mixcl.encoders.passes import patches_of, stream_of
+from mixcl.encoders.passes import patches_of
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.errors import UserError
-from mixcl.losses import InfoNCE, Objective
+from mixcl.losses import DINODistillation, InfoNCE, Objective
 from mixcl.ranges import COUNT, check_range
 
 
@@ -46,12 +45,9 @@ class PatchLevel(nn.Module):
 
     Args:
         terms: the table; its other rows are left out.
-        objective: that compares them.
+        objective: that compares them; it is centred by those of its streams whose patches are keys.
         tokens: how many patches of an image ask at most, drawn once a step for all images and processes; None for
             all.
-
-    Attributes:
-        rows: the names of the rows that are patches.
 
     Raises:
         UserError: for a number of tokens that is none; if no row is between patches.
@@ -64,13 +60,11 @@ class PatchLevel(nn.Module):
         self.terms = [term for term in terms if term.level == 'patch']
         if not self.terms:
             raise UserError("model.patches is set, but no row of model.terms has level='patch'; leave it out")
-        self.rows = {name for term in self.terms for name in term.rows}
+        if isinstance(objective, DINODistillation):
+            keys = {term.key for term in self.terms}
+            objective.centred_by = tuple(name for name in objective.centred_by if name in keys) or tuple(sorted(keys))
         self.objective = objective
         self.tokens = tokens
-
-    def observe(self, raw_keys: Mapping[str, Tensor]) -> None:
-        """Take the raw keys of a step after its losses."""
-        self.objective.observe({stream_of(name): rows for name, rows in raw_keys.items() if name in self.rows})
 
     def choose(
         self, streams: Mapping[str, Stream], patch_size: int, random: torch.Generator
@@ -117,8 +111,19 @@ def by_rows(chosen: Mapping[str, Patches]) -> dict[str, Composition]:
     return {patches_of(name): patches.composition for name, patches in chosen.items()}
 
 
+def check_settings(patches: Mapping) -> None:
+    """Raise UserError for something that ``model.patches`` does not have."""
+    if not isinstance(patches, Mapping) or patches.keys() - {'objective', 'tokens'}:
+        raise UserError(f'model.patches={patches!r} is not understood; it is a dict of objective and tokens, or empty')
+
+
 def check_patch_level(
-    level: PatchLevel, recipe: StreamRecipe, backbone: nn.Module, target: nn.Module, encoded: Collection[str]
+    level: PatchLevel,
+    recipe: StreamRecipe,
+    backbone: nn.Module,
+    target: nn.Module,
+    encoded: Collection[str],
+    batch_norm: bool,
 ) -> None:
     """Raise UserError if patches cannot be compared so.
 
@@ -128,6 +133,7 @@ def check_patch_level(
         backbone: the online backbone.
         target: the target encoder.
         encoded: the key rows that have a forward pass of their own.
+        batch_norm: whether the heads have one.
     """
     tokens_known = 'out_type' in inspect.signature(backbone.forward).parameters
     if not tokens_known or getattr(backbone, 'out_type', None) != 'cls_token' or isinstance(target, ShuffledEMA):
@@ -137,28 +143,25 @@ def check_patch_level(
         )
     for term in level.terms:
         _check_row(f"model.terms: ({term.query}, {term.key}) with level='patch'", term, recipe, encoded)
-    masked = recipe.masks.keys() & {term.query for term in level.terms}
     name = type(level.objective).__name__
-    if masked and level.objective.gather:
+    if any(term.query in recipe.masks for term in level.terms) and (batch_norm or level.objective.gather):
         raise UserError(
-            f'model.patches: {name} gathers the keys of all processes, but each masks another number of patches; set '
-            'gather=False in model.patches.objective, or use DINODistillation or NegativeCosine'
-        )
+            'masked patches differ in number from step to step and from process to process, but '
+            + ('the heads normalise over them; use DINOHead or PlainHead as model.neck, and no predictor with batch '
+               'normalisation' if batch_norm else f'{name} gathers the keys of all processes; set gather=False in '
+               'model.patches.objective, or use DINODistillation or NegativeCosine')
+        )  # fmt: skip
     if isinstance(level.objective, InfoNCE) and level.tokens is None:
         raise UserError(
             f'model.patches: {name} compares every patch with every other of the batch; set tokens, the number of '
             'patches of an image that take part, for example tokens=16'
         )
-    centred_by = getattr(level.objective, 'centred_by', ())
-    check_names('model.patches.objective: centred_by', centred_by, [term.key for term in level.terms])
 
 
 def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection[str]) -> None:
     view = recipe.source.get(term.query, term.query)
     if view != term.key:
-        raise UserError(
-            f'{place}: places correspond within one view, but {term.query} shows {view}; pull it to those of {view}'
-        )
+        raise UserError(f'{place}: places correspond within one view; {term.query} shows {view}, pull it to {view}')
     if recipe.crops(view) != 1:
         raise UserError(f'{place}: places correspond within one crop, but {view} has {recipe.crops(view)} of an image')
     if term.query in recipe.keep:
@@ -170,10 +173,12 @@ def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection
         )
     if term.query == term.key and term.query not in recipe.masks:
         raise UserError(f'{place}: every patch would find itself; mask some, model.streams.{view}=dict(mask=dict(...))')
-    if term.query == term.key and term.rows[1] not in encoded:
+    if view in recipe.keep.keys() | recipe.masks.keys() and term.rows[1] not in encoded:
         raise UserError(
             f'{place}: the target encoder has to see the whole {view}, but model.target encodes a stream that is query '
             'and key once; use EMA'
         )
+    if term.target != 'overlap':
+        raise UserError(f'{place}: a patch finds what it shows; leave out target={term.target!r}')
     if term.negatives:
-        raise UserError(f'{place}: rows between patches take no negatives; leave them out of model.patches.objective')
+        raise UserError(f'{place}: rows between patches take no negatives; set patches=dict(objective=...) without any')

@@ -1,5 +1,6 @@
 """Streams: named batches of rows, and what each row counts as."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
@@ -187,6 +188,9 @@ def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
             f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; a view or a mixed stream of which "
             'the online encoder sees half of the patches has keep=0.5; one that it sees masked, mask=dict(...)'
         )
+    mask = settings.get('mask', {})
+    if not isinstance(mask, Mapping) or mask.keys() - {'share', 'probability'}:
+        raise UserError(f'model.streams: {name} has mask={mask!r}; write dict(share=(0.1, 0.5), probability=0.5)')
     if 'keep' in settings and 'mask' in settings:
         raise UserError(f'model.streams: {name} has keep and mask; patches are dropped or masked, leave one out')
     keep = settings.get('keep', 1)

@@ -98,13 +98,13 @@ def _parse_row(place: str, row: Sequence, objectives: Mapping[str, Objective]) -
             rest = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
             named = {name: value for name, value in options.items() if name in OWN_OPTIONS}
             level = named.get('level', 'image')
-            if level == 'patch' and level not in objectives:
+            if level not in ('image', 'patch'):
+                raise UserError(f'{place}: level must be image or patch, not {level!r}')
+            if level not in objectives:
                 raise UserError(
                     f"{place} has level='patch', but model.patches is missing; say there how patches are compared, for "
                     'example patches=dict(tokens=16)'
                 )
-            if level not in objectives:
-                raise UserError(f'{place}: level must be one of {", ".join(objectives)}, not {level!r}')
             return Term(query, key, weight, rest, **dict(negatives=objectives[level].negatives) | named)
     raise UserError(
         f'{place}={row!r} is not a row of the table of terms; write (query stream, key stream, weight) or '

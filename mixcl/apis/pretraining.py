@@ -1,5 +1,6 @@
 """Pretraining on a folder of images in one call: a method's config, fitted to the images and the machine."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -92,5 +93,5 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False
     changes = [change for change in changed_settings(stored, cfg) if not keeps_computation(change)]
-    follows = ('param_scheduler', 'model.objective.warmup_epochs', 'model.objective.queue_from')
-    return all(change.path.startswith(follows) for change in changes)
+    follows = re.compile(r'param_scheduler|model\.(patches\.)?objective\.(warmup_epochs|queue_from)')
+    return all(follows.match(change.path) for change in changes)

@@ -23,6 +23,11 @@ def stream_of(rows: str) -> str:
     return rows.removesuffix(PATCHES)
 
 
+def level_of(rows: str) -> str:
+    """What rows are, by their name: 'image' or 'patch'."""
+    return 'patch' if rows.endswith(PATCHES) else 'image'
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The streams of a step, as an encoder sees them, and which rows it gives: images, patches, or both.

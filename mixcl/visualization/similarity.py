@@ -45,14 +45,15 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
     def listen(_: Any, inputs: tuple) -> None:
         compared.append((inputs[0], inputs[1], inputs[2]))
 
-    hook = model.objective.register_forward_pre_hook(listen)
+    hooks = [objective.register_forward_pre_hook(listen) for objective in model.objectives.values()]
     seed_global_generators(seed, 'similarity')
     model.begin_step(StepKey(seed, 0, 0))
     with torch.no_grad():
         model(**model.data_preprocessor(batch, True), mode='loss')
-    hook.remove()
+    for hook in hooks:
+        hook.remove()
     return [
-        TermSimilarity(f'{term.query} to {term.key}', target.dense(len(keys)), normalised(queries) @ normalised(keys).T)
+        TermSimilarity(' to '.join(term.rows), target.dense(len(keys)), normalised(queries) @ normalised(keys).T)
         for term, (queries, keys, target) in zip(model.terms, compared, strict=True)
     ]
 

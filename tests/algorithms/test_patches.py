@@ -192,7 +192,7 @@ def test_values_are_those_of_lightly(warmed: bool) -> None:
     asking, found = level.choose(streams, PATCH, torch.Generator())
     own, keys = asking['view1'], found['view1']
     if warmed:
-        level.observe({'view1 patches': waves(5, 2)})
+        objective.observe(dict(view1=waves(5, 2)))
     target = term.soft_target(own.composition, keys.composition, 0)
     rows = objective(objective.prepare_query(waves(5, 0)), objective.prepare_key(waves(5, 1)), target)
     assert own.mean(rows).item() == pytest.approx(expected, abs=1e-7)
@@ -216,8 +216,8 @@ def test_a_step_in_which_nothing_is_masked_has_no_loss_of_patches_and_keeps_the_
 PATCH_ROW = dict(level='patch')
 PATCHMIX = hosts.moco_v3(hosts.MIXERS['patchmix']) | dict(patches=dict(tokens=4))
 REFUSED = {
-    'places correspond within one view': (PATCHMIX, ('mix2', 'view1')),
-    'within one view, but mix2 shows view2': (PATCHMIX, ('mix2', 'mix2')),
+    'within one view; mix2 shows view2, pull it to view2': (PATCHMIX, ('mix2', 'view1')),
+    'places correspond within one view': (PATCHMIX, ('mix2', 'mix2')),
     'every patch would find itself; mask some': (PATCHMIX, ('view1', 'view1')),
     'one crop, but local has 2': (hosts.ibot(), ('local', 'local')),
     'of a Mixup mixture move or blend': (PATCHMIX | dict(mixer=dict(type='Mixup')), ('mix2', 'view2')),
@@ -233,16 +233,31 @@ REFUSED = {
     'ResNet_CIFAR with EMA does not give': (PATCHMIX | dict(backbone=hosts.BACKBONES['resnet']), ('mix2', 'view2')),
     'ShuffledEMA does not give': (PATCHMIX | dict(target=dict(type='ShuffledEMA', groups=2)), ('mix2', 'view2')),
     'has to see the whole view1': (hosts.ibot() | dict(target=dict(type='StopGrad')), ()),
-    'gathers the keys of all processes': (
+    'has to see the whole view2': (
+        PATCHMIX
+        | dict(
+            target=dict(type='Shared'),
+            streams=hosts.MIXED | dict(view2=dict(keep=0.5)),
+            terms=[('view2', 'view1', 1.0)],
+            swap_views=0.0,
+        ),
+        ('mix2', 'view2'),
+    ),
+    'the heads normalise over them': (
+        hosts.byol()
+        | dict(backbone=hosts.BACKBONES['vit'] | dict(mask_token=True), streams=dict(view1=MASK), patches={}),
+        ('view1', 'view1'),
+    ),
+    "patches={'token': 3} is not understood": (PATCHMIX | dict(patches=dict(token=3)), ('mix2', 'view2')),
+    'patches=5 is not understood': (PATCHMIX | dict(patches=5), ('mix2', 'view2')),
+    "has mask='x'": (hosts.ibot() | dict(streams=dict(view1=dict(mask='x'))), ()),
+    'has share=0.3': (hosts.ibot() | dict(streams=dict(view1=dict(mask=dict(share=0.3)))), ()),
+    'InfoNCE gathers the keys of all processes': (
         hosts.ibot() | dict(patches=dict(objective=dict(type='InfoNCE'), tokens=2)),
         (),
     ),
     'rows between patches take no negatives': (
         PATCHMIX | dict(patches=dict(objective=dict(type='InfoNCE', negatives=['view1']), tokens=2)),
-        ('mix2', 'view2'),
-    ),
-    'centred_by names an unknown stream': (
-        PATCHMIX | dict(patches=dict(objective=dict(type='DINODistillation', num_prototypes=12))),
         ('mix2', 'view2'),
     ),
     "no row of model.terms has level='patch'": (PATCHMIX, ()),
@@ -265,6 +280,21 @@ def test_what_cannot_be_compared_is_refused(message: str) -> None:
     assert message in str(refused.value)
 
 
-def test_a_level_that_does_not_exist() -> None:
-    with pytest.raises(UserError, match="level must be one of image, patch, not 'token'"):
-        hosts.build(PATCHMIX | dict(terms=[('mix2', 'view2', 1.0, dict(level='token'))]))
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (dict(level='token'), "level must be image or patch, not 'token'"),
+        (dict(level=['patch']), "level must be image or patch, not ['patch']"),
+        (dict(level='patch', target='owner'), "a patch finds what it shows; leave out target='owner'"),
+    ],
+)
+def test_an_option_that_a_row_cannot_have(options: dict, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        hosts.build(PATCHMIX | dict(terms=[('mix2', 'view2', 1.0, options)]))
+    assert message in str(refused.value)
+
+
+def test_patches_are_centred_by_what_is_found() -> None:
+    row = ('mix2', 'view2', 0.5, PATCH_ROW)
+    model = hosts.build(hosts.dino(hosts.MIXERS['cutmix']), patches=dict(), terms=[('view1', 'view2', 1.0), row])
+    assert (model.objective.centred_by, model.patches.objective.centred_by) == (('view1', 'view2'), ('view2',))

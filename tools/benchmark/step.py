@@ -58,6 +58,7 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         'model.backbone.type': (model.backbone.type, ['ContrastiveViT', 'mmpretrain.ResNet']),
         'other streams': (sorted(streams - {'view1', 'view2', 'mix1', 'mix2'}), [[]]),
         'streams that drop patches': (dropped, [[]]),
+        'patches': (model.get('patches'), [None]),
         'memory': (list(model.get('memory') or {}), [[]]),
     }
     for place, (value, known) in kinds.items():

@@ -104,6 +104,7 @@ def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
     """The parts of a model that are called by themselves, also in evaluation."""
     for name, child in module.named_children():
         units = child.children() if name in ('target', 'objective') else [child]
+        units = module.patches.objective.children() if name == 'patches' else units
         yield from (unit for unit in units if any(True for _ in unit.parameters()))
 
 

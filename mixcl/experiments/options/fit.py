@@ -107,6 +107,6 @@ def _shorten(cfg: Config, epochs: int, steps: int) -> None:
             schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
     # Of a short run a warm-up may be nothing.
     cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
-    objective = cfg.model.get('objective') or {}
-    for name in {'warmup_epochs', 'queue_from'} & objective.keys():
-        objective[name] = min(objective[name], epochs // 10)
+    for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):
+        for name in {'warmup_epochs', 'queue_from'} & objective.keys():
+            objective[name] = min(objective[name], epochs // 10)

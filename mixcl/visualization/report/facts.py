@@ -28,6 +28,11 @@ SENTENCES = {
     'shared the stronger',
 }
 """By whether query and key are mixtures."""
+OF_PATCHES = {
+    False: 'each masked patch of {query} is pulled to what it is in the whole {key}',
+    True: 'each patch of a mixture of {query} is pulled to the same patch of the {key} that it shows',
+}
+"""Of rows between patches, by whether the query is a mixture."""
 
 
 class Block(NamedTuple):
@@ -101,9 +106,9 @@ def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
     mixed = {name: part['mix'] for name, part in (model.get('streams') or {}).items() if 'mix' in part}
     rows = []
     for query, key, weight, *options in model['terms']:
-        sentence = SENTENCES[query in mixed, key in mixed].format(
-            query=mixed.get(query, query), key=mixed.get(key, key)
-        )
+        patches = 'level' in dict(*options)
+        sentence = OF_PATCHES[query in mixed] if patches else SENTENCES[query in mixed, key in mixed]
+        sentence = sentence.format(query=mixed.get(query, query), key=mixed.get(key, key))
         rows.append([query, key, f'{weight:.4g}', sentence + ''.join(f', with {call(one)}' for one in options)])
     return rows
 
