@@ -83,6 +83,7 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
 
 def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
     cfg = run_config(tmp_path)
+    cfg.model.update(patches=dict(tokens=2), terms=[*cfg.model.terms, ('mix2', 'view2', 2.0, dict(level='patch'))])
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
     weights = {name: value.clone() for name, value in model.state_dict().items()}
@@ -90,10 +91,16 @@ def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
     found = term_similarities(model.eval(), batch)
     with torch.no_grad():
         losses = model(**model.data_preprocessor(batch), mode='loss')
-    assert [term.name for term in found] == ['view1 to view2', 'mix2 to view1', 'mix2 to mix1']
-    for term, weight in zip(found, (1.0, 0.5, 0.5), strict=True):
+    assert [term.name for term in found] == [
+        'view1 to view2',
+        'mix2 to view1',
+        'mix2 to mix1',
+        'mix2 patches to view2 patches',
+    ]
+    logged = losses | {'loss_mix2 patches_view2 patches': losses['loss_mix2_view2_patch']}
+    for term, weight in zip(found, (1.0, 0.5, 0.5, 2.0), strict=True):
         rows = -(term.target * (term.cosines / 0.2).log_softmax(dim=1)).sum(dim=1)
-        torch.testing.assert_close(weight * rows.mean(), losses[f'loss_{term.name.replace(" to ", "_")}'])
+        torch.testing.assert_close(weight * rows.mean(), logged[f'loss_{term.name.replace(" to ", "_")}'])
     assert all((weights[name] == value).all() for name, value in model.state_dict().items())
     cfg.model.type = 'ImageClassifier'
     with pytest.raises(UserError, match='of pretraining'):

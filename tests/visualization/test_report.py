@@ -171,10 +171,16 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
 
 def test_terms_in_words() -> None:
     streams = dict(mix=dict(mix='view1'))
-    rows = [('view1', 'view2', 1.0), ('view2', 'mix', 0.5), ('mix', 'mix', 1, dict(target='even'))]
+    rows = [
+        ('view1', 'view2', 1.0),
+        ('view2', 'mix', 0.5),
+        ('mix', 'mix', 1, dict(target='even')),
+        ('mix', 'view1', 1, dict(level='patch')),
+    ]
     said = [row[-1] for row in term_rows(dict(terms=rows, streams=streams))]
     assert said[0] == 'view1 of each image is pulled to view2 of the same image'
     assert said[1].startswith('view2 of each image is pulled to the mixtures of view1')
     assert said[2].startswith('each mixture of view1 is pulled to the mixtures') and said[2].endswith('(target=even)')
+    assert said[3].startswith('each patch of a mixture of view1 is pulled to the same patch of the view1')
     with pytest.raises(UserError, match='no contrastive pretraining'):
         term_rows(dict(type='ImageClassifier'))
