@@ -123,17 +123,18 @@ def _lightly_simclr(network: str, device: str) -> Callable:
 
 
 def _lightly_dino(network: str, device: str) -> Callable:
-    import copy
-
     import timm
     import torch
     from lightly.loss import DINOLoss
     from lightly.models.modules import DINOProjectionHead
     from lightly.models.utils import deactivate_requires_grad, update_momentum
 
-    backbone = timm.create_model(network, num_classes=0, dynamic_img_size=True, drop_path_rate=0.1)
-    student = torch.nn.Sequential(backbone, DINOProjectionHead(backbone.num_features, 2048, 256, 65536)).to(device)
-    teacher = copy.deepcopy(student)
+    def encoder() -> torch.nn.Module:
+        backbone = timm.create_model(network, num_classes=0, dynamic_img_size=True, drop_path_rate=0.1)
+        return torch.nn.Sequential(backbone, DINOProjectionHead(backbone.num_features, 2048, 256, 65536)).to(device)
+
+    student, teacher = encoder(), encoder()
+    teacher.load_state_dict(student.state_dict())
     deactivate_requires_grad(teacher)
     criterion = DINOLoss(65536).to(device)
 
@@ -181,13 +182,13 @@ def be_a_side(args: argparse.Namespace) -> None:
     from torch.utils.data import dataloader
 
     ends: list[float] = []
+    views: list[float] = []
 
     def ended(*_: Any) -> None:
         if args.device == 'cuda':
             torch.cuda.synchronize()
         ends.append(time.monotonic())
-        if len(ends) == 1:  # which read modules and memory
-            spent_on_views.clear()
+        views.append(sum(spent_on_views))
 
     register_optimizer_step_post_hook(ended)
     # Without workers a batch is made where it is asked for.
@@ -199,7 +200,7 @@ def be_a_side(args: argparse.Namespace) -> None:
         'images/s': args.batch_size * (len(ends) - 1) / (ends[-1] - ends[0]),
         'views/s of one core': math.nan
         if args.num_workers
-        else args.batch_size * (len(ends) - 1) / sum(spent_on_views),
+        else args.batch_size * (len(ends) - 1) / (views[-1] - views[0]),
         'first step, s': ends[0] - BEGAN,
         'all, s': time.monotonic() - BEGAN,
         'memory, GiB': torch.cuda.max_memory_allocated() / 2**30 if args.device == 'cuda' else peak,
