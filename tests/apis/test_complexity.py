@@ -18,11 +18,12 @@ def products(widths: list[int]) -> int:
 
 
 def flops_by_hand(batch: int, with_gradient: int, without: int, terms: int, kept: int = 16) -> int:
-    """All FLOPs; a backward pass through a product is two products."""
+    """All FLOPs; a backward pass through a product is two products. The last block has an output for the class only."""
     tokens, width, hidden, depth = kept + 1, 16, 32, 2
     embed = 16 * 2 * 2 * 3 * width
-    blocks = depth * tokens * (4 * width * width + 2 * width * hidden)
-    attention = depth * 2 * tokens * tokens * width
+    outputs = (depth - 1) * tokens + 1
+    blocks = depth * tokens * 3 * width * width + outputs * (width * width + 2 * width * hidden)
+    attention = outputs * 2 * tokens * width
     passes = 3 * with_gradient + without
     layers = passes * (blocks + products(NECK)) + 3 * with_gradient * products(PREDICTOR)
     layers += (2 * with_gradient + without) * embed  # images need no gradient

@@ -24,8 +24,10 @@ HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k']
 
 
 def flops(name: str) -> tuple[int, int]:
-    """Of mixcl's step and of the plain one, at the size of ``--smoke``."""
+    """Of mixcl's step and of the plain one, whose last block computes all tokens, at the size of ``--smoke``."""
     cfg = prepared(f'configs/{name}.py', smoke=True)
+    if cfg.model.backbone.type == 'ContrastiveViT':
+        cfg.model.backbone.out_type = 'avg_featmap'
     iteration = SyntheticIteration(cfg, 8)
     spec = dict(specification(cfg, iteration.batch['inputs'][0].shape), precision='fp32')
     return count_flops(iteration.run), count_flops(stepper(spec, torch.device('cpu')))
