@@ -3,9 +3,9 @@
 On a CPU, with ``--device cuda --amp`` on a GPU. An iteration is all views of a batch of synthetic images: forward
 passes, backward pass, optimiser, target encoder.
 
-FLOPs count a multiplication and an addition as two. The papers do not say what theirs count: with all tokens of the last
-block (a step computes its class token alone) and without the products inside of attention, ours agree with APS's to
-3 %, and twice that with PatchMix's to 1 %.
+FLOPs count a multiplication and an addition as two. The papers do not say what theirs count: with all tokens of the
+last block (a step computes its class token alone) and without the products inside of attention, ours agree with APS's
+to 3 %, and twice that with PatchMix's to 1 %.
 """
 
 from argparse import ArgumentParser, Namespace
