@@ -72,7 +72,7 @@ def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
 EXPECTED = {
     r'linear PatchMix, Table 2 top1 patchmix/vit-s16': (0.08, 1024, 100),
     r'linear PatchMix, Table 2 top1 patchmix/vit-b16': (0.04, 1024, 100),
-    r'linear PatchMix, Table 2 top1 dino/': (0.004, 1024, 100),
+    r'linear PatchMix, Table 2 top1 (dino|ibot)/': (0.004, 1024, 100),
     r'linear PatchMix, Table 2 top1 (mocov3|sdmp|simclr|byol|swav)/': (12, 1024, 90),
     r'linear PatchMix, Table [3567] top1 \w+/vit-t2': (0.05, 256, 100),
     r'linear PatchMix, Table [3567] top1 \w+/vit-s2': (0.02, 256, 100),
@@ -98,6 +98,8 @@ EXPECTED = {
     r'finetune APS, .* top1 \w+/vit-s2': (2.5e-4, 128, 100),
     r'finetune APS, .* top1 \w+/vit-b2': (1.25e-4, 128, 100),
     r'finetune APS, .* top1 mae/vit-[sb]16': (2e-3, 1024, 100),
+    r'finetune APS, .* top1 ibot/vit-s16': (1e-3, 1024, 100),  # APS does not say: those of DINO and PatchMix
+    r'finetune APS, .* top1 ibot/vit-b16': (2e-3, 1024, 100),
     r'finetune APS, .* top1 simmim/vit-b16': (5e-3, 2048, 100),
     r'finetune APS, .* top1 aps/vit-[sb]16': (2e-3, 1024, 100),  # not published: those of PatchMix and MAE
 }
