@@ -1,4 +1,5 @@
-# DINO without local crops on the small ViT of configs/patchmix/vit-xs4_digits.py, with its target, rate and length.
+# DINO without local crops on the small ViT of configs/patchmix/vit-xs4_digits.py. Chosen on held-out training
+# images: with a faster target it collapses, with a higher temperature it hardly begins to learn.
 _base_ = ['../_base_/methods/dino.py', '../_base_/datasets/digits.py']
 
 model = dict(
@@ -9,8 +10,8 @@ model = dict(
         drop_path_rate=0.0,
     ),
     neck=dict(in_channels=96, hidden_channels=512, bottleneck_channels=64, out_channels=512),
-    objective=dict(num_prototypes=512, warmup_epochs=16),
-    target=dict(momentum=0.97),
+    objective=dict(num_prototypes=512, teacher_temperature=0.04),
+    target=dict(momentum=0.99),
     views=dict(_delete_=True, view1=1, view2=1),
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
 )
@@ -18,6 +19,6 @@ optim_wrapper = dict(optimizer=dict(lr=2e-3))
 param_scheduler = [dict(type='WarmupCosineLR', warmup=16, final=1e-6, by_epoch=True, convert_to_iter_based=True)]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
-train_cfg = dict(max_epochs=45, val_interval=9)
+train_cfg = dict(max_epochs=200, val_interval=20)
 custom_hooks = [*_base_.custom_hooks, *_base_.dino_hooks]
-default_hooks = dict(logger=dict(interval=11), health=dict(grace=100))
+default_hooks = dict(logger=dict(interval=11))

@@ -4,7 +4,7 @@ _base_ = '../dino/vit-xs4_digits.py'
 blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))
 model = dict(
     backbone=dict(mask_token=True),
-    patches=dict(objective=dict(type='DINODistillation', num_prototypes=512, warmup_epochs=16)),
+    patches=dict(),  # compared as images are
     streams=dict(view1=blocks, view2=blocks),
     terms=[
         *_base_.model.terms,
