@@ -1,5 +1,5 @@
 # DINO without local crops on the small ViT of configs/patchmix/vit-xs4_digits.py. Chosen on held-out training
-# images: with a faster target it collapses, with a higher temperature it hardly begins to learn.
+# images: with a faster target it collapses, with a higher temperature or rate it hardly learns.
 _base_ = ['../_base_/methods/dino.py', '../_base_/datasets/digits.py']
 
 model = dict(
@@ -15,7 +15,7 @@ model = dict(
     views=dict(_delete_=True, view1=1, view2=1),
     terms=[('view1', 'view2', 0.5), ('view2', 'view1', 0.5)],
 )
-optim_wrapper = dict(optimizer=dict(lr=2e-3))
+optim_wrapper = dict(optimizer=dict(lr=1e-3))
 param_scheduler = [dict(type='WarmupCosineLR', warmup=16, final=1e-6, by_epoch=True, convert_to_iter_based=True)]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)

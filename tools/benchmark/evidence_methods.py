@@ -129,7 +129,7 @@ MASKED = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
 
 
 def _rival(config: str, **other: Any) -> Method:
-    """With the settings of its config, also the EMA momentum: nothing is chosen."""
+    """With the settings of its config, also the rate and the EMA momentum: nothing is chosen."""
     return Method(config, chosen=(), **other)
 
 
@@ -240,6 +240,8 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
         momentum = max(1 - MOMENTUM_SHARE / steps, 0.9)
         final = {'final_momentum': momentum} if 'final_momentum' in cfg.model.target else {}
         cfg.model.target.update(momentum=momentum, **final)
+    if not own.chosen and not own.baseline:
+        cfg.optim_wrapper.optimizer.lr = _read(own.config).optim_wrapper.optimizer.lr
     if own.backbone == 'resnet':  # as small data sets are usually trained
         optimizer = dict(type='SGD', lr=0.06 * cfg.train_dataloader.batch_size / 256, momentum=0.9, weight_decay=5e-4)
         cfg.optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer)
