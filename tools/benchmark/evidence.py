@@ -39,6 +39,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--minutes', type=minutes, default=60.0, help='begin nothing that would end later')
     parser.add_argument('--jobs', type=int, default=1, help='runs at a time; more than one for a GPU')
+    parser.add_argument('--threads', type=int, default=1, help='of a run on a CPU')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
     parser.add_argument('--state', type=Path, required=True, metavar='DIR', help='results, and runs that are not done')
     parser.add_argument(
@@ -184,7 +185,7 @@ def main(args: argparse.Namespace) -> None:
         status = max(process.wait() for process in [subprocess.Popen(words) for _ in range(args.jobs)])
     else:
         if args.device == 'cpu':
-            torch.set_num_threads(1)
+            torch.set_num_threads(args.threads)
         left, failed = work(state, args, end)
         status = RunStopped.exit_status if left else bool(failed)
     print(f'the page is {write(args.out, state.found())}', flush=True)
