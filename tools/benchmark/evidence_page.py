@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,10 @@ def write(out: Path, found: Found) -> Path:
         named = [(pair, gains[NAMED]) for pair, gains in compared if NAMED in gains]
         figure = f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
         draw(named).savefig(out / figure, dpi=110)
-        verdicts = sum(len(gain.by_seed) > 1 for _, gains in compared for gain in gains.values())
-        lines += [f'## {table.title}\n', *accuracy_rows(table, found), '']
-        lines += [f'{verdicts} verdicts; by chance alone one in twenty would not be "not told apart".\n']
+        verdicts = sum(len(gains) for _, gains in compared)
+        of_chance = f'{verdicts} verdicts; by chance alone one in twenty would not be "not told apart".\n'
+        lines += [f'## {table.title}\n', *accuracy_rows(table, [pair for pair, _ in compared], found), '']
+        lines += [of_chance if table.seeds > 1 else 'One seed each, and no verdicts.\n']
         lines += [*gains_of(compared), '', f'![Differences in the mean over 1, 2, 5 and 20 labels]({figure})\n']
         rows += [dict(table=table.title, **pair._asdict(), gains={name: gain._asdict() for name, gain in gains.items()})
                  for pair, gains in compared]  # fmt: skip
@@ -49,26 +51,28 @@ def answers(result: dict[str, Any]) -> Right:
 
 
 def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Difference]]]:
-    """By pair of which a seed is done, what its measures say."""
+    """By pair of which all seeds are done, what its measures say."""
     for pair in table.pairs:
         own, host = table.results(pair.method, 1, found), table.results(pair.host, pair.length, found)
         seeds = sorted({*own} & {*host})
+        if len(seeds) < table.seeds:
+            continue
         one, other = ([answers(results[seed]) for seed in seeds] for results in (own, host))
-        shared = [accuracies(right) for right in (*one[:1], *other[:1])]
-        measures = [name for name in JUDGED if seeds and all(name in found for found in shared)]
-        if measures:
-            yield pair, {name: difference(one, other, name) for name in measures}
+        shared = accuracies(one[0]).keys() & accuracies(other[0]).keys()
+        yield pair, {name: difference(one, other, name) for name in JUDGED if name in shared}
 
 
 def label(method: str, length: float) -> str:
     return method if length == 1 else f'{method}, {length:g} x epochs'
 
 
-def accuracy_rows(table: Table, found: Found) -> Iterator[str]:
-    """A line per method and baseline, which says of a method which baselines it is below in the named measure."""
+def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str]:
+    """A line per baseline and method of the pairs, which says of a method which baselines it is below in the named
+    measure.
+    """
     yield from head('', 'settings', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below')
     means: dict[str, float] = {}
-    for method, length in table.rows:
+    for method, length in replace(table, pairs=tuple(pairs)).rows:
         results = list(table.results(method, length, found).values())
         if not results:
             continue
