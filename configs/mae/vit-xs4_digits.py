@@ -17,5 +17,5 @@ train_dataloader = dict(
     batch_size=64, dataset=dict(dataset=dict(pipeline=[_base_.enlarge, single, _base_.training_pipeline[-1]]))
 )
 auto_scale_lr = dict(base_batch_size=64)
-train_cfg = dict(max_epochs=45, val_interval=9)
+train_cfg = dict(max_epochs=70, val_interval=14)
 default_hooks = dict(logger=dict(interval=11), health=dict(grace=100))

@@ -15,5 +15,5 @@ optim_wrapper = dict(optimizer=dict(lr=2e-3))
 param_scheduler = [dict(type='WarmupCosineLR', warmup=16, final=0.0, by_epoch=True, convert_to_iter_based=True)]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
-train_cfg = dict(max_epochs=45, val_interval=9)
+train_cfg = dict(max_epochs=70, val_interval=14)
 default_hooks = dict(logger=dict(interval=11), health=dict(grace=100))

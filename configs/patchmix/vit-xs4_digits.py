@@ -21,5 +21,5 @@ param_scheduler = [
 ]
 train_dataloader = dict(batch_size=64)
 auto_scale_lr = dict(base_batch_size=64)
-train_cfg = dict(max_epochs=45, val_interval=9)
-default_hooks = dict(logger=dict(interval=11), checkpoint=dict(interval=9), health=dict(grace=100))
+train_cfg = dict(max_epochs=70, val_interval=14)
+default_hooks = dict(logger=dict(interval=11), checkpoint=dict(interval=14), health=dict(grace=100))
