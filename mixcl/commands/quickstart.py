@@ -54,7 +54,7 @@ def run(args: Namespace) -> None:
     print_table(rows)
     report = write_report([work_dir], work_dir / 'report.html')
     print(
-        f'\nRaw pixels of small, centred digits are hard to beat in a few minutes; look at the rise over a random encoder\n'
+        f'\nRaw pixels of small, centred digits are hard to beat; look at the rise over a random encoder, too\n'
         f'{results["seconds"]:.0f} s. Written: {work_dir / "results.json"}, {", ".join(map(str, figures))}\n'
         f'To look at all of it in a browser: {report}'
     )
