@@ -131,5 +131,5 @@ def draw(gains: list[tuple[Pair, Difference]]) -> Figure:
     axis.axvline(0, color='0.3', linewidth=0.8)
     axis.set_yticks(range(len(gains)), [f'{pair.method} - {label(pair.host, pair.length)}' for pair, _ in gains])
     axis.invert_yaxis()
-    axis.set_xlabel('points, mean over 1, 2, 5 and 20 labels per class (95 % interval; dots are seeds)')
+    axis.set_xlabel('points, mean over 1, 2, 5 and 20 labels per class\n(95 % interval; dots are seeds)')
     return figure

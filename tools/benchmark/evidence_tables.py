@@ -98,8 +98,8 @@ class Table:
         return None if missing else Run(method, self.data, round(length * EPOCHS[self.data]), seed, settings)
 
     def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
-        """By seed, what is done, for this table or for another."""
-        seeds = range(1 if METHODS[method].baseline in ALWAYS_THE_SAME else MOST_SEEDS)
+        """By seed, what is done, for this table or for another; one seed is for a table without verdicts."""
+        seeds = range(1 if METHODS[method].baseline in ALWAYS_THE_SAME or self.seeds == 1 else MOST_SEEDS)
         runs = {seed: self.run(method, length, seed, found) for seed in seeds}
         return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
 
