@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def result(run: Run, share: float, seed: int = 0) -> dict:
     right = {f'few{shot}_logistic': random.random((4, 50)) < share for shot in (1, 2, 5, 20)}
     right['nearest'] = random.random((1, 50)) < share
     return dict(
-        name=run.name, key=run.key(), seconds=3600, steps=4400, encoder='target', named=100 * share,
+        name=run.name, key=run.key(), seconds=3600, steps=4400, encoder='target',
         accuracies={name: {NAMED: 100 * share, 'tuned': 100 * share} for name in ('online', 'target')},
         settings=run.settings,
         answers={} if run.held_out else dict(target=packed(right)),
@@ -163,8 +164,10 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
         '| 4400 | 1.00 |  |'
     )
-    (row,) = json.loads((tmp_path / 'evidence.json').read_text())
-    assert row['gains'][NAMED]['mean'] == pytest.approx(10, abs=5) and len(row['gains'][NAMED]['by_seed']) == 3
+    # Three seeds of two methods, random and scratch, and three baselines that have none.
+    assert '| Mixing | 15 | 15 |' in text
+    (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]
+    assert float(gains.split('|')[4].split()[0]) == pytest.approx(10, abs=5)
     # A baseline that is above a method stands in its line.
     pixels = TABLE.run('pixels', 1, 0, found)
     found[pixels.key()] = result(pixels, 0.95)
@@ -177,7 +180,7 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    'text', ['{', '[]', '{"key": "a"}', '{"key": "a", "named": 1, "answers": {"online": {"few": [1, 2, "!"]}}}']
+    'text', ['{', '[]', '{"key": "a"}', '{"key": "a", "answers": {"online": {"few": [1, 2, "!"]}}}']
 )
 def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     state = evidence.State(tmp_path)
@@ -186,11 +189,9 @@ def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize('minutes', ['nan', 'inf', '0', '-1'])
-def test_minutes_that_are_none(minutes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(sys, 'argv', ['evidence.py', '--minutes', minutes, '--state', 'a', '--out', 'b'])
-    with pytest.raises(SystemExit):
-        evidence.parse_arguments()
-    assert f'must be a number of minutes above 0, not {minutes}' in capsys.readouterr().err
+def test_minutes_that_are_none(minutes: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=f'must be a number of minutes above 0, not {minutes}'):
+        evidence.minutes(minutes)
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
@@ -222,15 +223,15 @@ runpy.run_path('tools/benchmark/evidence.py', run_name='__main__')
 @pytest.mark.long
 def test_a_small_table_from_its_choices_to_its_page(tmp_path: Path) -> None:
     def command(minutes: float) -> int:
-        words = [sys.executable, '-c', SMALL, '--minutes', minutes, '--state', tmp_path, '--out', tmp_path / 'out']
+        words = [sys.executable, '-c', SMALL, '--minutes', minutes, '--out', tmp_path]
         return subprocess.run([*map(str, words)], cwd=ROOT, check=False, timeout=800).returncode
 
     assert command(2.05) == 85, 'the time of a run is that of a step or two'
     assert command(60) == 0
-    results = [json.loads(file.read_text()) for file in (tmp_path / 'evidence/results').glob('*.json')]
+    results = [json.loads(file.read_text()) for file in (tmp_path / 'results').glob('*.json')]
     trained = {one['name']: one for one in results if one.get('steps')}
     assert len(results) == 13 and len(trained) == 4 and {one['steps'] for one in trained.values()} == {34, 44}
-    assert all(30 < one['named'] < 100 for name, one in trained.items()), trained
-    text = (tmp_path / 'out/evidence.md').read_text()
+    assert all(30 < one['accuracies']['target'][NAMED] < 100 for one in trained.values()), trained
+    text = (tmp_path / 'evidence.md').read_text()
     assert '## Tiny' in text and '| patchmix_oto | mocov3 | 1 |' in text.replace(' x epochs', '')
     assert command(60) == 0, 'nothing is left'

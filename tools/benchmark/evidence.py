@@ -1,7 +1,7 @@
 """Whether the methods learn what the papers say, on digits and Fashion-MNIST, with seeds: many small runs, and a page.
 
-``python tools/benchmark/evidence.py --minutes 60 --state STATE --out DIR`` works through the tables in order and ends
-in time, with status 85 while something is left: the same command goes on, also within a run. docs/evidence.md.
+``python tools/benchmark/evidence.py --minutes 60 --out docs/evidence`` works through the tables in order and ends in
+time, with status 85 while something is left: the same command goes on, also within a run. docs/evidence.md.
 """
 
 from mixcl.starting import begin
@@ -12,7 +12,6 @@ import argparse
 import fcntl
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -24,56 +23,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
-"""Seconds without which no run is begun, and that are left to measure what was trained."""
-
-
-def minutes(text: str) -> float:
-    value = float(text)
-    if not (0 < value < math.inf):
-        raise argparse.ArgumentTypeError(f'must be a number of minutes above 0, not {text}')
-    return value
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--minutes', type=minutes, default=60.0, help='begin nothing that would end later')
-    parser.add_argument('--jobs', type=int, default=1, help='runs at a time; more than one for a GPU')
-    parser.add_argument('--threads', type=int, default=1, help='of a run on a CPU')
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--state', type=Path, required=True, metavar='DIR', help='results, and runs that are not done')
-    parser.add_argument(
-        '--out', type=Path, required=True, metavar='DIR', help='for evidence.md, its figures, evidence.json'
-    )
-    parser.add_argument(
-        '--only', nargs='+', default=[], metavar='TEXT', help='runs that have one of these in their names'
-    )
-    parser.add_argument('--list', action='store_true', help='print the tables and what is done of them, and end')
-    return parser.parse_args()
-
-
-if __name__ == '__main__':
-    arguments = parse_arguments()  # before the imports that take seconds
-    if arguments.device == 'cpu':
-        os.environ['CUDA_VISIBLE_DEVICES'] = ''
-
 import torch
 from evidence_measures import measured, packed, unpacked
 from evidence_methods import DATA, METHODS
 from evidence_page import write
-from evidence_statistics import NAMED, accuracies
+from evidence_statistics import accuracies
 from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
 from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
 
+TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
+"""Seconds without which no run is begun, and that are left to measure what was trained."""
+
 
 class State:
     """What is done, in a folder: ``results/NAME.json`` of runs that are, ``runs/`` of the others."""
 
     def __init__(self, folder: Path) -> None:
-        self.results, self.work = folder / 'evidence/results', folder / 'evidence/runs'
+        self.results, self.work = folder / 'results', folder / 'runs'
         for place in (self.results, self.work):
             place.mkdir(parents=True, exist_ok=True)
 
@@ -86,7 +55,7 @@ class State:
                 for right in result['answers'].values():
                     unpacked(right)
                 result['accuracies'][result['encoder']]
-                found[result['key']] = dict(result, named=float(result['named']), seconds=float(result['seconds']))
+                found[result['key']] = dict(result, seconds=float(result['seconds']))
             except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
                 print(f'{file} is damaged and counts as not done: {error!r}', file=sys.stderr)
         return found
@@ -108,14 +77,10 @@ def perform(run: Run, state: State, seconds: float) -> None:
     cfg, method, folder = run.config(), METHODS[run.method], state.work / run.key()
     for part in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         part.update(num_workers=0, persistent_workers=False)
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu'
+    result: dict[str, Any] = dict(name=run.name, key=run.key(), settings=run.settings, device=device)
     model, encoder, clock = None, 'features', folder / 'seconds.json'
     before, begun = float(clock.read_text() or 0) if clock.exists() else 0.0, time.process_time()
-    result = dict(
-        name=run.name,
-        key=run.key(),
-        settings=run.settings,
-        device=torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu',
-    )
     if not method.baseline:
         folder.mkdir(exist_ok=True)
         cfg.dump(folder / 'config.py')
@@ -124,14 +89,11 @@ def perform(run: Run, state: State, seconds: float) -> None:
         finally:
             clock.write_text(json.dumps(before + time.process_time() - begun))
         model, encoder = runner.model, default_encoder(cfg.config_name, cfg.model.backbone)
-        passes = model.passes_per_image() if hasattr(model, 'passes_per_image') else ()
-        result |= dict(steps=runner.max_iters, passes=passes)
-    found = measured(model, cfg, method.baseline, dict(run.settings), DATA[run.data].probe, run.seed)
-    encoder = encoder if encoder in found else 'online'
+        result['steps'] = runner.max_iters
+    found = measured(model, cfg, method, dict(run.settings), DATA[run.data].probe)
     result |= dict(
         seconds=round(before + time.process_time() - begun, 1),
-        encoder=encoder,
-        named=accuracies(found[encoder])['tuned' if method.baseline == 'scratch' else NAMED],
+        encoder=encoder if encoder in found else 'online',
         accuracies={name: accuracies(right) for name, right in found.items()},
         # What is for choices alone is not judged again.
         answers={} if run.held_out else {name: packed(right) for name, right in found.items()},
@@ -142,14 +104,14 @@ def perform(run: Run, state: State, seconds: float) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def work(state: State, args: argparse.Namespace, end: float) -> tuple[bool, list[str]]:
+def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
     """Do runs in order while there is time: whether something is left, and what failed."""
-    tables = tuple(table for table in TABLES if args.device == 'cuda' or not table.on_gpu)
+    tables = tuple(table for table in TABLES if torch.cuda.is_available() or not table.on_gpu)
     failed: list[str] = []
     busy: set[str] = set()
     while True:
         runs = [run for run in wanted(tables, state.found()) if run.name not in (*failed, *busy)]
-        runs = [run for run in runs if not args.only or any(text in run.name for text in args.only)]
+        runs = [run for run in runs if not only or any(text in run.name for text in only)]
         if not runs or end - time.monotonic() < TO_BEGIN:
             return bool(runs), failed
         with state.taken(runs[0]) as ours:
@@ -168,25 +130,26 @@ def work(state: State, args: argparse.Namespace, end: float) -> tuple[bool, list
                 failed.append(runs[0].name)
 
 
-def main(args: argparse.Namespace) -> None:
-    end, state = time.monotonic() + 60 * args.minutes, State(args.state.resolve())
-    if args.list:
-        for table in TABLES:
-            runs = [
-                table.run(method, length, seed, found := state.found())
-                for method, length in table.rows
-                for seed in range(table.seeds)
-            ]
-            done = sum(run is not None and run.key() in found for run in runs)
-            print(f'{table.title:60s} {done:3d} of {len(runs):3d}')
-        return
+def minutes(text: str) -> float:
+    value = float(text)
+    if not (0 < value < math.inf):
+        raise argparse.ArgumentTypeError(f'must be a number of minutes above 0, not {text}')
+    return value
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+    parser.add_argument('--minutes', type=minutes, default=60.0, help='begin nothing that would end later')
+    parser.add_argument('--jobs', type=int, default=1, help='runs at a time; more than one for a GPU')
+    parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='results, runs that are not done, page')
+    parser.add_argument('--only', nargs='+', default=[], metavar='TEXT', help='runs with one of these in their names')
+    args = parser.parse_args()
+    end, state = time.monotonic() + 60 * args.minutes, State(args.out.resolve())
     if args.jobs > 1:
         words = [sys.executable, *sys.argv, '--jobs', '1']
         status = max(process.wait() for process in [subprocess.Popen(words) for _ in range(args.jobs)])
     else:
-        if args.device == 'cpu':
-            torch.set_num_threads(args.threads)
-        left, failed = work(state, args, end)
+        left, failed = work(state, args.only, end)
         status = RunStopped.exit_status if left else bool(failed)
     print(f'the page is {write(args.out, state.found())}', flush=True)
     sys.exit(status)
@@ -194,4 +157,4 @@ def main(args: argparse.Namespace) -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main(arguments)
+        main()

@@ -4,10 +4,11 @@ import base64
 import copy
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from evidence_methods import Method
 from mmengine.config import Config
 from mmengine.model import BaseModel
 from mmengine.runner import Runner
@@ -31,53 +32,63 @@ MAPPED = 5000
 
 Right = dict[str, np.ndarray]
 """By measure, whether each test image was classified rightly in each draw of labels: (draws, images) bool."""
+Settings = Mapping[str, float]
+
+
+class Images(NamedTuple):
+    """Training images (N, ...) or features of them, their labels (N,), and the same of the test images."""
+
+    bank: Tensor
+    labels: Tensor
+    queries: Tensor
+    truth: Tensor
 
 
 def measured(
-    model: BaseModel | None, cfg: Config, baseline: str | None, settings: Mapping[str, float], probe: Mapping, seed: int
+    model: BaseModel | None, cfg: Config, method: Method, settings: Settings, probe: Mapping[str, Any]
 ) -> dict[str, Right]:
     """By encoder, what its features are good for; the encoder of a baseline is called 'features'.
 
     Args:
         model: that was pretrained, None for a baseline.
-        cfg: of its run, with the images to learn from and to test on.
-        baseline: one of :data:`BASELINES`, or 'random' or 'scratch'.
+        cfg: of its run, with the images to learn from and to test on, and the seed.
+        method: of the run.
         settings: of the run; with a ``fine_tuning_rate`` encoders are fine-tuned on few labels, too.
         probe: settings of the linear probe.
-        seed: of networks that are not pretrained, and of fine-tuning.
     """
     loaders = [
         Runner.build_dataloader(dict(part, dataset=build(DATASETS, part.dataset)), seed=0)
         for part in (cfg.val_cfg.bank_dataloader, cfg.val_dataloader)
     ]
-    pixels = RawPixels(build(MODELS, cfg.data_preprocessor))
-    (bank, labels), (queries, truth) = [extract(pixels, loader, ('pixels',)) for loader in loaders]
-    if baseline in BASELINES:
-        one, other = BASELINES[baseline](bank['pixels'].numpy(), queries['pixels'].numpy(), settings)
-        return dict(features=_frozen(torch.from_numpy(one), torch.from_numpy(other), labels, truth, probe))
-    model = model or untrained(cfg, seed)
-    names = model.encoder_names if baseline is None else ('online',)
+
+    def of(encoders: BaseModel, names: tuple[str, ...]) -> dict[str, Images]:
+        (bank, labels), (queries, truth) = [extract(encoders, loader, names) for loader in loaders]
+        return {name: Images(bank[name], labels, queries[name], truth) for name in names}
+
+    pixels = of(RawPixels(build(MODELS, cfg.data_preprocessor)), ('pixels',))['pixels']
+    if method.baseline in BASELINES:
+        bank, queries = BASELINES[method.baseline](pixels.bank.numpy(), pixels.queries.numpy(), settings)
+        mapped = pixels._replace(bank=torch.from_numpy(bank), queries=torch.from_numpy(queries))
+        return dict(features=_frozen(mapped, probe))
+    model = model or untrained(cfg, cfg.randomness.seed)
+    names = ('online',) if method.baseline else tuple(model.encoder_names)
     found: dict[str, Right] = {name: {} for name in names}
     if 'fine_tuning_rate' in settings:
-        size = round((bank['pixels'].shape[1] / 3) ** 0.5)
-        squares, others = (values['pixels'].unflatten(1, (3, size, size)) for values in (bank, queries))
         for name in names:
-            rate = settings['fine_tuning_rate']
-            found[name] = _fine_tuned(model, name, squares, labels, others, truth, rate, seed)
-    if baseline != 'scratch':
-        (bank, _), (queries, _) = [extract(model, loader, names) for loader in loaders]
-        found = {name: found[name] | _frozen(bank[name], queries[name], labels, truth, probe) for name in names}
-    return found if baseline is None else dict(features=found['online'])
+            found[name] = _fine_tuned(model, name, pixels, settings['fine_tuning_rate'], cfg.randomness.seed)
+    if method.baseline != 'scratch':
+        found = {name: found[name] | _frozen(images, probe) for name, images in of(model, names).items()}
+    return dict(features=found['online']) if method.baseline else found
 
 
-def _isomap(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def _isomap(bank: np.ndarray, queries: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """A map of training images, into which all others are placed (Tenenbaum et al., 2000)."""
     isomap = Isomap(n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20)))
     mapped = isomap.fit(bank[:MAPPED])
     return mapped.transform(bank), mapped.transform(queries)
 
 
-def _pca(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def _pca(bank: np.ndarray, queries: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     fitted = PCA(int(settings['components']), random_state=0).fit(bank)
     return fitted.transform(bank), fitted.transform(queries)
 
@@ -85,8 +96,9 @@ def _pca(bank: np.ndarray, queries: np.ndarray, settings: Mapping[str, float]) -
 BASELINES: dict[str, Callable] = dict(pixels=lambda bank, queries, settings: (bank, queries), pca=_pca, isomap=_isomap)
 
 
-def _frozen(bank: Tensor, queries: Tensor, labels: Tensor, truth: Tensor, probe: Mapping[str, Any]) -> Right:
+def _frozen(images: Images, probe: Mapping[str, Any]) -> Right:
     """Few labels, the nearest of all labelled images, and the linear probe."""
+    bank, labels, queries, truth = images
     answers = {f'few{shot}_{name}': rows for (shot, name), rows in few_label_answers(bank, labels, queries).items()}
     answers['nearest'] = labels[nearest_neighbours(queries, bank, 1)[1]].T
     settings, classes = ProbeSettings(**probe), int(labels.max()) + 1
@@ -96,29 +108,22 @@ def _frozen(bank: Tensor, queries: Tensor, labels: Tensor, truth: Tensor, probe:
     return {name: (rows == truth).numpy() for name, rows in answers.items()}
 
 
-def _fine_tuned(
-    model: BaseModel,
-    encoder: str,
-    images: Tensor,
-    labels: Tensor,
-    queries: Tensor,
-    truth: Tensor,
-    rate: float,
-    seed: int,
-) -> Right:
+def _fine_tuned(model: BaseModel, encoder: str, pixels: Images, rate: float, seed: int) -> Right:
     """Train a copy of an encoder, and a linear layer on it, on the labelled images of some of the draws."""
+    size = round((pixels.bank.shape[1] / 3) ** 0.5)
+    images, queries = (values.unflatten(1, (3, size, size)) for values in (pixels.bank, pixels.queries))
     answers: dict[str, list[Tensor]] = {f'few{shot}_tuned': [] for shot in SHOTS}
     for draw in range(FINE_TUNED_DRAWS):
-        chosen = draw_labelled(labels, max(SHOTS), 0, draw)
+        chosen = draw_labelled(pixels.labels, max(SHOTS), 0, draw)
         for shot in SHOTS:
             rows = chosen[:, :shot].flatten()
             seed_global_generators(seed, 'fine-tuning')
-            network = _Classifier(copy.deepcopy(model), encoder, int(labels.max()) + 1, images)
-            _train(network, images[rows], labels[rows], rate, seed)
+            network = _Classifier(copy.deepcopy(model), encoder, int(pixels.labels.max()) + 1, images)
+            _train(network, images[rows], pixels.labels[rows], rate, seed)
             with evaluating(network):
                 parts = [network(part).argmax(dim=1) for part in queries.split(1024)]
             answers[f'few{shot}_tuned'].append(torch.cat(parts))
-    return {name: (torch.stack(rows) == truth).numpy() for name, rows in answers.items()}
+    return {name: (torch.stack(rows) == pixels.truth).numpy() for name, rows in answers.items()}
 
 
 class _Classifier(nn.Module):

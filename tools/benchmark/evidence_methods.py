@@ -2,16 +2,20 @@
 
 import copy
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmengine.config import Config
 
-CONFIGS = Path(__file__).parents[2] / 'configs'
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """The parts of a model that a method changes in its host."""
+OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
+"""Which hooks of their own configs the rivals keep."""
+MOMENTUM_SHARE = 132
+"""Steps of a run times (1 - EMA momentum): .97 for 4,400 steps, one rule for all methods but the rivals."""
 
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
 SGD_RATES = ('rate', (0.03, 0.06, 0.12))
@@ -22,15 +26,16 @@ FINE_TUNING_RATES = ('fine_tuning_rate', (3e-4, 1e-3, 3e-3))
 
 @dataclass(frozen=True)
 class Images:
-    """A data set: its config, how many images train, how many of them (the last) a choice is made on, and sizes."""
+    """A data set: its config, how many images train, and how many of them, the last, a choice is made on.
+
+    ``width`` are the channels of the first stage of the ResNet-18, ``probe`` settings of the linear probe.
+    """
 
     config: str
     train: int
     held_out: int
     width: int
-    """Channels of the first stage of the ResNet-18."""
     probe: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the linear probe, where its own take long."""
 
 
 SHORT_PROBE = dict(rates=(0.01, 0.1), weight_decays=(0.0,), epochs=20)
@@ -52,10 +57,10 @@ class Method:
         warmup: share of the run, as in its paper.
         pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as its config says.
         backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of its config.
-        chosen: settings and the values to choose from, one after the other, on held-out images. With a
+        chosen: settings and the values to choose from, one after the other, on held-out images; of a rival none. With a
             ``fine_tuning_rate`` the method is judged by fine-tuning on few labels, too.
         like: the method whose choices it takes, in place of its own.
-        baseline: a name in ``evidence_measures.BASELINES``; nothing is pretrained.
+        baseline: 'random', 'scratch' or a name in ``evidence_measures.BASELINES``; nothing is pretrained.
     """
 
     config: str
@@ -69,27 +74,14 @@ class Method:
     baseline: str | None = None
 
 
-HEADS = dict(
-    neck=dict(in_channels=96, hidden_channels=512, out_channels=128),
-    predictor=dict(in_channels=128, hidden_channels=512, out_channels=128),
-)
-RESNET_NECK: dict[str, Any] = dict(hidden_channels=512, out_channels=128)
+PREDICTOR: dict[str, Any] = dict(in_channels=128, hidden_channels=512, out_channels=128)
+NECK: dict[str, Any] = dict(hidden_channels=512, out_channels=128)
+RESNET = dict(type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False)
 BACKBONES: dict[str, dict[str, Any]] = dict(
-    vit={},
-    own={},
-    vit_patch2=dict(patch_size=2),
-    resnet=dict(
-        _delete_=True, type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False
-    ),
+    vit={}, own={}, vit_patch2=dict(patch_size=2), resnet=dict(RESNET, _delete_=True)
 )
-MIXUP_OR_CUTMIX = dict(
-    _delete_=True,
-    type='Choice',
-    mixers=[
-        dict(type='Mixup', share=dict(type='Beta', alpha=0.8), per_sample=False),
-        dict(type='CutMix', per_sample=False),
-    ],
-)
+MIXUP = dict(type='Mixup', share=dict(type='Beta', alpha=0.8), per_sample=False)
+MIXUP_OR_CUTMIX = dict(_delete_=True, type='Choice', mixers=[MIXUP, dict(type='CutMix', per_sample=False)])
 
 
 def _terms(to_view: float, to_mix: float) -> list[tuple[str, str, float]]:
@@ -98,43 +90,31 @@ def _terms(to_view: float, to_mix: float) -> list[tuple[str, str, float]]:
     return [row for row in rows if row[2]]
 
 
-PATCHMIX = Method('patchmix/vit-xs4_digits', changes=dict(terms=_terms(0.5, 0.5)))
-MOCOV3 = Method('mocov3/vit-xs4_digits')
+def _patchmix(like: str | None = None, **changes: Any) -> Method:
+    return Method('patchmix/vit-xs4_digits', changes=dict(terms=_terms(0.5, 0.5)) | changes, like=like)
 
 
-def _ablation(**changes: Any) -> Method:
-    """PatchMix with one thing changed, as its paper ablates: at one temperature."""
-    return replace(PATCHMIX, changes={**PATCHMIX.changes, **changes}, like='patchmix')
-
-
-def _control(**changes: Any) -> Method:
-    return replace(MOCOV3, changes=changes)
-
-
-def _resnet(config: str, host: str | None = None, **other: Any) -> Method:
-    return Method(config, host, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES), **other)
-
-
-def _without_temperature(config: str, host: str | None = None, **other: Any) -> Method:
-    return Method(config, host, backbone='resnet', chosen=(SGD_RATES,), **other)
+def _mocov3(like: str | None = None, **changes: Any) -> Method:
+    return Method('mocov3/vit-xs4_digits', changes=changes, like=like)
 
 
 def _baseline(name: str, *chosen: tuple[str, tuple], backbone: str = 'vit') -> Method:
     return Method('mocov3/vit-xs4_digits', backbone=backbone, chosen=chosen, baseline=name)
 
 
+_ablation = partial(_patchmix, 'patchmix')  # one thing changed, as the paper ablates: at one temperature
+_resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
+_resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
+_fine_tuned = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
+# With the settings of its config, also the rate and the EMA momentum: nothing is chosen.
+_rival = partial(Method, chosen=())
+
 OF_PATCHES = ('mix2', 'view2', 0.5, dict(level='patch'))
 PAIRS = [('view1', 'view2', 0.5), ('view2', 'view1', 0.5)]
 MASKED = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
-
-
-def _rival(config: str, **other: Any) -> Method:
-    """With the settings of its config, also the rate and the EMA momentum: nothing is chosen."""
-    return Method(config, chosen=(), **other)
-
-
 MASK_TOKEN: dict[str, Any] = dict(backbone=dict(mask_token=True))
 MIXED = dict(mixer=dict(type='PatchMix', patch_size=4), streams=dict(mix2=dict(mix='view2')))
+LEARNED: dict[str, Any] = dict(backbone=dict(fixed_position=False))
 METHODS = dict(
     pixels=_baseline('pixels'),
     pca=_baseline('pca', COMPONENTS),
@@ -144,53 +124,44 @@ METHODS = dict(
         for backbone, suffix in dict(vit='', vit_patch2='_patch2', resnet='_resnet').items()
         for name, chosen in dict(random=(), scratch=(FINE_TUNING_RATES,)).items()
     },
-    mocov3=MOCOV3,
-    patchmix=PATCHMIX,
-    patchmix_oto=replace(PATCHMIX, changes=dict(terms=_terms(0, 0))),
+    mocov3=_mocov3(),
+    patchmix=_patchmix(),
+    patchmix_oto=_patchmix(terms=_terms(0, 0)),
     sdmp_mocov3=Method('sdmp/vit-s16_in1k_mocov3', 'mocov3'),
     patchmix_resizemix=_ablation(mixer=dict(_delete_=True, type='ResizeMix')),
     patchmix_regionswap=_ablation(mixer=dict(_delete_=True, type='RegionSwap', cell=2)),
     patchmix_cutmix_mixup=_ablation(mixer=MIXUP_OR_CUTMIX),
-    patchmix_m1=replace(
-        PATCHMIX, changes={**PATCHMIX.changes, 'mixer': dict(num_mix=1)}
-    ),  # a host, with its own choice
-    **{f'patchmix_m{number}': _ablation(mixer=dict(num_mix=number)) for number in (2, 4)},
+    patchmix_m1=_patchmix(mixer=dict(num_mix=1)),  # a host, with its own choice
+    patchmix_m2=_ablation(mixer=dict(num_mix=2)),
+    patchmix_m4=_ablation(mixer=dict(num_mix=4)),
     patchmix_oto_mto=_ablation(terms=_terms(1, 0)),
     patchmix_mto=_ablation(terms=[('mix2', 'view1', 1.0)]),
     patchmix_mtm=_ablation(terms=[('mix2', 'mix1', 1.0)]),
     patchmix_1_1_1=_ablation(terms=_terms(1, 1)),
     patchmix_1_1_3=_ablation(terms=_terms(1, 3)),
-    mocov3_smooth10=_control(objective=dict(smoothing=0.1)),
-    mocov3_smooth30=_control(objective=dict(smoothing=0.3)),
-    mocov3_keep33=_control(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
-    mocov3_patch2=replace(MOCOV3, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES)),
-    aps_patch2=Method(
+    mocov3_smooth10=_mocov3(objective=dict(smoothing=0.1)),
+    mocov3_smooth30=_mocov3(objective=dict(smoothing=0.3)),
+    mocov3_keep33=_mocov3(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
+    mocov3_patch2=_fine_tuned('mocov3/vit-xs4_digits'),
+    aps_patch2=_fine_tuned(
         'aps/vit-t2_cifar10',
-        changes=HEADS,
+        changes=dict(neck=dict(NECK, in_channels=96), predictor=PREDICTOR),
         warmup=1 / 80,
         pipeline='sampled_patches',
-        backbone='vit_patch2',
-        chosen=(TEMPERATURES, FINE_TUNING_RATES),
     ),
-    simclr=_resnet('simclr/r50_in1k', changes=dict(neck=RESNET_NECK), warmup=1 / 20),
+    simclr=_resnet('simclr/r50_in1k', changes=dict(neck=NECK), warmup=1 / 20),
     mixco_simclr=_resnet('mixco/r18_tinyimagenet_simclr', 'simclr'),
     bsim_simclr=_resnet('bsim/r50_in1k_simclr', 'simclr'),
     wbsim_simclr=_resnet('wbsim/r50_in1k_simclr', 'simclr'),
     # The queue is shorter than an epoch.
-    mocov2=_resnet(
-        'mocov2/r18_tinyimagenet', changes=dict(neck=RESNET_NECK, memory=dict(queue=dict(size=1024))), warmup=0
-    ),
+    mocov2=_resnet('mocov2/r18_tinyimagenet', changes=dict(neck=NECK, memory=dict(queue=dict(size=1024))), warmup=0),
     mixco_mocov2=_resnet('mixco/r18_tinyimagenet_mocov2', 'mocov2'),
-    byol=_without_temperature(
-        'byol/r50_in1k', changes=dict(neck=RESNET_NECK, predictor=HEADS['predictor']), warmup=1 / 20
-    ),
-    bsim_byol=_without_temperature('bsim/r50_in1k_byol', 'byol'),
-    wbsim_byol=_without_temperature('wbsim/r50_in1k_byol', 'byol'),
-    patchmix_learned=_ablation(backbone=dict(fixed_position=False)),
-    patchmix_oto_learned=replace(
-        PATCHMIX, changes=dict(terms=_terms(0, 0), backbone=dict(fixed_position=False)), like='patchmix_oto'
-    ),
-    mocov3_learned=replace(MOCOV3, changes=dict(backbone=dict(fixed_position=False)), like='mocov3'),
+    byol=_resnet_without_temperature('byol/r50_in1k', changes=dict(neck=NECK, predictor=PREDICTOR), warmup=1 / 20),
+    bsim_byol=_resnet_without_temperature('bsim/r50_in1k_byol', 'byol'),
+    wbsim_byol=_resnet_without_temperature('wbsim/r50_in1k_byol', 'byol'),
+    patchmix_learned=_ablation(**LEARNED),
+    patchmix_oto_learned=_patchmix(**LEARNED, terms=_terms(0, 0), like='patchmix_oto'),
+    mocov3_learned=_mocov3(**LEARNED, like='mocov3'),
     mae=_rival('mae/vit-xs4_digits', pipeline='own', backbone='own'),
     simmim=_rival('simmim/vit-xs4_digits', pipeline='own', backbone='own'),
     swav=_rival('swav/vit-xs4_digits'),
@@ -201,54 +172,47 @@ METHODS = dict(
     ibot_patches=_rival('ibot/vit-xs4_digits', changes=dict(MIXED, **MASK_TOKEN, terms=[*PAIRS, *MASKED, OF_PATCHES])),
 )
 
-OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
-"""Which hooks of their own configs methods keep."""
-MOMENTUM_SHARE = 132
-"""Steps of a run times (1 - EMA momentum): .97 for 4,400 steps, one rule for all methods but the rivals.
-
-The papers' .99 and .996 belong to 80,000 steps and would be .81 and .93 here; runs of 816 steps did not tell .9, .97
-and .99 apart.
-"""
-
 
 def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, float], held_out: bool) -> Config:
-    """The config of a run of the method with this ``name``; ``settings`` are of :data:`SETTINGS`.
+    """The config of a run of the method with this ``name``, with what was chosen for it.
 
     With ``held_out`` it trains and learns to classify on the training images but the last ones, and is tested on these,
     so that choices never see a test image.
     """
     own, images = METHODS[name], DATA[data]
     host = METHODS[own.host] if own.host else own
+    rival = not (own.chosen or own.baseline)
     cfg = _read(images.config)
-    cfg.train_dataloader.batch_size = 256 if data == 'fashionmnist' else 64
+    cfg.train_dataloader.batch_size = batch = 256 if data == 'fashionmnist' else 64
     if data != 'digits':  # images as they are, not a part of an enlargement
         for part in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
             part.dataset.pipeline = part.dataset.pipeline[-1:]
-    _keep(cfg, images, held_out)
+    first = images.train - held_out * images.held_out
+    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = first
+    if held_out:
+        cfg.val_dataloader.dataset.update(split='train', indices=[*range(first, images.train)])
     cfg.model = _model(cfg, own, host, images)
     cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host, cfg)
     cfg.param_scheduler = [
         dict(type='WarmupCosineLR', warmup=host.warmup * epochs, final=1e-6, by_epoch=True, convert_to_iter_based=True)
     ]
-    cfg.train_cfg = dict(type='PretrainLoop', max_epochs=epochs, val_interval=epochs)
+    loop = 'ChunkedPretrainLoop' if host.pipeline == 'sampled_patches' else 'PretrainLoop'
+    cfg.train_cfg = dict(type=loop, max_epochs=epochs, val_interval=epochs)
     cfg.default_hooks.checkpoint.update(interval=max(epochs // 8, 1), max_keep_ckpts=1)
     cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
-    kept = [hook for hook in _read(host.config).custom_hooks if hook['type'] in OWN_HOOKS] if not own.chosen else []
-    cfg.custom_hooks = [dict(type='BannerHook'), *kept]
-    steps = epochs * (cfg.train_dataloader.dataset.dataset.indices // cfg.train_dataloader.batch_size)
-    if own.chosen and cfg.model.get('target', {}).get('momentum'):
-        momentum = max(1 - MOMENTUM_SHARE / steps, 0.9)
-        final = {'final_momentum': momentum} if 'final_momentum' in cfg.model.target else {}
-        cfg.model.target.update(momentum=momentum, **final)
-    if not own.chosen and not own.baseline:
-        cfg.optim_wrapper.optimizer.lr = _read(own.config).optim_wrapper.optimizer.lr
+    cfg.custom_hooks = [dict(type='BannerHook')]
+    if rival:
+        theirs = _read(own.config)
+        cfg.custom_hooks += [hook for hook in theirs.custom_hooks if hook['type'] in OWN_HOOKS]
+        cfg.optim_wrapper.optimizer.lr = theirs.optim_wrapper.optimizer.lr
+    elif own.chosen and cfg.model.get('target', {}).get('momentum'):
+        momentum = max(1 - MOMENTUM_SHARE / (epochs * (first // batch)), 0.9)
+        cfg.model.target.update({key: momentum for key in ('momentum', 'final_momentum') if key in cfg.model.target})
     if own.backbone == 'resnet':  # as small data sets are usually trained
-        optimizer = dict(type='SGD', lr=0.06 * cfg.train_dataloader.batch_size / 256, momentum=0.9, weight_decay=5e-4)
+        optimizer = dict(type='SGD', lr=settings.get('rate', 0.06) * batch / 256, momentum=0.9, weight_decay=5e-4)
         cfg.optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer)
-    if host.pipeline == 'sampled_patches':
-        cfg.train_cfg.type = 'ChunkedPretrainLoop'
-    for setting, value in settings.items():
-        SETTINGS[setting](cfg, value)
+    if 'temperature' in settings:
+        _set_temperature(cfg.model, settings['temperature'])
     # By it the encoder is known that `mixcl embed` takes: one for all methods on a network.
     cfg.config_name = images.config
     return cfg
@@ -268,52 +232,25 @@ def _model(cfg: Config, own: Method, host: Method, images: Images) -> Any:
     return cfg.model
 
 
-def _keep(cfg: Config, images: Images, held_out: bool) -> None:
-    """Take the first images to train on, and as queries the test images or the last of them."""
-    first = images.train - held_out * images.held_out
-    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = first
-    if held_out:
-        cfg.val_dataloader.dataset.update(split='train', indices=[*range(first, images.train)])
-
-
 def _pipeline(host: Method, cfg: Config) -> list[dict[str, Any]]:
     if host.pipeline == 'own':
         return _read(host.config).train_dataloader.dataset.dataset.pipeline
     before, views = cfg.training_pipeline[:-2], cfg.views
-    crops = [view[0] for view in views]
     if host.pipeline == 'sampled_patches':  # APS: 16 of 64 patches of each view, sampled to overlap little
-        wide = [dict(crop, type='RecordedResizedCrop', crop_ratio_range=(0.15, 1.0)) for crop in crops]
-        recorded = [[crop, *view[1:]] for crop, view in zip(wide, views, strict=True)]
+        crop = dict(type='RecordedResizedCrop', crop_ratio_range=(0.15, 1.0))
+        recorded = [[dict(view[0], **crop), *view[1:]] for view in views]
         step = dict(type='SampledPatchPair', patch_size=2, ratio=0.25, power=3.0, transforms=recorded)
         return [*before, step, dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])]
-    return [
-        *before,
-        dict(type='KeyedMultiView', num_views=[1, 1], transforms=list(views)),
-        dict(type='mmpretrain.PackInputs'),
-    ]
+    step = dict(type='KeyedMultiView', num_views=[1, 1], transforms=list(views))
+    return [*before, step, dict(type='mmpretrain.PackInputs')]
 
 
-def _set_temperature(cfg: Config, value: float) -> None:
+def _set_temperature(model: Any, value: float) -> None:
     """Set the temperature of a method, and those of single terms in their ratio to it (MixCo on MoCo v2)."""
-    ratio = value / cfg.model.objective.temperature
-    cfg.model.objective.temperature = value
-    for options in [row[3] for row in cfg.model.terms if len(row) > 3 and 'temperature' in row[3]]:
+    ratio = value / model.objective.temperature
+    model.objective.temperature = value
+    for options in [row[3] for row in model.terms if len(row) > 3 and 'temperature' in row[3]]:
         options['temperature'] *= ratio
-
-
-def _set_rate(cfg: Config, value: float) -> None:
-    cfg.optim_wrapper.optimizer.lr = value * cfg.train_dataloader.batch_size / 256
-
-
-def _of_a_measure(cfg: Config, value: float) -> None:
-    """It is of the measure of a run, which reads it itself."""
-
-
-SETTINGS: dict[str, Callable[[Config, float], None]] = dict(
-    temperature=_set_temperature,
-    rate=_set_rate,
-    **dict.fromkeys(('fine_tuning_rate', 'components', 'neighbours'), _of_a_measure),
-)
 
 
 def _read(name: str) -> Config:
@@ -322,4 +259,4 @@ def _read(name: str) -> Config:
 
 @functools.cache
 def _parsed(name: str) -> Config:
-    return Config.fromfile(CONFIGS / f'{name}.py')
+    return Config.fromfile(Path(__file__).parents[2] / f'configs/{name}.py')

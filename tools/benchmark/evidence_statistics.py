@@ -65,11 +65,10 @@ def difference(own: Sequence[Right], host: Sequence[Right], measure: str) -> Dif
     draws = min(len(rows) for pair in pairs for rows in pair)
     apart = np.stack([100 * (one[:draws] - other[:draws]) for one, other in pairs])  # (seeds, draws, images)
     by_seed = apart.mean(axis=(1, 2))
-    if len(by_seed) < 2:
-        return Difference(float(by_seed.mean()), float('nan'), float('nan'), tuple(by_seed))
-    variance = by_seed.var(ddof=1) / len(by_seed) + _resampled(apart.mean(axis=0)).var(ddof=1)
-    half = t.ppf(0.975, len(by_seed) - 1) * variance**0.5
-    mean = float(by_seed.mean())
+    mean, half = float(by_seed.mean()), float('nan')
+    if len(by_seed) > 1:
+        variance = by_seed.var(ddof=1) / len(by_seed) + _resampled(apart.mean(axis=0)).var(ddof=1)
+        half = float(t.ppf(0.975, len(by_seed) - 1) * variance**0.5)
     return Difference(mean, mean - half, mean + half, tuple(by_seed))
 
 

@@ -16,6 +16,8 @@ from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS
 
 Found = Mapping[str, dict[str, Any]]
 """Results by :meth:`Run.key`."""
+Settings = tuple[tuple[str, float], ...]
+"""What was chosen for a method."""
 
 DECIDING = (
     *('model', 'data_preprocessor', 'train_dataloader', 'val_dataloader', 'optim_wrapper', 'param_scheduler'),
@@ -37,7 +39,7 @@ class Run(NamedTuple):
     data: str
     epochs: int
     seed: int = 0
-    settings: tuple[tuple[str, float], ...] = ()
+    settings: Settings = ()
     held_out: bool = False
 
     @property
@@ -97,6 +99,10 @@ class Table:
         seed = 0 if METHODS[method].baseline in ALWAYS_THE_SAME else seed
         return None if missing else Run(method, self.data, round(length * EPOCHS[self.data]), seed, settings)
 
+    def runs(self, found: Found) -> list[Run | None]:
+        """All of them, in the order in which they are done: seed by seed."""
+        return [self.run(method, length, seed, found) for seed in range(self.seeds) for method, length in self.rows]
+
     def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
         """By seed, what is done, for this table or for another; one seed is for a table without verdicts."""
         seeds = range(1 if METHODS[method].baseline in ALWAYS_THE_SAME or self.seeds == 1 else MOST_SEEDS)
@@ -104,7 +110,7 @@ class Table:
         return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
 
 
-def choices(method: str, found: Found) -> tuple[tuple[tuple[str, float], ...], list[Run]]:
+def choices(method: str, found: Found) -> tuple[Settings, list[Run]]:
     """The settings of a method that are best on held-out images by the named measure, and the runs that this lacks.
 
     One setting is chosen after the other, of runs of full length with one seed.
@@ -112,7 +118,7 @@ def choices(method: str, found: Found) -> tuple[tuple[tuple[str, float], ...], l
     own = METHODS[method]
     if own.like:
         return choices(own.like, found)
-    settings: tuple[tuple[str, float], ...] = ()
+    settings: Settings = ()
     for name, values in own.chosen:
         runs = {
             value: Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], 0, (*settings, (name, value)), held_out=True)
@@ -133,11 +139,7 @@ def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
     for table in tables:
         for method, _ in table.rows:
             yield from choices(method, found)[1]
-        for seed in range(table.seeds):
-            for method, length in table.rows:
-                run = table.run(method, length, seed, found)
-                if run and run.key() not in found:
-                    yield run
+        yield from (run for run in table.runs(found) if run and run.key() not in found)
 
 
 _OTO, _MOCOV3 = 'kNN +7.6 (PatchMix T7, CIFAR-10)', 'kNN +4.8 (PatchMix T3, CIFAR-10)'
@@ -154,39 +156,29 @@ HOSTS = (
 )
 
 
-def _against(host: str, papers: str, **differences: str) -> tuple[Pair, ...]:
-    return tuple(Pair(method, host, 1, f'{gain} ({papers})') for method, gain in differences.items())
+def _against(host: str, papers: str, **gains: str) -> tuple[Pair, ...]:
+    return tuple(Pair(method, host, 1, f'{gain} ({papers})') for method, gain in gains.items())
 
 
+_T5, _T6 = 'PatchMix T5, kNN, CIFAR-10', 'PatchMix T6, kNN, CIFAR-10'
+_T7 = 'PatchMix T7, kNN, CIFAR-10; single terms CIFAR-100'
+_MIXERS = dict(patchmix='+6.4', patchmix_resizemix='+3.9', patchmix_regionswap='+3.1', patchmix_cutmix_mixup='+0.5')
+_TERMS = dict(patchmix='+7.6', patchmix_oto_mto='+6.8', patchmix_mto='-2.5', patchmix_mtm='-12.3')
+_CONTROLS = ('mocov3_smooth10', 'mocov3_smooth30', 'mocov3_keep33')
+_RIVALS = ('mocov3', 'mae', 'simmim', 'swav', 'dino', 'ibot')
 TABLES = (
     Table('PatchMix and SDMP beside their hosts', HOSTS, seeds=5),
-    Table(
-        'Mixers in the frame of PatchMix (Table 5)',
-        _against(
-            *('patchmix_m1', 'PatchMix T5, kNN, CIFAR-10'),
-            **dict(
-                patchmix='+6.4', patchmix_resizemix='+3.9', patchmix_regionswap='+3.1', patchmix_cutmix_mixup='+0.5'
-            ),
-        ),
-    ),
+    Table('Mixers in the frame of PatchMix (Table 5)', _against('patchmix_m1', _T5, **_MIXERS)),
     Table(
         'How many images are mixed (Table 6)',
-        _against(
-            'patchmix_m1', 'PatchMix T6, kNN, CIFAR-10', **dict(patchmix_m2='+6.1', patchmix='+6.4', patchmix_m4='+6.1')
-        ),
+        _against('patchmix_m1', _T6, patchmix_m2='+6.1', patchmix='+6.4', patchmix_m4='+6.1'),
     ),
-    Table(
-        'Terms of the loss (Table 7)',
-        _against(
-            *('patchmix_oto', 'PatchMix T7, kNN, CIFAR-10; single terms CIFAR-100'),
-            **dict(patchmix='+7.6', patchmix_oto_mto='+6.8', patchmix_mto='-2.5', patchmix_mtm='-12.3'),
-        ),
-    ),
+    Table('Terms of the loss (Table 7)', _against('patchmix_oto', _T7, **_TERMS)),
     Table(
         'Mixing, or softer targets and fewer patches',
         (
-            *(Pair('patchmix', f'mocov3_{control}') for control in ('smooth10', 'smooth30', 'keep33')),
-            *(Pair(f'mocov3_{control}', 'mocov3') for control in ('smooth10', 'smooth30', 'keep33')),
+            *(Pair('patchmix', control) for control in _CONTROLS),
+            *(Pair(control, 'mocov3') for control in _CONTROLS),
             *(Pair(f'patchmix_{weights}', 'patchmix') for weights in ('1_1_1', '1_1_3')),
         ),
     ),
@@ -218,12 +210,9 @@ TABLES = (
     ),
     Table(
         'Masked images, clusters and tokens beside PatchMix',
-        tuple(Pair(method, 'patchmix') for method in ('mocov3', 'mae', 'simmim', 'swav', 'dino', 'ibot')),
+        tuple(Pair(method, 'patchmix') for method in _RIVALS),
         seeds=1,
     ),
-    Table(
-        'Terms between patches',
-        tuple(Pair(f'{method}_patches', method) for method in ('patchmix', 'dino', 'ibot')),
-    ),
+    Table('Terms between patches', tuple(Pair(f'{method}_patches', method) for method in ('patchmix', 'dino', 'ibot'))),
     Table('All of Fashion-MNIST', HOSTS[::2], 'fashionmnist', on_gpu=True),
 )

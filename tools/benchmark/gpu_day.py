@@ -58,7 +58,7 @@ def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
     patchmix, bf16 = 'configs/patchmix/vit-s16_in1k.py', '--steps 5 --precisions bf16 --compile'
     tf32 = '--steps 5 --precisions fp32 --compile'
     hosts = f'configs/mocov3/vit-s16_in1k.py {patchmix} --batch-size 64 --amp'
-    evidence = 'evidence.py --device cuda --minutes {minutes} --state {out} --out {out} --jobs 8'
+    evidence = 'evidence.py --minutes {minutes} --out {out} --jobs 8'
     return [
         *checks,
         measure('step-vit-s16-bf16', f'{step} cuda {patchmix} --batch-size 128 {bf16}', 180),
@@ -118,7 +118,7 @@ def end_status(command: list[str], log: Path, seconds: float) -> int | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--minutes', type=float, default=9, help='end within this time')
-    parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='logs, and the state of the evidence')
+    parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='logs, and the evidence')
     parser.add_argument('--python', action='append', default=[], metavar='NAME=PATH', help='as of peers.py')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
     args = parser.parse_args()
