@@ -76,9 +76,10 @@ class PatchLevel(nn.Module):
             if term.query not in ask:
                 ask[term.query] = self._asking(streams[term.query], patch_size, random)
             cells = ask[term.query]
-            # A place of a mixture finds that place of any image.
-            places = cells if term.key == term.query else cells.any(dim=0).expand_as(cells)
-            found[term.key] = found.get(term.key, torch.zeros_like(cells)) | places
+            # A place of a mixture finds that place of any image; there may be fewer mixtures than images.
+            rows = len(streams[term.key].images)
+            places = cells if term.key == term.query else cells.any(dim=0).expand(rows, -1)
+            found[term.key] = found.get(term.key, torch.zeros_like(places)) | places
         return (
             {name: _patches(streams[name].as_query, cells, patch_size) for name, cells in ask.items()},
             {name: _patches(streams[name], cells, patch_size) for name, cells in found.items()},

@@ -56,9 +56,9 @@ class Objective(nn.Module, ABC):
         """
         return {name: self.prepare_key(rows) for name, rows in raw.items()}
 
-    @abstractmethod
     def key_start(self, num_rows: int) -> int:
-        """The index among the prepared keys at which this process's ``num_rows`` keys start."""
+        """The index among the prepared keys at which this process's ``num_rows`` keys start; 0 if none are gathered."""
+        return 0
 
     def check_options(self, *args: Any, **kwargs: Any) -> None:
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""

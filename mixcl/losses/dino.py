@@ -76,9 +76,6 @@ class DINODistillation(Objective):
         with torch.autocast(raw.device.type, enabled=False):
             return ((_full(raw) - self.centre) / self.teacher_temperature).softmax(dim=1)
 
-    def key_start(self, num_rows: int) -> int:
-        return 0
-
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
         """(R,) cross-entropies (DINO Eq. 2 and 3)."""
         with torch.autocast(queries.device.type, enabled=False):

@@ -31,9 +31,6 @@ class NegativeCosine(Objective):
     def prepare_key(self, raw: Tensor) -> Tensor:
         return normalised(raw)
 
-    def key_start(self, num_rows: int) -> int:
-        return 0  # keys of other processes share no image with the rows of this one: nothing to gather
-
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
         with torch.autocast(queries.device.type, enabled=False):
             return -self.scale * (queries * target.expect(keys)).sum(dim=1)

@@ -81,9 +81,6 @@ class SwAV(Objective):
             codes = sinkhorn(self.prototypes(every), self.epsilon, self.iterations)
         return codes[first_row(len(raw)) :][: len(raw)]
 
-    def key_start(self, num_rows: int) -> int:
-        return 0
-
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
         """(R,) cross-entropies (SwAV Eq. 2)."""
         with torch.autocast(queries.device.type, enabled=False):

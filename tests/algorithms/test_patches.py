@@ -22,6 +22,7 @@ KEEPING_PLACE = dict(
     patchmix=dict(patch_size=4), cutmix=dict(per_sample=True), region_swap=dict(cell=4, cells=(1, 2, 3))
 )
 """Mixers, with parts that are no multiples of the backbone's patches."""
+HALVES = dict(pairing='halves')
 MASK = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
 STEP = StepKey(seed=0, step=3, rank=0)
 
@@ -38,18 +39,19 @@ def chosen(recipe: StreamRecipe, crops: list[Tensor], terms: list[Term], tokens:
 # ----- what a patch finds -----
 
 
-@pytest.mark.parametrize('name', KEEPING_PLACE)
+@pytest.mark.parametrize(('name', 'other'), [*((name, {}) for name in KEEPING_PLACE), ('cutmix', HALVES)])
 @pytest.mark.parametrize('tokens', [None, 5])
-def test_a_patch_of_a_mixture_finds_what_its_pixels_show(name: str, tokens: int | None) -> None:
+def test_a_patch_of_a_mixture_finds_what_its_pixels_show(name: str, other: dict, tokens: int | None) -> None:
     """Every pixel of the images shows the number of its source, so that shares can be counted in pixels."""
-    mixer = MIXERS.build(hosts.MIXERS[name] | KEEPING_PLACE[name])
+    mixer = MIXERS.build(hosts.MIXERS[name] | KEEPING_PLACE[name] | other)
     assert mixer.keeps_place
     recipe = StreamRecipe(dict(view1=1), dict(mix1=dict(mix='view1')), mixer)
     crop = torch.arange(BATCH)[:, None, None, None].expand(-1, 3, SIDE, SIDE).float()
     term = Term('mix1', 'view1', 1.0, level='patch')
     streams, asking, found = chosen(recipe, [crop], [term], tokens, rank=2)
     own, keys = asking['mix1'], found['view1']
-    assert len(own.cells) == len(keys.cells) == BATCH * (tokens or CELLS)
+    assert len(own.cells) == len(streams['mix1'].images) * (tokens or CELLS)
+    assert len(keys.cells) == BATCH * (tokens or CELLS)
     target = term.soft_target(own.composition, keys.composition, 0).dense(len(keys.cells))
     expected = torch.zeros_like(target)
     for row, asks in enumerate(own.cells.tolist()):

@@ -23,7 +23,8 @@ UNLABELLED = -1
 class OnlineProbe(Hook):
     """Trains a linear classifier on the features of the online encoder, of the batches that pretraining sees anyway.
 
-    It learns from one view of each image that has a label, never from mixtures. No gradient reaches the encoder and no
+    It learns from one view of each image that has a label, never from mixtures, but from masked views or a part of the
+    patches where queries are that (iBOT, ``keep``), and is lower for it. No gradient reaches the encoder and no
     random number is drawn: pretraining is the same to the bit with and without. Each batch is one step of AdamW;
     processes average their gradients. The state lies in the checkpoint as ``online_probe``.
 
