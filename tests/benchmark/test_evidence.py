@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from argparse import ArgumentTypeError
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +39,7 @@ def config_of(
 @pytest.mark.parametrize('method', TRAINED)
 def test_a_method_differs_from_its_host_in_its_rows_alone(method: str) -> None:
     cfg = config_of(method)
+    assert {name for name, _ in METHODS[method].chosen} <= {'temperature', 'rate', 'fine_tuning_rate'}
     check_config(cfg)
     model = build(cfg)
     if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others have views of these
@@ -164,7 +164,7 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
         '| 4400 | 1.00 |  |'
     )
-    # Three seeds of two methods, random and scratch, and three baselines that have none.
+    # Three seeds of two methods, random and scratch, and three baselines that have one.
     assert '| Mixing | 15 | 15 |' in text
     (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]
     assert float(gains.split('|')[4].split()[0]) == pytest.approx(10, abs=5)
@@ -179,8 +179,15 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(left) == len(found) - 1 and '## Mixing' not in evidence_page.write(tmp_path, left).read_text()
 
 
+WHOLE = '{"key": "a", "settings": [], "seconds": 1, "encoder": "online", "accuracies": {"online": {"few": 1}}, '
+
+
 @pytest.mark.parametrize(
-    'text', ['{', '[]', '{"key": "a"}', '{"key": "a", "answers": {"online": {"few": [1, 2, "!"]}}}']
+    'text',
+    [
+        *('{', '[]', '{"key": "a"}', WHOLE + '"answers": {"online": {"few": [1, 2, "!"]}}}'),
+        *(WHOLE + '"answers": {"target": {}}}', WHOLE.replace('"few": 1', '') + '"answers": {}}'),
+    ],
 )
 def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     state = evidence.State(tmp_path)
@@ -189,9 +196,11 @@ def test_damaged_results_count_as_not_done(text: str, tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize('minutes', ['nan', 'inf', '0', '-1'])
-def test_minutes_that_are_none(minutes: str) -> None:
-    with pytest.raises(ArgumentTypeError, match=f'must be a number of minutes above 0, not {minutes}'):
-        evidence.minutes(minutes)
+def test_minutes_that_are_none(minutes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr(sys, 'argv', ['evidence.py', '--minutes', minutes, '--out', 'a'])
+    with pytest.raises(SystemExit):
+        evidence.parse_arguments()
+    assert f'must be a number of minutes above 0, not {minutes}' in capsys.readouterr().err
 
 
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
@@ -207,13 +216,14 @@ SMALL = """
 import runpy, sys
 sys.path.insert(0, 'tools/benchmark')
 import evidence_measures, evidence_tables, evidence_methods
+from dataclasses import replace
 from evidence_tables import Pair, Table
 evidence_measures.FINE_TUNING_STEPS = 2
 evidence_tables.EPOCHS['digits'] = 2
 evidence_tables.TABLES = (Table('Tiny', (Pair('patchmix_oto', 'mocov3'),), seeds=1),)
 for name in ('patchmix_oto', 'mocov3', 'scratch', 'pca', 'isomap'):
     method = evidence_methods.METHODS[name]
-    evidence_methods.METHODS[name] = evidence_methods.replace(
+    evidence_methods.METHODS[name] = replace(
         method, chosen=tuple((setting, values[-1:]) for setting, values in method.chosen)
     )
 runpy.run_path('tools/benchmark/evidence.py', run_name='__main__')

@@ -12,6 +12,7 @@ import argparse
 import fcntl
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import traceback
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ import torch
 from evidence_measures import measured, packed, unpacked
 from evidence_methods import DATA, METHODS
 from evidence_page import write
-from evidence_statistics import accuracies
+from evidence_statistics import accuracies, headline
 from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
@@ -35,7 +37,7 @@ from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
-"""Seconds without which no run is begun, and that are left to measure what was trained."""
+"""Seconds: no run begins with fewer left; kept back for measuring, and for fine-tuning."""
 
 
 class State:
@@ -52,9 +54,11 @@ class State:
         for file in sorted(self.results.glob('*.json')):
             try:
                 result = json.loads(file.read_text())
+                headline(result), [value for _, value in result['settings']]
                 for right in result['answers'].values():
                     unpacked(right)
-                result['accuracies'][result['encoder']]
+                if result['answers']:
+                    result['answers'][result['encoder']]
                 found[result['key']] = dict(result, seconds=float(result['seconds']))
             except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
                 print(f'{file} is damaged and counts as not done: {error!r}', file=sys.stderr)
@@ -111,7 +115,7 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
     busy: set[str] = set()
     while True:
         runs = [run for run in wanted(tables, state.found()) if run.name not in (*failed, *busy)]
-        runs = [run for run in runs if not only or any(text in run.name for text in only)]
+        runs = [run for run in runs if not only or any(fnmatch(run.name, f'*{text}*') for text in only)]
         if not runs or end - time.monotonic() < TO_BEGIN:
             return bool(runs), failed
         with state.taken(runs[0]) as ours:
@@ -130,20 +134,27 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
                 failed.append(runs[0].name)
 
 
-def minutes(text: str) -> float:
-    value = float(text)
-    if not (0 < value < math.inf):
-        raise argparse.ArgumentTypeError(f'must be a number of minutes above 0, not {text}')
-    return value
-
-
-def main() -> None:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--minutes', type=minutes, default=60.0, help='begin nothing that would end later')
+    parser.add_argument('--minutes', type=float, default=60.0, help='begin nothing that would end later')
     parser.add_argument('--jobs', type=int, default=1, help='runs at a time; more than one for a GPU')
     parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='results, runs that are not done, page')
-    parser.add_argument('--only', nargs='+', default=[], metavar='TEXT', help='runs with one of these in their names')
+    parser.add_argument(
+        '--only',
+        nargs='+',
+        default=[],
+        metavar='TEXT',
+        help='runs with one of these in their names, such as pca*digits',
+    )
     args = parser.parse_args()
+    if not 0 < args.minutes < math.inf:
+        parser.error(f'--minutes must be a number of minutes above 0, not {args.minutes:g}')
+    return args
+
+
+def main(args: argparse.Namespace) -> None:
+    if not torch.cuda.is_available() and 'OMP_NUM_THREADS' not in os.environ:
+        torch.set_num_threads(1)
     end, state = time.monotonic() + 60 * args.minutes, State(args.out.resolve())
     if args.jobs > 1:
         words = [sys.executable, *sys.argv, '--jobs', '1']
@@ -157,4 +168,4 @@ def main() -> None:
 
 if __name__ == '__main__':
     with reported_to_user():
-        main()
+        main(parse_arguments())

@@ -14,6 +14,7 @@ from mmengine.model import BaseModel
 from mmengine.runner import Runner
 from sklearn.decomposition import PCA
 from sklearn.manifold import Isomap
+from sklearn.preprocessing import FunctionTransformer
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
@@ -28,14 +29,14 @@ from mixcl.registry import DATASETS, MODELS, build
 FINE_TUNED_DRAWS = 5
 FINE_TUNING_STEPS, FINE_TUNING_BATCH = 200, 64
 MAPPED = 5000
-"""Images that Isomap maps, whose memory is their number squared; all others are placed into the map."""
+"""Images that a baseline is fitted to: Isomap's memory is their number squared."""
 
 Right = dict[str, np.ndarray]
 """By measure, whether each test image was classified rightly in each draw of labels: (draws, images) bool."""
 Settings = Mapping[str, float]
 
 
-class Images(NamedTuple):
+class Labelled(NamedTuple):
     """Training images (N, ...) or features of them, their labels (N,), and the same of the test images."""
 
     bank: Tensor
@@ -61,15 +62,15 @@ def measured(
         for part in (cfg.val_cfg.bank_dataloader, cfg.val_dataloader)
     ]
 
-    def of(encoders: BaseModel, names: tuple[str, ...]) -> dict[str, Images]:
+    def features(encoders: BaseModel, names: tuple[str, ...]) -> dict[str, Labelled]:
         (bank, labels), (queries, truth) = [extract(encoders, loader, names) for loader in loaders]
-        return {name: Images(bank[name], labels, queries[name], truth) for name in names}
+        return {name: Labelled(bank[name], labels, queries[name], truth) for name in names}
 
-    pixels = of(RawPixels(build(MODELS, cfg.data_preprocessor)), ('pixels',))['pixels']
+    pixels = features(RawPixels(build(MODELS, cfg.data_preprocessor)), ('pixels',))['pixels']
     if method.baseline in BASELINES:
-        bank, queries = BASELINES[method.baseline](pixels.bank.numpy(), pixels.queries.numpy(), settings)
-        mapped = pixels._replace(bank=torch.from_numpy(bank), queries=torch.from_numpy(queries))
-        return dict(features=_frozen(mapped, probe))
+        fitted = BASELINES[method.baseline](settings).fit(pixels.bank[:MAPPED].numpy())
+        bank, queries = (torch.from_numpy(fitted.transform(rows.numpy())) for rows in (pixels.bank, pixels.queries))
+        return dict(features=_frozen(pixels._replace(bank=bank, queries=queries), probe))
     model = model or untrained(cfg, cfg.randomness.seed)
     names = ('online',) if method.baseline else tuple(model.encoder_names)
     found: dict[str, Right] = {name: {} for name in names}
@@ -77,26 +78,21 @@ def measured(
         for name in names:
             found[name] = _fine_tuned(model, name, pixels, settings['fine_tuning_rate'], cfg.randomness.seed)
     if method.baseline != 'scratch':
-        found = {name: found[name] | _frozen(images, probe) for name, images in of(model, names).items()}
+        found = {name: found[name] | _frozen(images, probe) for name, images in features(model, names).items()}
     return dict(features=found['online']) if method.baseline else found
 
 
-def _isomap(bank: np.ndarray, queries: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """A map of training images, into which all others are placed (Tenenbaum et al., 2000)."""
-    isomap = Isomap(n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20)))
-    mapped = isomap.fit(bank[:MAPPED])
-    return mapped.transform(bank), mapped.transform(queries)
+BASELINES: dict[str, Callable[[Settings], Any]] = dict(
+    pixels=lambda settings: FunctionTransformer(),
+    pca=lambda settings: PCA(int(settings['components']), random_state=0),
+    isomap=lambda settings: Isomap(
+        n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20))
+    ),
+)
+"""Maps that are fitted to pixels of training images, without labels."""
 
 
-def _pca(bank: np.ndarray, queries: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    fitted = PCA(int(settings['components']), random_state=0).fit(bank)
-    return fitted.transform(bank), fitted.transform(queries)
-
-
-BASELINES: dict[str, Callable] = dict(pixels=lambda bank, queries, settings: (bank, queries), pca=_pca, isomap=_isomap)
-
-
-def _frozen(images: Images, probe: Mapping[str, Any]) -> Right:
+def _frozen(images: Labelled, probe: Mapping[str, Any]) -> Right:
     """Few labels, the nearest of all labelled images, and the linear probe."""
     bank, labels, queries, truth = images
     answers = {f'few{shot}_{name}': rows for (shot, name), rows in few_label_answers(bank, labels, queries).items()}
@@ -108,7 +104,7 @@ def _frozen(images: Images, probe: Mapping[str, Any]) -> Right:
     return {name: (rows == truth).numpy() for name, rows in answers.items()}
 
 
-def _fine_tuned(model: BaseModel, encoder: str, pixels: Images, rate: float, seed: int) -> Right:
+def _fine_tuned(model: BaseModel, encoder: str, pixels: Labelled, rate: float, seed: int) -> Right:
     """Train a copy of an encoder, and a linear layer on it, on the labelled images of some of the draws."""
     size = round((pixels.bank.shape[1] / 3) ** 0.5)
     images, queries = (values.unflatten(1, (3, size, size)) for values in (pixels.bank, pixels.queries))

@@ -25,7 +25,7 @@ FINE_TUNING_RATES = ('fine_tuning_rate', (3e-4, 1e-3, 3e-3))
 
 
 @dataclass(frozen=True)
-class Images:
+class DataSet:
     """A data set: its config, how many images train, and how many of them, the last, a choice is made on.
 
     ``width`` are the channels of the first stage of the ResNet-18, ``probe`` settings of the linear probe.
@@ -40,9 +40,9 @@ class Images:
 
 SHORT_PROBE = dict(rates=(0.01, 0.1), weight_decays=(0.0,), epochs=20)
 DATA = dict(
-    digits=Images('patchmix/vit-xs4_digits', 1437, 287, width=16),
-    fashionmnist5000=Images('patchmix/vit-xs4_fashionmnist', 5000, 1000, 16, SHORT_PROBE),
-    fashionmnist=Images('patchmix/vit-xs4_fashionmnist', 60_000, 10_000, 64, SHORT_PROBE),
+    digits=DataSet('patchmix/vit-xs4_digits', 1437, 287, width=16),
+    fashionmnist5000=DataSet('patchmix/vit-xs4_fashionmnist', 5000, 1000, 16, SHORT_PROBE),
+    fashionmnist=DataSet('patchmix/vit-xs4_fashionmnist', 60_000, 10_000, 64, SHORT_PROBE),
 )
 
 
@@ -102,11 +102,11 @@ def _baseline(name: str, *chosen: tuple[str, tuple], backbone: str = 'vit') -> M
     return Method('mocov3/vit-xs4_digits', backbone=backbone, chosen=chosen, baseline=name)
 
 
-_ablation = partial(_patchmix, 'patchmix')  # one thing changed, as the paper ablates: at one temperature
+_ablation = partial(_patchmix, like='patchmix')  # one thing changed, as the paper ablates: at one temperature
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
-_fine_tuned = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
-# With the settings of its config, also the rate and the EMA momentum: nothing is chosen.
+_patch2 = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
+# Loss, heads, rate, EMA momentum and OWN_HOOKS of its config; nothing is chosen.
 _rival = partial(Method, chosen=())
 
 OF_PATCHES = ('mix2', 'view2', 0.5, dict(level='patch'))
@@ -142,8 +142,8 @@ METHODS = dict(
     mocov3_smooth10=_mocov3(objective=dict(smoothing=0.1)),
     mocov3_smooth30=_mocov3(objective=dict(smoothing=0.3)),
     mocov3_keep33=_mocov3(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
-    mocov3_patch2=_fine_tuned('mocov3/vit-xs4_digits'),
-    aps_patch2=_fine_tuned(
+    mocov3_patch2=_patch2('mocov3/vit-xs4_digits'),
+    aps_patch2=_patch2(
         'aps/vit-t2_cifar10',
         changes=dict(neck=dict(NECK, in_channels=96), predictor=PREDICTOR),
         warmup=1 / 80,
@@ -187,10 +187,10 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
     if data != 'digits':  # images as they are, not a part of an enlargement
         for part in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
             part.dataset.pipeline = part.dataset.pipeline[-1:]
-    first = images.train - held_out * images.held_out
-    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = first
+    kept = images.train - held_out * images.held_out
+    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = kept
     if held_out:
-        cfg.val_dataloader.dataset.update(split='train', indices=[*range(first, images.train)])
+        cfg.val_dataloader.dataset.update(split='train', indices=[*range(kept, images.train)])
     cfg.model = _model(cfg, own, host, images)
     cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host, cfg)
     cfg.param_scheduler = [
@@ -206,19 +206,19 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
         cfg.custom_hooks += [hook for hook in theirs.custom_hooks if hook['type'] in OWN_HOOKS]
         cfg.optim_wrapper.optimizer.lr = theirs.optim_wrapper.optimizer.lr
     elif own.chosen and cfg.model.get('target', {}).get('momentum'):
-        momentum = max(1 - MOMENTUM_SHARE / (epochs * (first // batch)), 0.9)
+        momentum = max(1 - MOMENTUM_SHARE / (epochs * (kept // batch)), 0.9)
         cfg.model.target.update({key: momentum for key in ('momentum', 'final_momentum') if key in cfg.model.target})
     if own.backbone == 'resnet':  # as small data sets are usually trained
         optimizer = dict(type='SGD', lr=settings.get('rate', 0.06) * batch / 256, momentum=0.9, weight_decay=5e-4)
         cfg.optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer)
     if 'temperature' in settings:
         _set_temperature(cfg.model, settings['temperature'])
-    # By it the encoder is known that `mixcl embed` takes: one for all methods on a network.
+    # `default_encoder` reads this name, so that all methods on a network are judged by the same encoder.
     cfg.config_name = images.config
     return cfg
 
 
-def _model(cfg: Config, own: Method, host: Method, images: Images) -> Any:
+def _model(cfg: Config, own: Method, host: Method, images: DataSet) -> Any:
     network = BACKBONES[own.backbone]
     backbone = network if 'type' in network else dict(cfg.model.backbone, **network, _delete_=True)
     cfg.model = _read(host.config).model

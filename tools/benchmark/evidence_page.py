@@ -5,10 +5,9 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from evidence_measures import Right, unpacked
-from evidence_statistics import MEASURES, NAMED, Difference, accuracies, difference
+from evidence_measures import unpacked
+from evidence_statistics import MEASURES, NAMED, Difference, accuracies, difference, headline
 from evidence_tables import TABLES, Found, Pair, Table
 from matplotlib.figure import Figure
 
@@ -24,11 +23,10 @@ seeds are done.
 
 def write(out: Path, found: Found) -> Path:
     """Write evidence.md and a figure for each table; where the page is."""
-    lines = [HEAD, *row('table', 'runs done', 'of', heading=True)]
+    lines = [HEAD, *row('table', 'runs done, but for choices', 'of', heading=True)]
     for table in TABLES:
         runs = table.runs(found)
-        keys = {run.key() for run in runs if run}
-        lines += row(table.title, len(keys & found.keys()), len(keys) + runs.count(None))
+        lines += row(table.title, sum(run is not None and run.key() in found for run in runs), len(runs))
     for table in TABLES:
         if compared := list(differences(table, found)):
             figure = f'{re.sub("[^a-z0-9]+", "_", table.title.lower()).strip("_")}.png'
@@ -42,11 +40,6 @@ def write(out: Path, found: Found) -> Path:
     return out / 'evidence.md'
 
 
-def answers(result: dict[str, Any]) -> Right:
-    """Of the encoder that verdicts are about."""
-    return unpacked(result['answers'][result['encoder']])
-
-
 def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Difference]]]:
     """By pair of which all seeds are done, what its measures say."""
     for pair in table.pairs:
@@ -54,7 +47,9 @@ def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Di
         seeds = sorted({*own} & {*host})
         if len(seeds) < table.seeds:
             continue
-        one, other = ([answers(results[seed]) for seed in seeds] for results in (own, host))
+        one, other = (
+            [unpacked(results[seed]['answers'][results[seed]['encoder']]) for seed in seeds] for results in (own, host)
+        )
         shared = accuracies(one[0]).keys() & accuracies(other[0]).keys()
         yield pair, {name: difference(one, other, name) for name in JUDGED if name in shared}
 
@@ -68,9 +63,7 @@ def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str
         if not results:
             continue
         judged = results[0]['encoder']
-        measured = results[0]['accuracies'][judged]
-        named = NAMED if NAMED in measured else 'tuned'  # nothing is frozen that is trained from scratch
-        mean = statistics.mean(one['accuracies'][judged][named] for one in results)
+        mean = statistics.mean(map(headline, results))
         below = ', '.join(name for name, value in baselines.items() if mean < value)
         if method in table.baselines:
             baselines[method], below = mean, ''

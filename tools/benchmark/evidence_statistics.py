@@ -1,7 +1,7 @@
 """The rule of evidence.py: accuracies, and when a method is better than another. It was written before the results."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from evidence_measures import Right
@@ -37,6 +37,12 @@ def accuracies(right: Right) -> dict[str, float]:
     """By measure, in percent; those that were measured."""
     means = {name: values(right, name) for name in MEASURES}
     return {name: round(100 * float(rows.mean()), 3) for name, rows in means.items() if rows.size}
+
+
+def headline(result: Mapping[str, Any]) -> float:
+    """The accuracy of a result in the named measure; of a network that is trained on labels alone, that of those."""
+    accuracies = result['accuracies'][result['encoder']]
+    return float(accuracies[NAMED if NAMED in accuracies else 'tuned'])
 
 
 class Difference(NamedTuple):

@@ -16,7 +16,7 @@ from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS
 
 Found = Mapping[str, dict[str, Any]]
 """Results by :meth:`Run.key`."""
-Settings = tuple[tuple[str, float], ...]
+Chosen = tuple[tuple[str, float], ...]
 """What was chosen for a method."""
 
 DECIDING = (
@@ -39,7 +39,7 @@ class Run(NamedTuple):
     data: str
     epochs: int
     seed: int = 0
-    settings: Settings = ()
+    settings: Chosen = ()
     held_out: bool = False
 
     @property
@@ -96,12 +96,16 @@ class Table:
     def run(self, method: str, length: float, seed: int, found: Found) -> Run | None:
         """None as long as its settings are not chosen."""
         settings, missing = choices(method, found)
-        seed = 0 if METHODS[method].baseline in ALWAYS_THE_SAME else seed
         return None if missing else Run(method, self.data, round(length * EPOCHS[self.data]), seed, settings)
 
     def runs(self, found: Found) -> list[Run | None]:
-        """All of them, in the order in which they are done: seed by seed."""
-        return [self.run(method, length, seed, found) for seed in range(self.seeds) for method, length in self.rows]
+        """Runs of all rows, seed by seed; None where settings are not chosen yet."""
+        return [
+            self.run(method, length, seed, found)
+            for seed in range(self.seeds)
+            for method, length in self.rows
+            if not seed or METHODS[method].baseline not in ALWAYS_THE_SAME
+        ]
 
     def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
         """By seed, what is done, for this table or for another; one seed is for a table without verdicts."""
@@ -110,7 +114,7 @@ class Table:
         return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
 
 
-def choices(method: str, found: Found) -> tuple[Settings, list[Run]]:
+def choices(method: str, found: Found) -> tuple[Chosen, list[Run]]:
     """The settings of a method that are best on held-out images by the named measure, and the runs that this lacks.
 
     One setting is chosen after the other, of runs of full length with one seed.
@@ -118,7 +122,7 @@ def choices(method: str, found: Found) -> tuple[Settings, list[Run]]:
     own = METHODS[method]
     if own.like:
         return choices(own.like, found)
-    settings: Settings = ()
+    settings: Chosen = ()
     for name, values in own.chosen:
         runs = {
             value: Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], 0, (*settings, (name, value)), held_out=True)

@@ -58,7 +58,7 @@ def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
     patchmix, bf16 = 'configs/patchmix/vit-s16_in1k.py', '--steps 5 --precisions bf16 --compile'
     tf32 = '--steps 5 --precisions fp32 --compile'
     hosts = f'configs/mocov3/vit-s16_in1k.py {patchmix} --batch-size 64 --amp'
-    evidence = 'evidence.py --minutes {minutes} --out {out} --jobs 8'
+    evidence = 'evidence.py --minutes {minutes} --out {out}/evidence --jobs 8'
     return [
         *checks,
         measure('step-vit-s16-bf16', f'{step} cuda {patchmix} --batch-size 128 {bf16}', 180),
