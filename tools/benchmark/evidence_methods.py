@@ -106,7 +106,7 @@ _ablation = partial(_patchmix, like='patchmix')  # one thing changed, as the pap
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
 _patch2 = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
-# Loss, heads, rate, EMA momentum and OWN_HOOKS of its config; nothing is chosen.
+# Loss, heads, optimizer, EMA momentum and OWN_HOOKS of its config; nothing is chosen.
 _rival = partial(Method, chosen=())
 
 OF_PATCHES = ('mix2', 'view2', 0.5, dict(level='patch'))
@@ -204,7 +204,7 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
     if rival:
         theirs = _read(own.config)
         cfg.custom_hooks += [hook for hook in theirs.custom_hooks if hook['type'] in OWN_HOOKS]
-        cfg.optim_wrapper.optimizer.lr = theirs.optim_wrapper.optimizer.lr
+        cfg.optim_wrapper = theirs.optim_wrapper
     elif own.chosen and cfg.model.get('target', {}).get('momentum'):
         momentum = max(1 - MOMENTUM_SHARE / (epochs * (kept // batch)), 0.9)
         cfg.model.target.update({key: momentum for key in ('momentum', 'final_momentum') if key in cfg.model.target})
