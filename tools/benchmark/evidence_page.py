@@ -114,6 +114,6 @@ def draw(compared: list[tuple[Pair, dict[str, Difference]]]) -> Figure:
         axis.errorbar(gain.mean, place, xerr=gain.high - gain.mean, fmt='o', capsize=3, color='C0')
     axis.axvline(0, color='0.3', linewidth=0.8)
     axis.set_yticks(range(len(compared)), [f'{pair.method} - {label(pair.host, pair.length)}' for pair, _ in compared])
-    axis.invert_yaxis()
+    axis.set_ylim(len(compared) - 0.5, -0.5)
     axis.set_xlabel('points, mean over 1, 2, 5 and 20 labels per class\n(95 % interval; dots are seeds)')
     return figure
