@@ -102,7 +102,7 @@ def _baseline(name: str, *chosen: tuple[str, tuple], backbone: str = 'vit') -> M
     return Method('mocov3/vit-xs4_digits', backbone=backbone, chosen=chosen, baseline=name)
 
 
-_ablation = partial(_patchmix, like='patchmix')  # one thing changed, as the paper ablates: at one temperature
+_ablation = partial(_patchmix, like='patchmix')  # as the paper ablates, at one temperature
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
 _patch2 = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
