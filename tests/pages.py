@@ -161,4 +161,5 @@ def check_python(text: str, files: set[str]) -> None:
             module = getattr(node, 'module', name)
             assert f'{module}.py' in files or importlib.util.find_spec(module), module
             if module != name and f'{module}.py' not in files:
-                assert hasattr(importlib.import_module(module), name), f'{module} has no {name}'
+                found = hasattr(importlib.import_module(module), name)
+                assert found or importlib.util.find_spec(f'{module}.{name}'), f'{module} has no {name}'
