@@ -220,8 +220,8 @@ from dataclasses import replace
 from evidence_tables import Pair, Table
 evidence_measures.FINE_TUNING_STEPS = 2
 evidence_tables.EPOCHS['digits'] = 2
-evidence_tables.TABLES = (Table('Tiny', (Pair('patchmix_oto', 'mocov3'),), seeds=1),)
-for name in ('patchmix_oto', 'mocov3', 'scratch', 'pca', 'isomap'):
+evidence_tables.TABLES = (Table('Tiny', (Pair('aps_patch2', 'mocov3'),), seeds=1),)
+for name in ('aps_patch2', 'mocov3', 'scratch', 'pca', 'isomap'):
     method = evidence_methods.METHODS[name]
     evidence_methods.METHODS[name] = replace(
         method, chosen=tuple((setting, values[-1:]) for setting, values in method.chosen)
@@ -240,8 +240,13 @@ def test_a_small_table_from_its_choices_to_its_page(tmp_path: Path) -> None:
     assert command(60) == 0
     results = [json.loads(file.read_text()) for file in (tmp_path / 'results').glob('*.json')]
     trained = {one['name']: one for one in results if one.get('steps')}
-    assert len(results) == 13 and len(trained) == 4 and {one['steps'] for one in trained.values()} == {34, 44}
-    assert all(30 < one['accuracies']['target'][NAMED] < 100 for one in trained.values()), trained
+    assert len(results) == 14 and len(trained) == 5 and {one['steps'] for one in trained.values()} == {34, 44, 136, 176}
+    assert all(30 < one['accuracies'][one['encoder']][NAMED] < 100 for one in trained.values()), trained
+    (alike, tuned) = (
+        trained[f'aps_patch2-temperature1-{name}digits-2e-held_out-s0']['accuracies']['online']
+        for name in ('', 'fine_tuning_rate0.003-')
+    )
+    assert tuned == alike | dict(tuned=tuned['tuned']), 'one training, and its fine-tuning'
     text = (tmp_path / 'evidence.md').read_text()
-    assert '## Tiny' in text and '| patchmix_oto | mocov3 | 1 |' in text.replace(' x epochs', '')
+    assert '## Tiny' in text and '| aps_patch2 | mocov3 | 1 |' in text.replace(' x epochs', '')
     assert command(60) == 0, 'nothing is left'

@@ -78,7 +78,7 @@ class State:
 
 def perform(run: Run, state: State, seconds: float) -> None:
     """Train, unless it is a baseline, measure, and write the result. RunStopped: it is saved, and goes on later."""
-    cfg, method, folder = run.config(), METHODS[run.method], state.work / run.key()
+    cfg, method, folder = run.config(), METHODS[run.method], state.work / run.training().key()
     for part in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         part.update(num_workers=0, persistent_workers=False)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu'
@@ -105,7 +105,8 @@ def perform(run: Run, state: State, seconds: float) -> None:
     part = state.results / f'{run.name}.part'
     part.write_text(json.dumps(result) + '\n')
     part.replace(state.results / f'{run.name}.json')
-    shutil.rmtree(folder, ignore_errors=True)
+    if not run.held_out or 'fine_tuning_rate' not in dict(method.chosen):  # else rates are tried on the same training
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:

@@ -1,7 +1,6 @@
 """What evidence.py measures: which images are classified rightly by frozen features, and after fine-tuning."""
 
 import base64
-import copy
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -76,7 +75,7 @@ def measured(
     found: dict[str, Right] = {name: {} for name in names}
     if 'fine_tuning_rate' in settings:
         for name in names:
-            found[name] = _fine_tuned(model, name, pixels, settings['fine_tuning_rate'], cfg.randomness.seed)
+            found[name] = _fine_tuned(model, cfg, name, pixels, settings['fine_tuning_rate'])
     if method.baseline != 'scratch':
         found = {name: found[name] | _frozen(images, probe) for name, images in features(model, names).items()}
     return dict(features=found['online']) if method.baseline else found
@@ -104,8 +103,9 @@ def _frozen(images: Labelled, probe: Mapping[str, Any]) -> Right:
     return {name: (rows == truth).numpy() for name, rows in answers.items()}
 
 
-def _fine_tuned(model: BaseModel, encoder: str, pixels: Labelled, rate: float, seed: int) -> Right:
+def _fine_tuned(model: BaseModel, cfg: Config, encoder: str, pixels: Labelled, rate: float) -> Right:
     """Train a copy of an encoder, and a linear layer on it, on the labelled images of some of the draws."""
+    seed = cfg.randomness.seed
     size = round((pixels.bank.shape[1] / 3) ** 0.5)
     images, queries = (values.unflatten(1, (3, size, size)) for values in (pixels.bank, pixels.queries))
     answers: dict[str, list[Tensor]] = {f'few{shot}_tuned': [] for shot in SHOTS}
@@ -113,8 +113,10 @@ def _fine_tuned(model: BaseModel, encoder: str, pixels: Labelled, rate: float, s
         chosen = draw_labelled(pixels.labels, max(SHOTS), 0, draw)
         for shot in SHOTS:
             rows = chosen[:, :shot].flatten()
+            fresh = untrained(cfg, seed)  # hooks hang on the model of a run, which so cannot be copied
+            fresh.load_state_dict(model.state_dict())
             seed_global_generators(seed, 'fine-tuning')
-            network = _Classifier(copy.deepcopy(model), encoder, int(pixels.labels.max()) + 1, images)
+            network = _Classifier(fresh, encoder, int(pixels.labels.max()) + 1, images)
             _train(network, images[rows], pixels.labels[rows], rate, seed)
             with evaluating(network):
                 parts = [network(part).argmax(dim=1) for part in queries.split(1024)]
@@ -125,7 +127,7 @@ def _fine_tuned(model: BaseModel, encoder: str, pixels: Labelled, rate: float, s
 class _Classifier(nn.Module):
     def __init__(self, model: BaseModel, encoder: str, classes: int, images: Tensor) -> None:
         super().__init__()
-        self.model, self.encoder = model.cpu().requires_grad_(True), encoder
+        self.model, self.encoder = model.requires_grad_(True), encoder
         with evaluating(model):
             width = model.extract_features(images[:2], encoder=encoder).shape[1]
         self.head = nn.Linear(width, classes)

@@ -53,6 +53,10 @@ class Run(NamedTuple):
         cfg.randomness = dict(seed=self.seed)
         return cfg
 
+    def training(self) -> 'Run':
+        """The run that trains the same, whatever it is fine-tuned by."""
+        return self._replace(settings=tuple(one for one in self.settings if one[0] != 'fine_tuning_rate'))
+
     @functools.cache  # noqa: B019 (as long as the program)
     def key(self) -> str:
         """The name, and a digest of all that the config says of what is computed: others' results are not taken."""
