@@ -66,8 +66,8 @@ class State:
 
     @contextmanager
     def taken(self, run: Run) -> Iterator[bool]:
-        """Hold a run, unless another process does or has just done it."""
-        with (self.work / f'{run.name}.lock').open('w') as lock:
+        """Hold a run and those that share its training, unless another process does or has just done it."""
+        with (self.work / f'{run.training().name}.lock').open('w') as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
