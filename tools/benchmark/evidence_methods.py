@@ -156,6 +156,7 @@ METHODS = dict(
     # The queue is shorter than an epoch.
     mocov2=_resnet('mocov2/r18_tinyimagenet', changes=dict(neck=NECK, memory=dict(queue=dict(size=1024))), warmup=0),
     mixco_mocov2=_resnet('mixco/r18_tinyimagenet_mocov2', 'mocov2'),
+    mocov2_as_mixco=_resnet('mocov2/r18_tinyimagenet', 'mocov2', like='mixco_mocov2'),
     byol=_resnet_without_temperature('byol/r50_in1k', changes=dict(neck=NECK, predictor=PREDICTOR), warmup=1 / 20),
     bsim_byol=_resnet_without_temperature('bsim/r50_in1k_byol', 'byol'),
     wbsim_byol=_resnet_without_temperature('wbsim/r50_in1k_byol', 'byol'),
