@@ -17,8 +17,8 @@ OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
 MOMENTUM_SHARE = 132
 """Steps of a run times (1 - EMA momentum): .97 for 4,400 steps, one rule for all methods but the rivals.
 
-With it MoCo v2's keys change faster than its queue turns over, and the loss falls although images are not told apart.
-Hence ``slow_keys``, .99, added when that was known.
+With it the vectors of MoCo v2 can drift together, past its queue, so that the loss falls although images are not told
+apart. Hence ``mocov2_slow_keys`` and MixCo on it, .99, added when runs had failed (docs/guides/curves.md, Collapse).
 """
 
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
@@ -59,7 +59,7 @@ class Method:
         host: the name of the plain host, which gives all of the model but :data:`ROWS`; None for a host.
         changes: made in the model, for the small network and short runs.
         warmup: share of the run, as in its paper.
-        momentum_share: steps of a run times (1 - EMA momentum).
+        momentum_share: steps of a run times (1 - EMA momentum); that of the host.
         pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as its config says.
         backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of its config.
         chosen: settings and the values to choose from, one after the other, on held-out images; of a rival none. With a
