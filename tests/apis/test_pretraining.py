@@ -151,6 +151,8 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
     (schedule,) = fitted(300, 'mixco/simclr', epochs=1).param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (1, 0, 1)
+    cfg = fitted(300, 'bsim/byol')  # its recipe is for 16 batches of 256 in a step
+    assert 'accumulative_counts' not in cfg.optim_wrapper and cfg.auto_scale_lr.base_batch_size == 4096
     for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
         with pytest.raises(UserError, match=r'batches of .* cannot be made of'):
             fitted(**wrong)

@@ -82,6 +82,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
         if loader:
             workers = min(loader.num_workers, cpu_cores()) if wanted.num_workers is None else wanted.num_workers
             loader.update(num_workers=workers, persistent_workers=workers > 0)
+    # A batch of this size is a step, even where the recipe accumulates several (BYOL); the rate is scaled to it.
+    cfg.auto_scale_lr.base_batch_size *= cfg.optim_wrapper.pop('accumulative_counts', 1)
     cfg.auto_scale_lr.enable = True
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
         queue.size = min(
