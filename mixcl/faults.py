@@ -16,7 +16,7 @@ SYSTEM_FAULTS = (
         'a file cannot be written, most likely because the disk is full: make room, or choose another folder',
     ),
     (
-        r'DataLoader worker .* Bus error',
+        r'DataLoader worker .* Bus error|unable to allocate shared memory',
         'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
         'fewer processes (num_workers)',
     ),

@@ -63,7 +63,7 @@ class LearntHook(Hook):
             runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
 
     def after_train(self, runner: Runner) -> None:
-        if self._finished:
+        if self._finished or runner.iter < runner.max_iters:  # who stops a run kills it soon
             return
         self._read(runner, 'now', partial(unwrapped, runner.model))
         lines = [f'  {when}: {found}' for when, found in self._before.items()]

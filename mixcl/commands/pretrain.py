@@ -4,6 +4,7 @@ Without other options the length, the batch and the loading fit the number of im
 says how. The same command again continues a run that was stopped.
 """
 
+import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 from mixcl.command_line import add_launcher, add_overrides, arguments_of
@@ -12,7 +13,7 @@ from mixcl.shipped import config_of
 SETTINGS = dict(backbone='--model')
 """What settings are called by this command, where it is not their own name."""
 
-AFTERWARDS = 'the same command continues from the last checkpoint'
+AFTERWARDS = 'the same command, without --overwrite, continues from the last checkpoint'
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -47,5 +48,6 @@ def run(args: Namespace) -> None:
     checkpoint = pretrain(**arguments_of(args))
     if is_main_process():
         print(f'the backbone is in {checkpoint}')
-        to = 'torchvision' if str(args.model).startswith('torchvision:') else 'timm'
-        print(f'next: mixcl export {args.out} --to {to} --out backbone')
+        library = (args.model or 'timm:').partition(':')[0]
+        to = library if library in ('timm', 'torchvision') else 'onnx'
+        print(f'next: mixcl export {shlex.quote(args.out)} --to {to} --out backbone')

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 AFTERWARDS = 'the same command with --resume continues from what is saved'
 
-KEPT = ('backbone', 'data', 'pretrained')
-"""Options of a trial run that hold for the run itself, too."""
-
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('config', help='config file, or name of one: mixcl configs lists them')
@@ -68,14 +65,15 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']
     if args.smoke:
-        options = (f' --{name} {shlex.quote(value)}' for name, value in vars(args).items() if name in KEPT and value)
-        lines.append(f'next, the run itself: mixcl train {args.config}{"".join(options)}')
+        elsewhere = ', with another --work-dir' if args.work_dir else ''
+        lines.append(f'next, the run itself: the same command without --smoke{elsewhere}')
     elif written and isinstance(unwrapped(runner.model), Learner):
         file = shlex.quote(str(written[-1]))
         data = args.data or data_of_name(runner.cfg.config_name)
         known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
         shown = shlex.quote(data) if known else 'NAME'
-        lines.append(f'next: mixcl evaluate {file} --data {shown} --protocols knn linear')
-    elif written:
-        lines.append(f'next: mixcl test {args.config} {written[-1]}')
+        root = ''.join(f' --data-root {shlex.quote(root)}' for root in [args.data_root] if root)
+        lines.append(f'next: mixcl evaluate {file} --data {shown}{root} --protocols knn linear')
+    elif written and not args.data:  # which `mixcl test` does not know
+        lines.append(f'next: mixcl test {shlex.quote(args.config)} {shlex.quote(str(written[-1]))}')
     return '\n'.join(lines)

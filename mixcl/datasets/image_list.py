@@ -70,7 +70,7 @@ class ListedImages(OwnImages):
             with open_regular(self.source) as file, io.TextIOWrapper(file, 'utf-8-sig', newline='') as lines:
                 filled = (line for line in lines if line.strip())
                 csv_file = self.source.lower().endswith('.csv')
-                yield from self._cells(filled) if csv_file else (_path_and_label(line.strip()) for line in filled)
+                yield from self._cells(filled) if csv_file else (path_and_label(line.strip()) for line in filled)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise UserError(
                 f'the list {self.source} cannot be read ({" ".join(str(error).split())}): give a text file in UTF-8'
@@ -102,6 +102,7 @@ class ListedImages(OwnImages):
                 yield cells[path], cells[label]
 
 
-def _path_and_label(line: str) -> tuple[str, str]:
+def path_and_label(line: str) -> tuple[str, str]:
+    """The parts of a line: what ends as the name of an image does has no label behind it."""
     path, *label = [line] if is_image(line) else line.rsplit(maxsplit=1)
     return path.rstrip(), ''.join(label)

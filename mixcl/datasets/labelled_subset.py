@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from mmpretrain.datasets import BaseDataset
 
+from mixcl.datasets.image_list import path_and_label
 from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
 from mixcl.files import read_regular
@@ -80,12 +81,12 @@ class LabelledSubset(BaseDataset):
         return [info for info, file in zip(infos, files, strict=True) if file in names]
 
     def _listed_names(self) -> set[str]:
-        """The last part of the first word of every line that is not empty."""
+        """The last part of the path in every line that is not empty."""
         path = Path(self.list_file).expanduser()
         path = path if path.is_file() else Path(self.data_root) / path
         try:
             lines = read_regular(path, MAX_BYTES).decode().split('\n')
-            return {Path(line.split()[0]).name for line in lines if line.strip()}
+            return {Path(path_and_label(line.strip())[0]).name for line in lines if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
                 f'the list of labelled images {path} cannot be read ({error.args[-1]}): put it there, or name '

@@ -43,6 +43,7 @@ class Survey(NamedTuple):
         classes: names; none where fewer than two are found, or nothing to test on.
         train, test: how many labelled images each part has.
         given: whether the source says which are to be tested on.
+        digest: eight hex digits of the names, in order, with class and part.
     """
 
     images: int
@@ -50,6 +51,7 @@ class Survey(NamedTuple):
     train: int
     test: int
     given: bool
+    digest: str
 
     def __str__(self) -> str:
         if not self.classes:
@@ -109,7 +111,11 @@ class OwnImages(SplitDataset):
         classes, codes, parts = self._divided(images)
         train, test = (int(((codes >= 0) & (parts == part)).sum()) for part in ('train', 'test'))
         given = any(images.parts)
-        return Survey(int((parts == 'train').sum()) if given else len(parts), classes, train, test, given)
+        digest = blake2b(digest_size=4)
+        for name, code, part in zip(images.names, codes.tolist(), parts.tolist(), strict=True):
+            digest.update(f'{name}\0{code}\0{part}\0'.encode(errors='surrogateescape'))
+        pretrained = int((parts == 'train').sum()) if given else len(parts)
+        return Survey(pretrained, classes, train, test, given, digest.hexdigest())
 
     def load_data_list(self) -> list[dict]:
         """The images of the split; ``gt_label`` is the place of the class among the sorted names."""

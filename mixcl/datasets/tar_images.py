@@ -167,7 +167,7 @@ def _expanded(pattern: str) -> Iterator[str]:
 
 
 def _files(pattern: str) -> list[str]:
-    paths = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
+    paths = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))
     missing = next((path for path in paths or [pattern] if not os.path.isfile(path)), None)
     if missing is not None:
         raise UserError(f'there is no tar file {missing}; correct the pattern after tar:')

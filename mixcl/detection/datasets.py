@@ -111,8 +111,10 @@ class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
 
     def __iter__(self) -> Iterator[list[SampleKey]]:
         # A new one, since mmdet's keeps what it had collected when a pass was broken off.
-        batches = AspectRatioBatchSampler(self.sampler, self.batch_size, self.drop_last)
-        yield from islice(batches, self.start, None)
+        # mmdet's own drop_last also drops a last batch that is full, if it took both shapes; the length counts it.
+        batches = AspectRatioBatchSampler(self.sampler, self.batch_size, drop_last=False)
+        kept = (batch for batch in batches if len(batch) == self.batch_size or not self.drop_last)
+        yield from islice(kept, self.start, None)
 
 
 def _is_local(path: str) -> bool:

@@ -65,6 +65,7 @@ def extract_to_files(
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
     for number, start in enumerate(range(0, len(names), images_per_file)):
         path, part = folder / FILE.format(number), slice(start, start + images_per_file)
+        hint = f' (as before; remove {path} to read it again)' if path.exists() else ''
         if not path.exists():
             rows = Subset(dataset, range(len(names))[part])
             loader = DataLoader(rows, batch_size, num_workers=num_workers, collate_fn=collate_one_size)
@@ -79,7 +80,7 @@ def extract_to_files(
         for name, reason in zip(names[part], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
-                print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}')
+                print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}{hint}')
     if (path := folder / FILE.format(-(-len(names) // images_per_file))).exists():
         raise UserError(f'{path} holds features of images that are gone; give another `out`, or remove it')
     return unreadable

@@ -1,17 +1,18 @@
 """How similar mixtures are to their sources and to each other, beside the target that the loss asks for."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from matplotlib.figure import Figure
 from mmengine.dataset import default_collate
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixcl.algorithms import ContrastiveLearner, PatchSamplingLearner, StepKey
 from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 from mixcl.evaluation.small_data import untrained
+from mixcl.losses import DINODistillation, SwAV
 from mixcl.losses.info_nce import normalised
 from mixcl.randomness import seed_global_generators
 from mixcl.visualization.canvas import plain
@@ -42,8 +43,10 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
     """
     compared: list[tuple[Tensor, Tensor, SoftTarget]] = []
 
-    def listen(_: Any, inputs: tuple) -> None:
-        compared.append((inputs[0], inputs[1], inputs[2]))
+    def listen(objective: nn.Module, inputs: tuple) -> None:
+        queries, keys, target = inputs[:3]
+        # These two compare probabilities, and take the logarithms of the queries'.
+        compared.append((queries.exp() if isinstance(objective, (DINODistillation, SwAV)) else queries, keys, target))
 
     hooks = [objective.register_forward_pre_hook(listen) for objective in model.objectives.values()]
     seed_global_generators(seed, 'similarity')

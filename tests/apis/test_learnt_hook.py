@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from engine.tiny_runs import run_config
 from mmengine.runner import Runner
@@ -12,6 +13,7 @@ import mixcl
 from mixcl.apis.learnt_hook import LearntHook
 from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.engine.runners.launch import build_runner
+from mixcl.errors import RunStopped
 from mixcl.visualization.pictured import training_crops, training_set
 
 LINE = re.compile(
@@ -55,6 +57,12 @@ def test_a_resumed_run_knows_its_start_and_an_older_one_a_random_encoder(tmp_pat
     trained(tmp_path / 'run', LearntHook(), train_cfg__max_epochs=1)
     resumed = said(trained(tmp_path / 'run', LearntHook(), resume=True))
     assert resumed['at the start'] == whole['at the start'] and list(resumed) == ['at the start', 'now']
+    # Whoever stops a run waits for nothing but the checkpoint.
+    runner = build_runner(run_config(tmp_path / 'stopped', train_cfg__max_seconds=0))
+    runner.register_hook(LearntHook())
+    with pytest.raises(RunStopped):
+        runner.train()
+    assert said(runner) == {}
     # A checkpoint of a run without the hook: the random encoder stands for the start.
     trained(tmp_path / 'older', train_cfg__max_epochs=1)
     assert list(said(trained(tmp_path / 'older', LearntHook(), resume=True))) == ['a random encoder', 'now']

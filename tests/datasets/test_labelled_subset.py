@@ -34,7 +34,8 @@ def test_a_list_beside_the_images_or_somewhere_else(folders: Path, tmp_path: Pat
     assert [Path(info['img_path']).name for info in infos] == ['n01_2.JPEG', 'n02_0.JPEG', 'n03_1.JPEG']
     assert [info['gt_label'] for info in infos] == [0, 1, 2]
     assert tuple(subset.metainfo['classes']) == ('n01', 'n02', 'n03')
-    (tmp_path / 'mine.txt').write_text('n02_3.JPEG')
+    (folders / 'n02/n02_3.JPEG').rename(folders / 'n02/n02 3.JPEG')
+    (tmp_path / 'mine.txt').write_text('n02 3.JPEG')
     assert len(LabelledSubset(images(folders), list_file=str(tmp_path / 'mine.txt'))) == 1
 
 

@@ -238,9 +238,10 @@ def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) ->
     with tarfile.open(tmp_path / 'x.tar', 'w') as shard:
         for name in ('a.jpg', 'a.cls', 'b.jpg', 'b.cls'):
             shard.add(tmp_path / name, f'./{name}')
-    images = TarImages(f'{tmp_path}/x.tar', lazy_init=True).images()
+    (tmp_path / 'x.tar').rename(tmp_path / 'x[1].tar')  # no pattern
+    images = TarImages(f'{tmp_path}/x[1].tar', lazy_init=True).images()
     assert (images.names, images.labels) == (['a.jpg', 'b.jpg'], ['7', '7'])
-    dataset = TarImages(f'{tmp_path}/x.tar')
+    dataset = TarImages(f'{tmp_path}/x[1].tar')
     assert [dataset.get_data_info(index)['read_bytes']() for index in range(2)] == [b'photo'] * 2
 
 

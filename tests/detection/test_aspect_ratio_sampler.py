@@ -18,13 +18,14 @@ class Images:
         return dict(width=1 if upright else 2, height=2 if upright else 1)
 
 
+@pytest.mark.parametrize('size', [2, 3])
 @pytest.mark.parametrize('drop_last', [False, True])
-def test_they_are_mmdets_from_any_batch_on(drop_last):
-    """Also after a pass that was broken off."""
+def test_they_are_mmdets_from_any_batch_on(drop_last, size):
+    """Also after a pass that was broken off; and a full last batch, of both shapes, is never dropped."""
     sampler = KeyedSampler(Images(), seed=1)
-    settings = dict(type='mixcl.KeyedAspectRatioBatchSampler', sampler=sampler, batch_size=3, drop_last=drop_last)
+    settings = dict(type='mixcl.KeyedAspectRatioBatchSampler', sampler=sampler, batch_size=size, drop_last=drop_last)
     made = DATA_SAMPLERS.build(settings)
-    whole = list(AspectRatioBatchSampler(sampler, 3, drop_last))
+    whole = [batch for batch in AspectRatioBatchSampler(sampler, size) if len(batch) == size or not drop_last]
     assert len(made) == len(whole)
     for made.start in range(len(whole)):
         next(iter(made))

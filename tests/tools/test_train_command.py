@@ -31,7 +31,7 @@ def test_smoke_run_of_imagenet_without_imagenet(tmp_path: Path, capfd: pytest.Ca
     assert run_here('tools/train.py', config, '--smoke', '--amp', '--work-dir', tmp_path) == 0
     shown = capfd.readouterr()
     assert len((shown.out + shown.err).splitlines()) <= 20
-    assert f'everything is in {tmp_path}\nnext, the run itself: mixcl train {config}\n' in shown.out
+    assert f'everything is in {tmp_path}\nnext, the run itself: the same command without --smoke, with ' in shown.out
     assert torch.load(tmp_path / 'epoch_2.pth', weights_only=True)['meta']['iter'] == 20
     assert np.asarray(Image.open(tmp_path / 'mix_preview.png').convert('L')).std() > 5
     (written,) = tmp_path.glob('*.py')

@@ -92,6 +92,6 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
     """The size of the tensors that a checkpoint holds: weights, buffers, and the moments that the optimiser keeps."""
     weights = sum(tensor.nbytes for tensor in model.state_dict().values())
-    trained = sum(p.nbytes for group in optimizer.param_groups for p in group['params'])
+    trained = sum(p.nbytes for group in optimizer.param_groups for p in group['params'] if p.requires_grad)
     moments = 2 if 'betas' in optimizer.defaults else int(optimizer.defaults.get('momentum', 0) > 0)
     return weights + moments * trained

@@ -22,9 +22,10 @@ OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
 class FewGroupsConstructor(DefaultOptimWrapperConstructor):
     """mmengine's constructor, with parameters of equal settings in one group instead of one group each.
 
-    Parameters without gradient (a target encoder's) are left out. ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the
-    papers' two groups: no weight decay for 1-D parameters, while position embedding and class token decay. What a model
-    of another library names by ``no_weight_decay()``, as timm's do, does not decay then either.
+    With a ``paramwise_cfg`` parameters without gradient (a target encoder's) are left out.
+    ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the papers' two groups: no weight decay for 1-D parameters, while
+    position embedding and class token decay. What a model of another library names by ``no_weight_decay()``, as timm's
+    do, does not decay then either.
     """
 
     def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:

@@ -32,8 +32,8 @@ def short_name(data: str) -> str:
 def read_own_data(
     configs: Path, spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None
 ) -> Config:
-    """The variables of a data set, as :mod:`.composing` lists them, and ``labelled``: how many images there are to
-    learn from.
+    """The variables of a data set, as :mod:`.composing` lists them; ``labelled``, how many images there are to learn
+    from; and ``found``, which ones.
 
     Images have the size of those of the pretraining, where it is known; paths of a list are relative to ``data_root``.
 
@@ -49,6 +49,7 @@ def read_own_data(
     if not found.classes:
         raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {found}; see docs/your_images.md')
     data.num_classes, data.labelled = len(found.classes), found.train
+    data.found = f'{found.train} to learn from, {found.test} to test on ({found.digest})'
     load = reader_of(pretraining or {})
     if load['type'] != 'LoadImage':  # most steps of classifiers' views are for colours
         _, *steps = data.views.plain.train
@@ -60,8 +61,9 @@ def read_own_data(
 
 
 def suit(cfg: Config, data: Config) -> None:
-    """Make batches smaller, and the learning rate with them, where images are few, and count no more guesses than there
-    are classes; in place."""
+    """Make batches smaller, and the learning rate with them, where images are few, count no more guesses than there are
+    classes, and note which images they are: results of others are not taken for theirs; in place."""
+    cfg.protocol.images = data.found
     for _, node in walk({name: cfg[name] for name in ('val_evaluator', 'test_evaluator') if name in cfg}):
         if isinstance(node, dict) and 'topk' in node:
             node['topk'] = tuple(k for k in node['topk'] if k <= data.num_classes)

@@ -21,6 +21,8 @@ RED, GREEN, BLUE = 200, 100, 50
 COLOUR = Image.new('RGB', (6, 4), (RED, GREEN, BLUE))
 NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8))
 PALETTE = COLOUR.quantize(4)
+HALF_TRANSPARENT = COLOUR.convert('RGBA')
+HALF_TRANSPARENT.putalpha(100)
 
 
 def load(path: Path) -> np.ndarray:
@@ -45,6 +47,7 @@ def test_camera_data_that_pillow_refuses_do_not_cost_the_image() -> None:
         ('rgb.png', COLOUR, None),
         ('alpha.png', COLOUR.convert('RGBA'), 'four channels'),
         ('rgb.tif', COLOUR, None),
+        ('half_transparent.tif', HALF_TRANSPARENT, 'four channels'),
         ('palette.gif', PALETTE, None),
         ('rgb.webp', COLOUR, None),
         ('rgb.jpg', COLOUR, None),

@@ -29,3 +29,9 @@ def test_a_log_without_room_ends_a_run(tmp_path: Path, capfd: pytest.CaptureFixt
         runner.train()
     assert raised.value.errno == errno.ENOSPC and 'make room' in system_fault(raised.value)
     assert 'Logging error' not in capfd.readouterr().err
+
+
+def test_too_little_shared_memory_is_told_as_such() -> None:
+    """What torch 2.10 says of it in a worker."""
+    error = RuntimeError('unable to allocate shared memory(shm) for file </torch_7_1>: No space left on device (28)')
+    assert 'enlarge /dev/shm' in system_fault(error)

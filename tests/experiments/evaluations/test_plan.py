@@ -8,6 +8,7 @@ from evaluation.archive_layouts import imagenet_archives
 from evaluation.checkpoints import ARCH, TINY_VIT, of_classifier
 from evaluation.composed import CONFIGS, composed
 from mmengine.config import Config
+from PIL import Image
 
 from mixcl.errors import UserError
 from mixcl.evaluation.running import classifier_for, precision_of
@@ -51,6 +52,18 @@ def test_the_plan_follows_the_order_of_the_protocols_and_tells_configs_apart() -
     assert (linear.cfg.randomness.seed, knn.cfg.randomness.seed) == (1, 3)
     (other,), (same,) = plan('knn'), plan('knn')
     assert other.digest == same.digest != knn.digest and other.name != knn.name
+
+
+def test_other_images_or_labels_are_another_evaluation(tmp_path: Path) -> None:
+    for label in 'ab':
+        (tmp_path / label).mkdir()
+        for number in range(3):
+            Image.new('RGB', (8, 8)).save(tmp_path / label / f'{number}.png')
+    (before,) = plan('knn', data=f'folder:{tmp_path}')
+    assert before.cfg.protocol.images.startswith('3 to learn from, 3 to test on (')
+    (tmp_path / 'a/2.png').rename(tmp_path / 'b/3.png')
+    (after,) = plan('knn', data=f'folder:{tmp_path}')
+    assert after.cfg.protocol.images != before.cfg.protocol.images
 
 
 def test_a_residual_network_trains_by_recipes_of_its_own() -> None:
