@@ -18,6 +18,7 @@ shift 3
 gpus=${GPUS:-8}
 gpus_per_node=${GPUS_PER_NODE:-8}
 if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+    for word; do shift; [ "$word" = --overwrite ] || set -- "$@" "$word"; done
     set -- --resume "$@"
 fi
 

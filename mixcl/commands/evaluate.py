@@ -11,7 +11,7 @@ from mixcl.command_line import add_allow_pickle, add_config_option, add_launcher
 from mixcl.errors import with_options
 from mixcl.experiments.evaluations.recipes import PROTOCOLS
 
-AFTERWARDS = 'the same command, without --rerun, continues with what is not finished'
+AFTERWARDS = 'the same command continues with what is not finished (with --rerun it starts again)'
 
 
 def add_options(parser: ArgumentParser) -> None:

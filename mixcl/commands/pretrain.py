@@ -49,5 +49,5 @@ def run(args: Namespace) -> None:
     if is_main_process():
         print(f'the backbone is in {checkpoint}')
         library = (args.model or 'timm:').partition(':')[0]
-        to = library if library in ('timm', 'torchvision') else 'onnx'
-        print(f'next: mixcl export {shlex.quote(args.out)} --to {to} --out backbone')
+        if library in ('timm', 'torchvision'):  # a module of your own is exported with a config of yours
+            print(f'next: mixcl export {shlex.quote(args.out)} --to {library} --out backbone')

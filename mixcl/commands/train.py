@@ -13,7 +13,7 @@ from mixcl.shipped import find_config, shipped
 if TYPE_CHECKING:
     from mmengine.runner import Runner
 
-AFTERWARDS = 'the same command with --resume continues from what is saved'
+AFTERWARDS = 'the same command with --resume, without --overwrite, continues from what is saved'
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -64,16 +64,19 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']
+    own = args.backbone and not args.backbone.startswith(('timm:', 'torchvision:'))  # needs a config of its own
     if args.smoke:
+        without = ' and --overwrite' if args.overwrite else ''
         elsewhere = ', with another --work-dir' if args.work_dir else ''
-        lines.append(f'next, the run itself: the same command without --smoke{elsewhere}')
-    elif written and isinstance(unwrapped(runner.model), Learner):
-        file = shlex.quote(str(written[-1]))
-        data = args.data or data_of_name(runner.cfg.config_name)
-        known = args.data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
-        shown = shlex.quote(data) if known else 'NAME'
-        root = ''.join(f' --data-root {shlex.quote(root)}' for root in [args.data_root] if root)
-        lines.append(f'next: mixcl evaluate {file} --data {shown}{root} --protocols knn linear')
-    elif written and not args.data:  # which `mixcl test` does not know
-        lines.append(f'next: mixcl test {shlex.quote(args.config)} {shlex.quote(str(written[-1]))}')
+        lines.append(f'next, the run itself: the same command without --smoke{without}{elsewhere}')
+    elif written and not own and isinstance(unwrapped(runner.model), Learner):
+        data, root = args.data or data_of_name(runner.cfg.config_name), args.data_root
+        if data == 'folder' and root:
+            data, root = f'folder:{root}', None
+        known = ':' in data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
+        where = shlex.quote(data) + (f' --data-root {shlex.quote(root)}' if root else '') if known else 'NAME'
+        lines.append(f'next: mixcl evaluate {shlex.quote(str(written[-1]))} --data {where} --protocols knn linear')
+    elif written and not (args.data or args.backbone or args.image_size):  # which `mixcl test` does not know
+        root = f' --data-root {shlex.quote(args.data_root)}' if args.data_root else ''
+        lines.append(f'next: mixcl test {shlex.quote(args.config)} {shlex.quote(str(written[-1]))}{root}')
     return '\n'.join(lines)

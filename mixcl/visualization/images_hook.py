@@ -37,7 +37,7 @@ def side_of(runner: Runner) -> str:
 class ImagesHook(Hook):
     """Shows views, mixtures, and the nearest neighbours of some images, before training and every few epochs.
 
-    All go through the visualizer: to TensorBoard, to ``vis_data/vis_image`` in the folder of the run, and to other
+    All go through the visualizer: to TensorBoard, to ``TIME/vis_data/vis_image`` in the folder of the run, and to other
     backends that a config names. The step of a picture is the number of epochs. Neighbours are sought among at most 512
     images that the config evaluates, or trains on where it evaluates none, by the encoder that embedding takes. What
     cannot be shown, such as mixtures of fewer images than the mixer needs, is left out, and the log says why.

@@ -159,9 +159,10 @@ def _header(content: bytes) -> ImageHeader | None:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
             upright = image.getexif().get(ExifTags.Base.Orientation, 1) == 1
-            # OpenCV turns no WebP and AVIF, takes the values of PPM as they are, whatever the largest is, and darkens
-            # TIFF where it is transparent.
-            plain = upright and not deep and image.format != 'PPM' and (image.format, channels) != ('TIFF', 4)
+            # OpenCV turns no WebP and AVIF, takes the values of PPM as they are, whatever the largest is, darkens TIFF
+            # where it is transparent, and knows no LAB.
+            odd = image.format == 'PPM' or (image.format == 'TIFF' and image.mode in ('RGBA', 'LAB'))
+            plain = upright and not deep and not odd
             return ImageHeader(image.width, image.height, channels, 16 if deep else 8, plain)
     except Image.DecompressionBombError:
         raise
