@@ -147,7 +147,11 @@ def _tell(error: Exception) -> None:
     the others tell it if the launcher has not ended them before.
     """
     if re.search(LOST_PEER, str(error)) and 'TORCHELASTIC_RUN_ID' in os.environ:
-        return  # torchrun names the process that has ended
+        if _first_process():
+            time.sleep(PATIENCE)  # torchrun ends this one before, and names the other, unless that is elsewhere
+            lost = 'another process of this run has ended, or cannot be reached'
+            print('error: ' + '; '.join(filter(None, [lost, _afterwards])), file=sys.stderr, flush=True)
+        return
     expected = isinstance(error, UserError)
     concerned = _first_process() or getattr(error, 'of_one_process', False)
     sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))

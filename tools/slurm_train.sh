@@ -2,13 +2,14 @@
 # Train on a SLURM cluster, one task per GPU:
 #   GPUS=16 GPUS_PER_NODE=8 tools/slurm_train.sh PARTITION JOB_NAME CONFIG [options of tools/train.py]
 # CPUS_PER_TASK (default 8) and SRUN_ARGS are passed on to srun. As a batch job that survives preemption and time limits:
-#   sbatch --requeue --open-mode=append --signal=USR1@120 ... --wrap "tools/slurm_train.sh PARTITION JOB_NAME CONFIG"
+#   sbatch --requeue --open-mode=append --signal=USR1@120 --nodes 2 --ntasks-per-node 8 --gres gpu:8 --cpus-per-task 8 \
+#       --partition PARTITION --wrap "tools/slurm_train.sh PARTITION JOB_NAME CONFIG"
 # A run that was stopped (by SIGTERM, SIGUSR1 or --max-time) has saved its state and exits with 85; the job is then put
 # back into the queue, and continues with --resume.
 set -euo pipefail
 
 if [ $# -lt 3 ]; then
-    sed -n 2,7p "$0" >&2
+    sed -n 2,8p "$0" >&2
     exit 2
 fi
 partition=$1
@@ -19,7 +20,7 @@ gpus=${GPUS:-8}
 gpus_per_node=${GPUS_PER_NODE:-8}
 if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
     for word; do shift; [ "$word" = --overwrite ] || set -- "$@" "$word"; done
-    set -- --resume "$@"
+    set -- "$@" --resume
 fi
 
 # The first task to end must not kill others that are about to return 85; after a minute it does.

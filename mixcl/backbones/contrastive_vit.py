@@ -71,7 +71,9 @@ class ContrastiveViT(VisionTransformer):
         if hasattr(self, 'mask_token'):
             nn.init.trunc_normal_(self.mask_token, std=0.02)
         if self.fixed_position:
-            position = build_2d_sincos_position_embedding(self.patch_resolution, self.embed_dims, cls_token=True)
+            # It numbers patches column by column, of a grid whose rows are then the columns of this one.
+            grid = self.patch_resolution[::-1]
+            position = build_2d_sincos_position_embedding(grid, self.embed_dims, cls_token=True)
             self.pos_embed.data.copy_(position)
 
     def _initialise(self) -> None:

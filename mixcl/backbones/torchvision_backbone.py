@@ -35,22 +35,36 @@ class TorchvisionBackbone(WrappedBackbone):
         if name not in known:
             raise UserError(unknown_name('torchvision', name, known))
         model = torchvision.models.get_model(name, weights=None, **(arguments or {}))
-        model.aux_logits = False  # of Inception and GoogLeNet
         for last in CLASSIFIERS:
             _without_linear(model, last)
+        _without_branches(model)
         if in_channels != 3:
             _replace_first_convolution(model, in_channels)
         super().__init__(model, **training)
 
 
 def _without_linear(model: nn.Module, name: str) -> None:
-    """Leave out a part from its first linear layer on; what stands before, such as a norm, stays."""
+    """Leave out a part from its first linear layer on, and SqueezeNet's convolution in its place; what stands before,
+    such as a norm, stays, but no dropout."""
     part = getattr(model, name, None)
     if isinstance(part, nn.Sequential):
-        number = next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))
-        setattr(model, name, part[:number])
+        part = part[: next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))]
+        for number, layer in enumerate(part):
+            if isinstance(layer, (nn.Dropout, nn.Conv2d)):
+                part[number] = nn.Identity()
+        setattr(model, name, part)
     elif isinstance(part, nn.Linear):
         setattr(model, name, nn.Identity())
+
+
+def _without_branches(model: nn.Module) -> None:
+    """Leave out what Inception and GoogLeNet have besides: classifiers at other depths, and dropout."""
+    model.aux_logits = False
+    for name in ('aux1', 'aux2', 'AuxLogits'):
+        if hasattr(model, name):
+            setattr(model, name, None)
+    if isinstance(getattr(model, 'dropout', None), nn.Dropout):
+        model.dropout = nn.Identity()
 
 
 def _replace_first_convolution(model: nn.Module, in_channels: int) -> None:

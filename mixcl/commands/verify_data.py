@@ -72,6 +72,8 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     if not args.data.endswith('.py'):
         raise UserError(f'{args.data} is neither a folder nor a config file (.py), nor what --data takes; give one')
     cfg = prepared(args.data, cfg_options=args.cfg_options, data_root=args.data_root)
+    if cfg.get('default_scope') == 'mmdet':
+        raise UserError(f'{args.data} is of detection; give the folders of its images, one after the other')
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
         configs = [config for _, config in data_sets(cfg)]

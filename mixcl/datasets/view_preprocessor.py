@@ -65,7 +65,12 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         images = cast['inputs'] if isinstance(cast['inputs'], list) else [cast['inputs']]
         views = [self._swapped(image) for image in images]
         if 'photometry' in data:
-            views = list(map(_with_photometry, views, data['photometry'].unbind(1)))
+            bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs are for RGB
+            programs = data['photometry'].unbind(1)
+            views = [
+                _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
+                for view, one in zip(views, programs, strict=True)
+            ]
         return cast, views
 
     def _swapped(self, images: Tensor) -> Tensor:

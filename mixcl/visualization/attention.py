@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from mixcl.backbones.transformer_parts import transformer_parts
 from mixcl.composition import Composition
+from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MIXERS
 from mixcl.visualization.attention_maps import (
@@ -83,7 +84,10 @@ def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor,
     if not settings:
         return None
     mixer = MIXERS.build(dict(settings))
-    mixer.check(len(inputs), *inputs.shape[-2:])
+    try:
+        mixer.check(len(inputs), *inputs.shape[-2:])
+    except UserError:  # too few images
+        return None
     plan = mixer.plan(len(inputs), generator(pictured.seed, 'attention'))
     (mixed, composition), (visible, _) = (
         mixer.place(part, plan, generator(pictured.seed, 'place')) for part in (inputs, seen)

@@ -86,7 +86,7 @@ def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
         begin = next((line for line in new if 'loss' in line), None)
         if begin is not None:
             kept = [line for line in lines if 'loss' in line and line['step'] < begin['step']]
-            epochs = kept[-1]['epoch'] if kept else 0
+            epochs = kept[-1].get('epoch', kept[-1]['step']) if kept else 0
             lines = [x for x in lines if x in kept or ('loss' not in x and x['step'] <= epochs)] + new
     if not any('loss' in line for line in lines):
         raise UserError(f'{work_dir} has no log of a training (*/vis_data/scalars.json); give the folder of a run')
@@ -94,14 +94,17 @@ def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
 
 
 def points_of(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:
-    """The points of every curve. Evaluations tell their epoch only: they lie where the last step of it was logged."""
+    """The points of every curve. Evaluations tell their epoch only: they lie where the last step of it was logged.
+
+    Runs that count steps alone have these in the place of epochs.
+    """
     points: dict[str, list[tuple[float, float]]] = {}
     step = hours = 0.0
     for line in lines:
         if 'loss' in line:
             hours += line.get('time', 0.0) * (line['step'] - step) / 3600
             step = line['step']
-            place = dict(epoch=line['epoch'], step=step, hour=hours)[by]
+            place = dict(epoch=line.get('epoch', step), step=step, hour=hours)[by]
         else:
             place = line['step'] if by == 'epoch' else dict(step=step, hour=hours)[by]
         for name, value in line.items():

@@ -44,6 +44,13 @@ def test_fixed_position_and_frozen_patch_embedding_are_not_trained():
     torch.testing.assert_close(model.pos_embed[0, 1:].square().sum(1), torch.full((64,), 32.0))  # sin^2 + cos^2
 
 
+def test_fixed_positions_of_images_that_are_not_square():
+    model = MODELS.build(dict(type='ContrastiveViT', arch=ARCH, img_size=(8, 16), patch_size=4, fixed_position=True))
+    model.init_weights()
+    first, right, *_, below = model.pos_embed[0, 1:6]
+    torch.testing.assert_close(torch.dist(first, right), torch.dist(first, below))
+
+
 # standard deviations of the class token, qkv, the second layer of the MLP and the patch embedding
 @pytest.mark.parametrize(
     ('name', 'expected'),

@@ -55,7 +55,7 @@ def test_any_number_of_channels(name: str, channels: int) -> None:
     assert any(gradients(model, size, channels).values())
 
 
-@pytest.mark.parametrize('name', ['resnet18', 'convnext_tiny', 'vit_b_32', 'mobilenet_v3_small'])
+@pytest.mark.parametrize('name', ['resnet18', 'convnext_tiny', 'vit_b_32', 'mobilenet_v2'])
 def test_torchvision_without_its_last_layer(name: str) -> None:
     reference, inputs = torchvision.models.get_model(name, weights=None).eval(), []
     backbone = MODELS.build(dict(type='TorchvisionBackbone', name=name)).eval()
@@ -66,6 +66,14 @@ def test_torchvision_without_its_last_layer(name: str) -> None:
     with torch.no_grad():
         reference(images(224, batch=1))
         torch.testing.assert_close(backbone(images(224, batch=1))[0].flatten(1), inputs[0])
+    assert not any(isinstance(part, nn.Dropout) and part.p for part in backbone.modules())
+
+
+def test_classifiers_of_torchvision_that_are_not_linear_or_not_last() -> None:
+    squeezed = MODELS.build(dict(type='TorchvisionBackbone', name='squeezenet1_1'))
+    assert squeezed(images(64, batch=1))[0].shape == (1, 512)
+    model = MODELS.build(dict(type='TorchvisionBackbone', name='googlenet', arguments=dict(init_weights=False))).model
+    assert not any(isinstance(part, nn.Linear) for part in model.modules())
 
 
 @pytest.mark.parametrize('name', ['vit', 'dinov3', 'convnext', 'swin'])

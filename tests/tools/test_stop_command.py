@@ -66,7 +66,7 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
     assert output.splitlines()[-1].startswith(f'stopped by SIGTERM after step {step} of ')
-    assert '; the same command with --resume continues' in output.splitlines()[-1]
+    assert '; the same command with --resume, without --overwrite, continues' in output.splitlines()[-1]
     assert 'Traceback' not in output
     options = (*SMALL, 'train_cfg.max_epochs=1')
     assert run_here('tools/train.py', DIGITS, '--work-dir', tmp_path, '--resume', '--no-validate', options=options) == 0
@@ -199,7 +199,7 @@ def test_slurm_jobs(tmp_path: Path, status: int, job: dict, requeued: str, resum
     assert subprocess.run(command, cwd=ROOT, env=variables, capture_output=True).returncode == status
     assert (tmp_path / 'scontrol.calls').read_text() == requeued
     (call,) = (tmp_path / 'srun.calls').read_text().splitlines()
-    assert f'tools/train.py {DIGITS} --launcher slurm{resumed} --max-time 23h30m' in call
+    assert f'tools/train.py {DIGITS} --launcher slurm --max-time 23h30m{resumed}' in call
     assert '--kill-on-bad-exit=0 --wait 60' in call
 
 

@@ -20,7 +20,7 @@ from mixcl.datasets.transforms.photometry_cpu import run_programs
 from mixcl.errors import UserError
 from mixcl.randomness import generator
 from mixcl.registry import MODELS
-from mixcl.visualization.curves import curves_figure, read_log
+from mixcl.visualization.curves import curves_figure, points_of, read_log
 from mixcl.visualization.feature_map import map_figure
 from mixcl.visualization.gallery import gallery_of
 from mixcl.visualization.keys import closeness, key_figure, kinds_of_keys
@@ -171,3 +171,5 @@ def test_a_resumed_run_is_one_curve(tmp_path: Path) -> None:
         assert axes[1].lines[0].get_xdata() == pytest.approx(places[-1:])
     with pytest.raises(UserError, match='no log of a training'):
         curves_figure([tmp_path])
+    without_epochs = [dict(loss=1.0, step=7), dict(top1=5.0, step=7)]
+    assert points_of(without_epochs, 'epoch')['top1'] == [(7, 5.0)]

@@ -107,6 +107,8 @@ def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> Non
     start(tmp_path / 'run', '1', 1, 2, warning='step 9: of another run')
     start(tmp_path / 'run', '2', 1, 2, 3, warning='step 2: the features lie in 1 dimensions')
     start(tmp_path / 'run', '3', 3, 4)
+    (tmp_path / 'run/4/vis_data').mkdir(parents=True)
+    (tmp_path / 'run/4/vis_data/config.py').write_text('model = None')  # of a test, or a start that was refused
     assert [folder.name for folder in RunRecord(tmp_path / 'run', '').starts] == ['2', '3']
     page = Page(write_report([tmp_path / 'run'], tmp_path / 'report.html'))
     assert page.of('h2') == HEADINGS

@@ -21,17 +21,18 @@ class NewSettingsHook(Hook):
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         meta, steps = checkpoint['meta'], len(runner.train_loop.dataloader)
-        if meta.get('steps_per_epoch', steps) != steps:
-            if meta['iter'] % meta['steps_per_epoch']:
+        if meta.get('steps_per_epoch', steps) != steps and 'max_epochs' in runner.cfg.train_cfg:
+            epochs, within = divmod(meta['iter'], meta['steps_per_epoch'])
+            if within:
                 raise UserError(
                     f'the run had {meta["steps_per_epoch"]} steps per epoch and would have {steps} now, and the '
                     'checkpoint lies within an epoch: resume one of a whole epoch (epoch_N.pth)'
                 )
-            meta.update(iter=meta['epoch'] * steps, steps_per_epoch=steps)
+            meta.update(epoch=epochs, iter=epochs * steps, steps_per_epoch=steps)
         if runner.cfg.get('randomness', {}).get('seed') is not None:
             meta['seed'] = runner.seed
         schedules = runner.param_schedulers or []
-        _move_on(schedules, meta['iter'], steps)
+        _move_on(schedules, meta['iter'], meta['epoch'], steps)
         checkpoint['param_schedulers'] = [schedule.state_dict() for schedule in schedules]
         stored, fresh = checkpoint['optimizer'], runner.optim_wrapper.state_dict()
         settings = ('param_groups', 'base_param_settings', 'state')
@@ -43,13 +44,14 @@ class NewSettingsHook(Hook):
         checkpoint['optimizer'] = {**fresh, **kept}
 
 
-def _move_on(schedules: list[_ParamScheduler], steps: int, steps_per_epoch: int) -> None:
-    """Step schedules as a run does: those in steps after every step, those in epochs after every epoch."""
+def _move_on(schedules: list[_ParamScheduler], steps: int, epochs: int, steps_per_epoch: int) -> None:
+    """Step schedules as a run does: those in steps after every step, those in epochs after every epoch that is over,
+    which the last one may not be after all its steps."""
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # of steps of the optimiser that are missing
         for step in range(1, steps + 1):
             for schedule in schedules:
-                if not schedule.by_epoch or step % steps_per_epoch == 0:
+                if not schedule.by_epoch or (step % steps_per_epoch == 0 and step // steps_per_epoch <= epochs):
                     schedule.step()
 
 

@@ -48,7 +48,7 @@ def summary(run: RunRecord) -> list[Block]:
     """What was trained on what, and how long."""
     cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
     data = innermost(cfg.train_dataloader['dataset'])
-    epoch, planned, points = steps[-1]['epoch'], cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
+    epoch, planned, points = steps[-1].get('epoch', 0), cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
     rows = [
         ['config', str(cfg.get('config_name'))],
         *([name, call(cfg.model.get(name))] for name in ('backbone', 'target', 'objective', 'mixer')),

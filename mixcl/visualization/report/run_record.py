@@ -49,11 +49,12 @@ class RunRecord:
 
     @cached_property
     def config(self) -> Config:
-        """The whole config, that of the newest checkpoint where no log has one; read as data: nothing in it is run."""
-        path = max(self.folder.glob('*/vis_data/config.py'), default=None)
-        if path is None:
+        """The whole config of the last start that trained, or of the newest checkpoint, read as data: nothing runs."""
+        try:
+            path = self.starts[-1] / 'vis_data/config.py'
+            text = path.read_text(encoding='utf-8')
+        except (UserError, OSError):
             return self.trained.config
-        text = path.read_text(encoding='utf-8')
         return stored_config(dict(state_dict={}, meta=dict(cfg=text)), str(path)) or Config()
 
     @cached_property

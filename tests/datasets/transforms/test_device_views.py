@@ -116,7 +116,7 @@ def test_a_batch_in_which_every_image_has_a_program_of_its_own(run_programs: Run
     assert (run_programs(images[:1], order) - expected).abs().max() <= 2
 
 
-def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8) -> list[torch.Tensor]:
+def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8, to_rgb: bool = True) -> list[torch.Tensor]:
     """(n, 3, h, w) in [0, 255], of the device and of Pillow, two views of each image."""
     view = dict(type='KeyedMultiView', num_views=[2], transforms=[steps])
     pipeline = [view, dict(type='mmpretrain.PackInputs')]
@@ -126,8 +126,13 @@ def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8) -> li
         samples = [{name: value for name, value in sample.items() if name != 'data_samples'} for sample in dataset]
         data = default_collate(samples)
         data['inputs'] = [view.to(dtype) for view in data['inputs']]
-        kinds.append(torch.cat(ViewPreprocessor(to_rgb=True)(data)['inputs']))
+        kinds.append(torch.cat(ViewPreprocessor(to_rgb=to_rgb)(data)['inputs']))
     return kinds
+
+
+def test_colours_are_the_same_for_models_that_take_bgr() -> None:
+    device, pillow = both_kinds([CROP, *next(iter(RECIPES.values()))], 20, to_rgb=False)
+    assert (device - pillow).abs().mean() < 0.5
 
 
 @pytest.mark.parametrize('dtype', [torch.uint8, torch.float32], ids=['on a CPU', 'on the device'])  # tells which way

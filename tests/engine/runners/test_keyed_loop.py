@@ -95,6 +95,14 @@ def test_a_run_by_steps_passes_over_the_data(twelve_steps: tuple[Path, Runner]) 
     assert len(runner.message_hub.get_scalar('val/accuracy/top1').data[0]) == 2
 
 
+def test_with_another_batch_a_run_by_steps_stays_at_its_step(tmp_path: Path, twelve_steps: tuple[Path, Runner]) -> None:
+    checkpoint = str(twelve_steps[0] / 'iter_7.pth')
+    cfg = by_steps(tmp_path, resume=True, load_from=checkpoint, train_dataloader__batch_size=4)
+    runner = build_runner(cfg, allow_changes=True)
+    runner.train()
+    assert len(runner.seen) == 5
+
+
 @pytest.mark.parametrize('step', [3, 5])
 def test_a_resumed_run_by_steps_ends_where_the_uninterrupted_one_does(
     tmp_path: Path, twelve_steps: tuple[Path, Runner], step: int

@@ -26,7 +26,9 @@ def test_a_longer_run_is_on_the_longer_schedules(tmp_path: Path) -> None:
             dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=10, by_epoch=True),
         ]
     )
-    for number, settings in enumerate((dict(), schedules)):
+    # Written after all steps of an epoch that is not over yet.
+    by_steps = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__interval=10)
+    for number, settings in enumerate((dict(), schedules, schedules | by_steps)):
         folder = tmp_path / str(number)
         whole = trained(run_config(folder / 'whole', train_cfg__max_epochs=4, **settings))
         trained(run_config(folder / 'run', **settings))
