@@ -147,8 +147,10 @@ def _tell(error: Exception) -> None:
     the others tell it if the launcher has not ended them before.
     """
     if re.search(LOST_PEER, str(error)) and 'TORCHELASTIC_RUN_ID' in os.environ:
-        if _first_process():
-            time.sleep(PATIENCE)  # torchrun ends this one before, and names the other, unless that is elsewhere
+        # torchrun ends these before and names the other, unless that is on another machine; then one of these tells.
+        first = os.environ.get('LOCAL_RANK') == '0'
+        time.sleep(PATIENCE if first else 2 * PATIENCE)
+        if first:
             lost = 'another process of this run has ended, or cannot be reached'
             print('error: ' + '; '.join(filter(None, [lost, _afterwards])), file=sys.stderr, flush=True)
         return

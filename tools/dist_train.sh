@@ -2,11 +2,12 @@
 # Train on several GPUs of one machine, or of several machines:
 #   tools/dist_train.sh CONFIG GPUS [options of tools/train.py]
 #   NNODES=2 NODE_RANK=0 MASTER_ADDR=host tools/dist_train.sh CONFIG GPUS ...   (on every machine, with its NODE_RANK)
-# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and end the run with status 85, after which the same with --resume continues.
+# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and end the run with status 85, after which the same with --resume, without
+# --overwrite, continues.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-    sed -n 2,5p "$0" >&2
+    sed -n 2,6p "$0" >&2
     exit 2
 fi
 config=$1

@@ -3,7 +3,7 @@
 #   GPUS=16 GPUS_PER_NODE=8 tools/slurm_train.sh PARTITION JOB_NAME CONFIG [options of tools/train.py]
 # CPUS_PER_TASK (default 8) and SRUN_ARGS are passed on to srun. As a batch job that survives preemption and time limits:
 #   sbatch --requeue --open-mode=append --signal=USR1@120 --nodes 2 --ntasks-per-node 8 --gres gpu:8 --cpus-per-task 8 \
-#       --partition PARTITION --wrap "tools/slurm_train.sh PARTITION JOB_NAME CONFIG"
+#       --partition PARTITION --wrap "GPUS=16 tools/slurm_train.sh PARTITION JOB_NAME CONFIG"
 # A run that was stopped (by SIGTERM, SIGUSR1 or --max-time) has saved its state and exits with 85; the job is then put
 # back into the queue, and continues with --resume.
 set -euo pipefail

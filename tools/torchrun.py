@@ -22,7 +22,8 @@ def sentence(failures: dict[int, ProcessFailure]) -> str | None:
     for rank, status in sorted(silent.items(), key=lambda item: item[1] == -signal.SIGTERM):  # torchrun sends SIGTERM
         how = f'was killed by {signal.Signals(-status).name}' if status < 0 else f'has ended with status {status}'
         cause = ', most likely by the system because memory ran out (dmesg tells)' if status == -signal.SIGKILL else ''
-        return f'error: process {rank} of this run {how}{cause}; the same command with --resume continues'
+        again = 'the same command with --resume, without --overwrite, continues'
+        return f'error: process {rank} of this run {how}{cause}; {again}'
     return None
 
 

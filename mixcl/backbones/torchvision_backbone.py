@@ -13,6 +13,9 @@ from mixcl.registry import MODELS
 CLASSIFIERS = ('fc', 'classifier', 'head', 'heads')
 """Names of the last part of torchvision's classifiers."""
 
+BRANCHES = ('aux1', 'aux2', 'AuxLogits')
+"""Names of GoogLeNet's and Inception's classifiers at other depths."""
+
 
 @MODELS.register_module()
 class TorchvisionBackbone(WrappedBackbone):
@@ -58,9 +61,9 @@ def _without_linear(model: nn.Module, name: str) -> None:
 
 
 def _without_branches(model: nn.Module) -> None:
-    """Leave out what Inception and GoogLeNet have besides: classifiers at other depths, and dropout."""
+    """Leave out what GoogLeNet and Inception have besides: classifiers at other depths, and dropout."""
     model.aux_logits = False
-    for name in ('aux1', 'aux2', 'AuxLogits'):
+    for name in BRANCHES:
         if hasattr(model, name):
             setattr(model, name, None)
     if isinstance(getattr(model, 'dropout', None), nn.Dropout):

@@ -64,19 +64,21 @@ def what_is_next(args: Namespace, runner: 'Runner') -> str:
 
     written = [hook.last_ckpt for hook in runner.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
     lines = [f'everything is in {runner.work_dir}']
-    own = args.backbone and not args.backbone.startswith(('timm:', 'torchvision:'))  # needs a config of its own
+    root = f' --data-root {shlex.quote(args.data_root)}' if args.data_root else ''
     if args.smoke:
         without = ' and --overwrite' if args.overwrite else ''
         elsewhere = ', with another --work-dir' if args.work_dir else ''
         lines.append(f'next, the run itself: the same command without --smoke{without}{elsewhere}')
-    elif written and not own and isinstance(unwrapped(runner.model), Learner):
-        data, root = args.data or data_of_name(runner.cfg.config_name), args.data_root
-        if data == 'folder' and root:
-            data, root = f'folder:{root}', None
+    elif not written or (args.backbone and not args.backbone.startswith(('timm:', 'torchvision:'))):
+        pass  # a module of your own needs a config of its own
+    elif isinstance(unwrapped(runner.model), Learner):
+        file, data = shlex.quote(str(written[-1])), args.data or data_of_name(runner.cfg.config_name)
         known = ':' in data or (shipped('configs') / f'evaluation/datasets/{data}.py').is_file()
-        where = shlex.quote(data) + (f' --data-root {shlex.quote(root)}' if root else '') if known else 'NAME'
-        lines.append(f'next: mixcl evaluate {shlex.quote(str(written[-1]))} --data {where} --protocols knn linear')
-    elif written and not (args.data or args.backbone or args.image_size):  # which `mixcl test` does not know
-        root = f' --data-root {shlex.quote(args.data_root)}' if args.data_root else ''
+        if runner.cfg.get('val_dataloader') is None and (args.data or data == 'folder'):  # images without labels
+            lines.append(f'next: mixcl embed {file} --images FOLDER --out features')
+        else:
+            shown = shlex.quote(data) + root if known else 'NAME'
+            lines.append(f'next: mixcl evaluate {file} --data {shown} --protocols knn linear')
+    elif not (args.data or args.backbone or args.image_size or args.cfg_options):  # `mixcl test` has no such options
         lines.append(f'next: mixcl test {shlex.quote(args.config)} {shlex.quote(str(written[-1]))}{root}')
     return '\n'.join(lines)

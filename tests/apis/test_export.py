@@ -40,6 +40,8 @@ BACKBONES: dict[str, dict] = dict(
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
     adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
+    squeezenet=dict(type='TorchvisionBackbone', name='squeezenet1_1'),
+    googlenet=dict(type='TorchvisionBackbone', name='googlenet', arguments=dict(init_weights=False)),
     swin=dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1))),
     larger=dict(type='TorchvisionBackbone', name='vit_b_32', arguments=dict(image_size=64)),  # than evaluated images
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),

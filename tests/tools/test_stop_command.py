@@ -194,12 +194,13 @@ def test_slurm_jobs(tmp_path: Path, status: int, job: dict, requeued: str, resum
         (tmp_path / f'{name}.calls').touch()
         (tmp_path / name).write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/{name}.calls"\n{ending}\n')
         (tmp_path / name).chmod(0o755)
-    command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--max-time', '23h30m']
+    command = ['bash', 'tools/slurm_train.sh', 'gpus', 'name', DIGITS, '--overwrite', '--max-time', '23h30m']
     variables = dict(PATH=f'{tmp_path}:{os.environ["PATH"]}', **job)
     assert subprocess.run(command, cwd=ROOT, env=variables, capture_output=True).returncode == status
     assert (tmp_path / 'scontrol.calls').read_text() == requeued
     (call,) = (tmp_path / 'srun.calls').read_text().splitlines()
-    assert f'tools/train.py {DIGITS} --launcher slurm --max-time 23h30m{resumed}' in call
+    options = '--max-time 23h30m --resume' if resumed else '--overwrite --max-time 23h30m'
+    assert call.endswith(f'tools/train.py {DIGITS} --launcher slurm {options}')
     assert '--kill-on-bad-exit=0 --wait 60' in call
 
 

@@ -13,7 +13,7 @@ from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
     [
         (
             {1: -signal.SIGKILL},
-            'error: process 1 .* killed by SIGKILL, most likely .* memory ran out .* --resume continues',
+            'error: process 1 .* killed by SIGKILL, most likely .* memory ran out .* --overwrite, continues',
         ),
         ({0: -signal.SIGTERM, 1: -signal.SIGSEGV}, 'error: process 1 .* killed by SIGSEGV; '),
         ({0: 2, 3: -signal.SIGKILL}, 'error: process 3 '),

@@ -50,7 +50,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     if source is not None and 'normalisation' not in (cfg.get('protocol') or {}):
         given: Mapping = next(iter(preprocessors_of(source)), {})
         for preprocessor in preprocessors_of(cfg):
-            preprocessor.update({key: given[key] for key in ('mean', 'std') if key in given})
+            preprocessor.update({key: given[key] for key in ('mean', 'std', 'to_rgb') if key in given})
             if len(preprocessor.get('mean') or [0] * 3) != 3:  # not colours
                 preprocessor['to_rgb'] = False
 

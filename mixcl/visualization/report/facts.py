@@ -48,12 +48,13 @@ def summary(run: RunRecord) -> list[Block]:
     """What was trained on what, and how long."""
     cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
     data = innermost(cfg.train_dataloader['dataset'])
-    epoch, planned, points = steps[-1].get('epoch', 0), cfg.train_cfg.get('max_epochs'), points_of(run.lines, 'epoch')
+    points, unit = points_of(run.lines, 'epoch'), 'epoch' if 'epoch' in steps[-1] else 'step'
+    done, planned = steps[-1][unit], cfg.train_cfg.get('max_epochs' if unit == 'epoch' else 'max_iters')
     rows = [
         ['config', str(cfg.get('config_name'))],
         *([name, call(cfg.model.get(name))] for name in ('backbone', 'target', 'objective', 'mixer')),
         ['images', ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))],
-        ['length', f'{epoch} epochs' + (f' of {planned}: it has not finished' if planned and epoch < planned else '')],
+        ['length', f'{done} {unit}s' + (f' of {planned}: it has not finished' if planned and done < planned else '')],
         ['time', f'{60 * points_of(run.lines, "hour")["loss"][-1][0]:.1f} minutes, {len(run.starts)} start(s)'],
         *([name.removesuffix('_top1').replace('_', ' '), f'{found[-1][1]:.1f} % (best {max(y for _, y in found):.1f})']
           for name, found in points.items() if name.endswith('_top1')),

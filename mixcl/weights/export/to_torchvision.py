@@ -6,7 +6,7 @@ from pathlib import Path
 from torch import nn
 
 from mixcl.backbones import TorchvisionBackbone
-from mixcl.backbones.torchvision_backbone import CLASSIFIERS
+from mixcl.backbones.torchvision_backbone import BRANCHES, CLASSIFIERS
 from mixcl.weights.export.base import Exported, Loading, plain_resnet, write_safetensors
 
 LOAD = """
@@ -48,3 +48,6 @@ def _without_classifier(model: nn.Module) -> Iterator[str]:
                 yield f'model.{name} = torch.nn.Identity()'
             case nn.Sequential() as part:
                 yield f'model.{name} = model.{name}[:{len(part)}]'
+                empty = (number for number, layer in enumerate(part) if isinstance(layer, nn.Identity))
+                yield from (f'model.{name}[{number}] = torch.nn.Identity()' for number in empty)
+    yield from (f'model.{name} = None' for name in BRANCHES if getattr(model, name, model) is None)
