@@ -84,8 +84,8 @@ class StreamRecipe:
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
 
     Raises:
-        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if ``keep`` is out of
-            range; if views that change places have different numbers of crops.
+        UserError: if a mixed stream names an unknown view, takes a view's name, or has no mixer; if a mixer has no
+            stream; if ``keep`` is out of range; if views that change places have different numbers of crops.
     """
 
     def __init__(
@@ -111,6 +111,11 @@ class StreamRecipe:
         if self.source and mixer is None:
             raise UserError(
                 f'model.mixer is missing, but model.streams asks for mixed streams: {", ".join(self.source)}'
+            )
+        if mixer is not None and not self.source:
+            raise UserError(
+                "model.mixer has nothing to mix: add streams, such as model.streams=dict(mix1=dict(mix='view1')), and "
+                'rows of model.terms that name them, or leave the mixer out'
             )
         self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
         self.masks = {name: BlockMasks(**settings['mask']) for name, settings in streams.items() if 'mask' in settings}

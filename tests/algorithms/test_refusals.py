@@ -71,6 +71,7 @@ OBJECTIVES = [
 STREAMS = [
     (hosts.moco_v3(MIXUP), dict(streams=dict(mix1=dict(mix='view9'))), r"mix1=.*'view9'.*view1, view2"),
     (hosts.moco_v3(MIXUP), dict(mixer=None), 'mixer is missing'),
+    (hosts.moco_v3(), dict(mixer=dict(type='CutMix')), 'mixer has nothing to mix'),
     (hosts.moco_v3(), dict(swap_views=1.5), 'swap_views must be a number between 0 and 1, not 1.5'),
     (hosts.dino(), dict(swap_views=0.5, views=dict(view1=1, view2=2, local=2)), 'no two with equal numbers of crops'),
     (hosts.dino(), dict(views=dict(view1=1, view2=1, local=0)), 'a number of crops of at least 1'),

@@ -60,7 +60,7 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
         few = "; WARNING: less than a hundredth of the recipe's rate may teach nothing; larger batches raise it"
         return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
-    if base and base != batch:
+    if base and base not in (batch, batch * runner.optim_wrapper._accumulative_counts):
         line += f' and NOT scaled; with `auto_scale_lr` it would be {rate * batch / base:.4g} (linear rule)'
     return line
 

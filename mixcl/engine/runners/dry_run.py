@@ -147,7 +147,7 @@ def _batch_lines(cfg: Config, processes: int) -> list[str]:
     images = processes * batch_size * accumulated
     lines = [f'global batch {images}: {batch_size} images on each of {processes} process(es)']
     base = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
-    if base and base != processes * batch_size:  # what is accumulated stays out of it
+    if base and base not in (processes * batch_size, images):  # BYOL's leaves out what is accumulated
         share = (
             f'train_dataloader.batch_size={base // processes} gives it'
             if base % processes == 0
