@@ -89,6 +89,7 @@ def nothing_left_behind() -> Iterator[None]:
     # Runs set it for all that follows. A test must neither find nor miss types because of a run before it, be it that
     # of a fixture for its module.
     DefaultScope._instance_dict.clear()
+    MMLogger._instance_dict.clear()  # of imports, which write elsewhere
     path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
     _forget_commands()
     yield

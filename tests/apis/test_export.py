@@ -96,6 +96,7 @@ PAIRS = [
     *(('grey', 'torchvision'), ('cifar', 'torchvision'), ('grey', 'timm')),
     *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
     *(('convnext', 'huggingface'), ('swin', 'huggingface'), ('larger', 'torchvision')),
+    *(('squeezenet', 'torchvision'), ('googlenet', 'torchvision')),
     *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
 ]
 
