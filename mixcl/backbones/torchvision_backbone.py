@@ -51,16 +51,17 @@ def _without_linear(model: nn.Module, name: str) -> None:
     such as a norm, stays, but no dropout."""
     part = getattr(model, name, None)
     if isinstance(part, nn.Sequential):
-        part = part[: next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))]
-        for number, layer in enumerate(part):
+        end = next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))
+        kept: nn.Sequential = part[:end]  # type: ignore[assignment]
+        for number, layer in enumerate(kept):
             if isinstance(layer, (nn.Dropout, nn.Conv2d)):
-                part[number] = nn.Identity()
-        setattr(model, name, part)
+                kept[number] = nn.Identity()
+        setattr(model, name, kept)
     elif isinstance(part, nn.Linear):
         setattr(model, name, nn.Identity())
 
 
-def _without_branches(model: nn.Module) -> None:
+def _without_branches(model: Any) -> None:
     """Leave out what GoogLeNet and Inception have besides: classifiers at other depths, and dropout."""
     model.aux_logits = False
     for name in BRANCHES:
