@@ -51,7 +51,7 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
     for axis, panel in zip(axes, panels, strict=False):
         ylabel, chosen = PANELS[panel]
         _draw(axis, runs, [name for name in names if chosen(name)])
-        axis.set(xlabel=by if by in names else 'step', ylabel=ylabel, title=panel)
+        axis.set(xlabel='step' if by == 'epoch' and by not in names else by, ylabel=ylabel, title=panel)
         if panel.endswith('chance level'):
             axis.axhline(1, color='#999999', linestyle=':', label='chance')
         if len(axis.lines) > 1:
