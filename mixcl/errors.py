@@ -124,6 +124,11 @@ def stop_at_once(number: int, frame: FrameType | None) -> None:
     os._exit(status)
 
 
+def launcher_tells(error: BaseException | None) -> bool:
+    """Whether an error only says that another process has ended, which torchrun names if it is on this machine."""
+    return re.search(LOST_PEER, str(error)) is not None and 'TORCHELASTIC_RUN_ID' in os.environ
+
+
 def _end_by(error: Exception) -> NoReturn:
     # torchrun kills all processes as soon as one has failed, even the one that is about to report why. None of them was
     # stopped, which status 85 would say.
@@ -146,8 +151,8 @@ def _tell(error: Exception) -> None:
     All processes meet most UserErrors: the first one tells. What nothing foresaw may have happened to any of them, so
     the others tell it if the launcher has not ended them before.
     """
-    if re.search(LOST_PEER, str(error)) and 'TORCHELASTIC_RUN_ID' in os.environ:
-        # torchrun ends these before and names the other, unless that is on another machine; then one of these tells.
+    if launcher_tells(error):
+        # Unless the other is on another machine, torchrun ends these before; else one of these tells.
         first = os.environ.get('LOCAL_RANK') == '0'
         time.sleep(PATIENCE if first else 2 * PATIENCE)
         if first:

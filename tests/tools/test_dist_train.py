@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -73,15 +74,21 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
     assert checkpoint(tmp_path)['meta']['iter'] == 4
 
 
-def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path) -> None:
-    """By the launcher, who knows what happened to it; the other process ends quietly."""
+@pytest.mark.parametrize('noticed', ['by the other process', 'by the launcher'])
+def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path, noticed: str) -> None:
+    """By the launcher, who knows what happened to it; the other process ends quietly, whoever noticed first."""
     machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
     try:
         wait_for_steps(machine, tmp_path)
         found = subprocess.run(['pgrep', '-f', f'train.py .*{tmp_path}'], capture_output=True, text=True)
-        processes = map(int, found.stdout.split())
-        (second,) = [pid for pid in processes if b'\0RANK=1\0' in Path(f'/proc/{pid}/environ').read_bytes()]
+        variables = {int(pid): Path(f'/proc/{pid}/environ').read_bytes() for pid in found.stdout.split()}
+        first, second = (next(pid for pid in variables if b'\0RANK=%d\0' % rank in variables[pid]) for rank in range(2))
+        if noticed == 'by the launcher':
+            os.kill(first, signal.SIGSTOP)
         os.kill(second, signal.SIGKILL)
+        if noticed == 'by the launcher':
+            time.sleep(2)  # the launcher looks ten times a second
+            os.kill(first, signal.SIGCONT)
         output, errors = machine.communicate(timeout=60)
     finally:
         stop(machine)

@@ -14,6 +14,7 @@ from torch import distributed
 from torch.utils.data import DataLoader
 
 from mixcl.distributed import host_group
+from mixcl.errors import launcher_tells
 from mixcl.starting import hear
 
 NICENESS = 10
@@ -26,7 +27,8 @@ WATCH_INTERVAL = 2.0
 class StopSignals:
     """Notes in ``received`` the name of the first stop signal that arrives within a ``with`` block.
 
-    A second SIGINT does what the first would have done before: it ends the program at once.
+    A second SIGINT does what the first would have done before: it ends the program at once. So does the SIGTERM by
+    which torchrun ends the processes that outlive one of them, if it came before this process missed the other.
     """
 
     def __init__(self) -> None:
@@ -39,9 +41,12 @@ class StopSignals:
             self._previous = hear(self._note)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        if self.received == 'SIGTERM' and launcher_tells(error):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = self.received or signal.Signals(number).name
