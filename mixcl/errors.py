@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NoReturn
 
 from mixcl.faults import fault_sentence, printable, system_fault
@@ -98,13 +98,6 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
         if os.environ.get('MIXCL_TRACEBACK'):
             raise
         _end_by(error)
-
-
-def end_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """End as :func:`reported_to_user` does; a ``sys.excepthook``, for the imports of a command."""
-    if isinstance(error, Exception) and not os.environ.get('MIXCL_TRACEBACK'):
-        _end_by(error)
-    sys.__excepthook__(kind, error, trace)
 
 
 def stop_at_once(number: int, frame: FrameType | None) -> None:

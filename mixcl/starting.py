@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from mixcl import machine
-from mixcl.errors import end_uncaught, stop_at_once
+from mixcl.errors import stop_at_once
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 """Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
@@ -36,12 +35,11 @@ OF_OTHERS = (
 def begin(name: str) -> None:
     """Prepare the process of a command whose module has this ``__name__``: nothing, if it is imported.
 
-    Stop signals end it at once from here to the first step of a training; what an import raises ends it in a sentence.
+    Stop signals end it at once from here to the first step of a training.
     """
     if name != '__main__':
         return
     hear(stop_at_once)
-    sys.excepthook = end_uncaught
     machine.prepare()
     for message in OF_OTHERS:
         warnings.filterwarnings('ignore', message=message)

@@ -80,7 +80,6 @@ def _forget_commands() -> None:
     """Put back what the start of a command sets, be it in a fixture of a module, which comes before those of a test."""
     for number, handler in HANDLERS.items():
         signal.signal(number, handler)
-    sys.excepthook = sys.__excepthook__
 
 
 @pytest.fixture(autouse=True)

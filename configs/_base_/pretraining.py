@@ -2,7 +2,7 @@
 _base_ = ['./default_runtime.py', './views.py']
 
 # A data set's file adds the images; the method's config adds the views. Of these, the device does colours,
-# blurs and flips for a batch at once; views='pillow' (tools/train.py --views pillow) runs all steps on the CPU.
+# blurs and flips for a batch at once; views='pillow' runs all steps on the CPU.
 train_dataloader = dict(
     num_workers=8,
     persistent_workers=True,

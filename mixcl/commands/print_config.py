@@ -1,6 +1,6 @@
 """``mixcl print-config patchmix/vit-s16_in1k --origin``: what all files that a config inherits from say together.
 
-The output is a config itself: saved to a file, it trains the same.
+Without ``--origin`` the output is a config itself: saved to a file, it trains the same.
 """
 
 import signal
@@ -17,9 +17,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    from mixcl.experiments.origin import as_file, origins
+    from mixcl.experiments.origin import origins
     from mixcl.experiments.prepared import prepared
 
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `mixcl print-config ... | head` closes the pipe
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
-    print(as_file(cfg, origins(args.config, cfg.to_dict()) if args.origin else None), end='')
+    print('\n'.join(origins(args.config, cfg.to_dict())) if args.origin else cfg.pretty_text)

@@ -31,8 +31,6 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--compile', action='store_true', help='compile the blocks of the backbone: for GPUs')
     parser.add_argument('--auto-scale-lr', action='store_true', help='scale the learning rate with the global batch')
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
-    parser.add_argument('--views', choices=('device', 'pillow'), help='who makes the colours and blurs of the views: '
-                        'the device, or Pillow as in the papers; by default as the config says')  # fmt: skip
     parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos, from the first epoch on')
     parser.add_argument('--cache-size', type=float, default=100.0, metavar='GB', help='of --cache; default 100')
     parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '

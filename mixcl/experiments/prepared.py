@@ -22,7 +22,6 @@ from mixcl.experiments.options.run import (
     use_cache,
     use_launcher,
     use_mixed_precision,
-    use_views,
     without_training,
 )
 from mixcl.experiments.options.smoke import shrink_to_smoke
@@ -47,7 +46,6 @@ class Options:
     compile: bool = False
     auto_scale_lr: bool = False
     no_validate: bool = False
-    views: str | None = None
     cache: str | None = None
     cache_size: float = 100.0  # GB
     data: str | None = None
@@ -101,8 +99,6 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
         cfg.auto_scale_lr.enable = True
     if asked.no_validate:
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    if asked.max_time:
-        limit_time(cfg, asked.max_time)
     choose_start(cfg, asked.resume, asked.pretrained, asked.encoder)
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, asked.launcher)
@@ -148,11 +144,11 @@ def _prepared(config: str | Path, asked: Options) -> Config:
     if asked.fit:
         fit_to_images(cfg, asked.fit)
         _override(cfg, asked)
+    if asked.max_time and cfg.get('train_cfg'):
+        limit_time(cfg, asked.max_time)
     check_config(cfg)
     if asked.smoke:
         shrink_to_smoke(cfg)
-    if asked.views:
-        use_views(cfg, asked.views)
     if asked.cache:
         use_cache(cfg, asked.cache, asked.cache_size)
     return cfg

@@ -74,12 +74,6 @@ REFUSED: list[tuple[str, object, str]] = [
     ('data_preprocessor.std', [1, 0, 1], 'data_preprocessor.std=[1, 0, 1] must be a finite number above 0'),
     ('resume', 'maybe', "config: resume='maybe' must be True or False"),
     ('model.backbone.arch.num_heads', 5, 'arch.num_heads=5 must be a divisor of embed_dims=96'),
-    ('param_scheduler', 'cosine', "config: param_scheduler='cosine' must be a list of dicts"),
-    ('param_scheduler', ['cosine'], "config: param_scheduler[0]='cosine' must be a dict with a type"),
-    ('custom_hooks', [3], 'config: custom_hooks[0]=3 must be a dict with a type'),
-    ('val_evaluator', 'knn', "config: val_evaluator='knn' must be a list of dicts"),
-    ('train_dataloader.dataset', [], 'config: train_dataloader.dataset=[] must be a dict'),
-    ('val_dataloader.dataset.pipeline', [], 'val_dataloader.dataset.pipeline=[] must be a list of transforms'),
 ]  # fmt: skip
 """What is set in a config, and what is said."""
 

@@ -21,6 +21,8 @@ from torch import Tensor
 from torch.nn import functional
 
 LEVELS = 256
+SIDE = 511
+"""Values of the difference of two channels."""
 Number = TypeVar('Number', float, Tensor)
 
 
@@ -113,11 +115,9 @@ def hue(images: Tensor, turn: Tensor) -> Tensor:
     """As torchvision and mmcv, which rotate the channel H of Pillow's mode HSV."""
     value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
     red, green, blue = (value - images).split(1, dim=1)  # how much of each is missing to the largest
-    of_green = torch.add(blue, red, alpha=LEVELS).add_(LEVELS**2)
-    of_blue = torch.add(green, red, alpha=LEVELS).add_(2 * LEVELS**2)
-    place = torch.where(green == 0, of_green, of_blue)
-    place = torch.where(red == 0, torch.add(blue, green, alpha=LEVELS), place)
-    level = hue_levels(images.device).index_select(0, place.flatten().int()).view_as(place)
+    # The differences red - blue and green - blue as one number; exact in single precision.
+    place = (blue - red).mul_(SIDE).add_(blue - green).add_(SIDE * 255 + 255)
+    level = _levels(images.device).index_select(0, place.flatten().int()).view_as(place)
     # A sixth of the colour circle is 1, and hues are shares of 255, to which 256 levels are turned.
     sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
     sixth = sixth.where(sixth < 6, sixth - 6)
@@ -129,15 +129,20 @@ def hue(images: Tensor, turn: Tensor) -> Tensor:
 
 
 @functools.cache
-def hue_levels(device: torch.device) -> Tensor:
-    """(3 * 256 * 256,) float32: Pillow's H by the largest colour and by what of the other two is missing to it.
+def _levels(device: torch.device) -> Tensor:
+    return torch.from_numpy(hue_levels()).float().to(device, non_blocking=True)
+
+
+@functools.cache
+def hue_levels() -> np.ndarray:
+    """(511 * 511,) uint8: Pillow's H by the differences red - blue and green - blue, each from -255.
 
     Into which of 255 levels a hue falls is decided by Pillow's roundings in single and double precision.
     """
-    missing = np.stack(np.meshgrid(range(LEVELS), range(LEVELS), indexing='ij'), axis=-1)
-    colours = np.concatenate([np.insert(missing, largest, 0, axis=-1) for largest in range(3)])
-    levels = np.array(Image.fromarray((255 - colours).astype(np.uint8)).convert('HSV'))[..., 0]
-    return torch.from_numpy(levels).flatten().float().to(device, non_blocking=True)
+    red, green = np.meshgrid(np.arange(-255, 256), np.arange(-255, 256), indexing='ij')
+    colours = np.stack([red, green, np.zeros_like(red)], axis=-1)
+    colours -= colours.min(axis=-1, keepdims=True)
+    return np.array(Image.fromarray(colours.clip(0, 255).astype(np.uint8)).convert('HSV'))[..., 0].flatten()
 
 
 def gray(images: Tensor, number: Tensor) -> Tensor:

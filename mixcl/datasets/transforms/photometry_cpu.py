@@ -4,17 +4,15 @@ On a CPU OpenCV's arithmetic of 8-bit pixels is several times as fast as tensors
 2 levels for each operation, where it is told to round and to divide the colour circle as Pillow does.
 """
 
-import functools
 import math
 from collections.abc import Callable
 
 import cv2
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 
-from mixcl.datasets.transforms.photometry import Operation, box_radius
+from mixcl.datasets.transforms.photometry import SIDE, Operation, box_radius, hue_levels
 
 Pixels = np.ndarray
 """(h, w, 3) uint8 in RGB order; (h, w, C) or (h, w) where images are not coloured."""
@@ -25,8 +23,6 @@ TRUNCATION = -0.4
 """OpenCV rounds where Pillow cuts off. Not a half, since weights of 10 bits may sum to just less than 1."""
 SMALL = 48 * 48
 """Pixels of an image up to which numpy changes its layout faster than OpenCV, whose calls take 0.01 ms of any image."""
-SIDE = 511
-"""Values of the difference of two channels."""
 
 
 def run_programs(images: Tensor, programs: Tensor) -> Tensor:
@@ -94,15 +90,6 @@ def hue(image: Pixels, turn: float) -> Pixels:
     turned = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL)
     cv2.insertChannel((hue_levels() + np.uint8(int(turn * 255) % 256))[place], turned, 0)
     return cv2.cvtColor(turned, cv2.COLOR_HSV2RGB_FULL)
-
-
-@functools.cache
-def hue_levels() -> np.ndarray:
-    """(511 * 511,) uint8: Pillow's H by the differences red - blue and green - blue, each from -255."""
-    red, green = np.meshgrid(np.arange(-255, 256), np.arange(-255, 256), indexing='ij')
-    colours = np.stack([red, green, np.zeros_like(red)], axis=-1)
-    colours -= colours.min(axis=-1, keepdims=True)
-    return np.array(Image.fromarray(colours.clip(0, 255).astype(np.uint8)).convert('HSV'))[..., 0].flatten()
 
 
 def blur(image: Pixels, radius: float) -> Pixels:

@@ -24,7 +24,7 @@ def type_of(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
         return type(parameter.default) if isinstance(parameter.default, (bool, int, float)) else Any
     try:
         kind = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-    except NameError:  # it is imported for type checkers only
+    except Exception:  # it is imported for type checkers only, or no type
         return Any
     return kind if parameter.default is parameter.empty or _fits(parameter.default, kind) else Any  # bias: bool = 'qv'
 

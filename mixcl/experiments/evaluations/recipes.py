@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 
@@ -104,9 +103,6 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
 )
 """Which file has the recipe of a protocol; the first row that fits is taken."""
 
-NUMBERS = ('rate', 'batch', 'epochs', 'val_interval')
-"""What a variant of a recipe may set: learning rate, images per step, epochs, and epochs between validations."""
-
 PROTOCOLS = tuple(TABLE)
 """Every protocol, by name."""
 
@@ -127,7 +123,7 @@ def data_of(protocol: str, data: str) -> tuple[str, ...]:
 def family_of(backbone: Mapping | None) -> str:
     """'resnet-cifar' (with the stem for small images), 'resnet', or 'other' for all else.
 
-    A ResNet with the stem for large images is evaluated on enlarged ones where those of the data set are small.
+    Protocols that train enlarge images of small data sets for a ResNet with the stem for large ones.
     """
     kind = None if backbone is None else MODELS.get(backbone['type'])
     # Here, since a command knows the protocols before it imports the models.
@@ -177,8 +173,6 @@ def variant_of(recipe: Mapping, data: set[str], config_name: str | None, percent
     for variant in recipe.get('variants') or []:
         numbers = dict(variant)
         of, images, share = (numbers.pop(name, None) for name in ('backbone', 'data', 'percent'))
-        if unknown := numbers.keys() - {*NUMBERS}:
-            raise UserError(f'a variant of a recipe has {", ".join(unknown)}, but its numbers are {", ".join(NUMBERS)}')
         if fits(of or '', {backbone}) and fits(images or '', data) and share in (None, percent):
             return numbers
     return {}

@@ -14,8 +14,6 @@ from mixcl.files import check_writable
 RANDOM = 'random'
 """In the place of a checkpoint: the weights as they are initialised."""
 
-KEYED_LOOPS = ('PretrainLoop', 'ChunkedPretrainLoop', 'KeyedTrainLoop', 'KeyedIterTrainLoop')
-
 
 def use_mixed_precision(cfg: Config) -> None:
     """Train under bfloat16 autocast (``--amp``); raises UserError if the config's wrapper is a special one already."""
@@ -26,19 +24,6 @@ def use_mixed_precision(cfg: Config) -> None:
             'set the wrapper in the config'
         )
     cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
-
-
-def use_views(cfg: Config, views: str) -> None:
-    """Let the device or Pillow make the views (``--views``); raises UserError if the config leaves no choice."""
-    dataset = (cfg.get('train_dataloader') or {}).get('dataset') or {}
-    if str(dataset.get('type')).removeprefix('mixcl.') != 'KeyedDataset' or 'views' not in dataset:
-        raise UserError(f'`views={views}` is for configs that have train_dataloader.dataset.views')
-    channels = ((cfg.get('model') or {}).get('backbone') or {}).get('in_channels', 3)
-    if views == 'pillow' and channels != 3:
-        raise UserError(
-            f'`views=pillow` is for images of 3 channels, not {channels}: leave it out, the device does any'
-        )
-    dataset.views = views
 
 
 def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:
@@ -80,11 +65,8 @@ def limit_time(cfg: Config, duration: str) -> None:
     A duration is made of whole days, hours, minutes and seconds in this order.
 
     Raises:
-        UserError: if it is none, or the config's train loop cannot end within an epoch.
+        UserError: if it is none. A train loop that cannot end within an epoch knows no ``max_seconds``.
     """
-    kind = str(cfg.train_cfg.get('type'))
-    if kind.removeprefix('mixcl.') not in KEYED_LOOPS:
-        raise UserError(f'`max_time` needs a train loop of mixcl, but the config has train_cfg.type={kind!r}')
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
     cfg.train_cfg.max_seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -6,11 +6,11 @@ import pytest
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.options.run import limit_time, use_cache, use_views
+from mixcl.experiments.options.run import limit_time, use_cache
 
 
-def limited(duration: str, loop: str = 'PretrainLoop') -> int:
-    cfg = Config(dict(train_cfg=dict(type=loop)))
+def limited(duration: str) -> int:
+    cfg = Config(dict(train_cfg=dict()))
     limit_time(cfg, duration)
     return cfg.train_cfg.max_seconds
 
@@ -21,19 +21,6 @@ def test_durations() -> None:
     for duration in ('', '0s', '30', '1.5h', '30m2h', '-5m', 'tomorrow'):
         with pytest.raises(UserError, match=r'`max_time` takes a duration such as 23h30m, 90m or 45s, not'):
             limited(duration)
-    with pytest.raises(UserError, match='needs a train loop of mixcl'):
-        limited('90m', loop='EpochBasedTrainLoop')
-
-
-def test_who_makes_the_views() -> None:
-    cfg = Config.fromfile('configs/patchmix/vit-xs4_digits.py')
-    assert (cfg.train_dataloader.dataset.views, cfg.data_preprocessor.type) == ('device', 'mixcl.ViewPreprocessor')
-    use_views(cfg, 'pillow')
-    assert cfg.train_dataloader.dataset.views == 'pillow'
-    with pytest.raises(UserError, match='`views=pillow` is for images of 3 channels, not 4: leave it out'):
-        use_views(Config.fromfile('configs/patchmix/vit-s16_folder_4channels.py'), 'pillow')
-    with pytest.raises(UserError, match=r'`views=pillow` is for configs that have train_dataloader.dataset.views'):
-        use_views(Config(dict(train_dataloader=dict(dataset=dict(type='KeyedDataset')))), 'pillow')
 
 
 def test_where_copies_of_photos_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
