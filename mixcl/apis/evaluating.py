@@ -94,6 +94,10 @@ def evaluate(
     return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
+OF_THE_MACHINE = ('num_workers', 'train_dataloader.batch_size', 'data_root')
+"""What may be overridden in a paper's recipe: steps have as many images, however many are seen at once."""
+
+
 def row_of(evaluation: Evaluation, subject: Subject) -> Row:
     """Everything about a result that is known before it is found."""
     cfg = evaluation.cfg
@@ -109,6 +113,7 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
         paper=[
             {key: number[key] for key in ('method', 'metric', 'value', 'source')}
             for number in papers_numbers(subject, evaluation.data, cfg, CONFIGS)
+            if all(name.endswith(OF_THE_MACHINE) for name in evaluation.overrides)
         ],
         precision=precision_of(evaluation),
         seed=(cfg.get('randomness') or {}).get('seed'),

@@ -99,15 +99,16 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     embedding = getattr(model, 'patch_embed', None)
     fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
     fixed = fixed[0] if fixed else getattr(model, 'image_size', None)  # torchvision's
-    size = fixed or (cfg.get('model') and image_size(cfg)) or crop
+    size = fixed or (crop if steps else cfg.get('model') and image_size(cfg)) or crop
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
+    way = next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic')
     normalised: Mapping = next(iter(preprocessors_of(cfg)), {})
     mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
     return Preprocessing(
         channels=channels,
         size=size,
         resize=round(max(resize, crop) * size / crop),
-        interpolation=next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic'),
+        interpolation=way if way == 'bilinear' else 'bicubic',  # no library has OpenCV's areas
         mean=mean,
         std=std,
     )

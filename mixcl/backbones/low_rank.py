@@ -1,14 +1,19 @@
 """Low-rank updates of a model's linear layers by peft, under which the model keeps the names of its weights."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from mixcl.errors import UserError
 
 INSIDE = '.base_layer.'
 """Where peft keeps the weights of a layer that has updates."""
+
+
+SCALE = 2
+"""Of an update in the sum with its weights."""
 
 
 def add_low_rank(model: nn.Module, rank: int) -> None:
@@ -30,9 +35,20 @@ def add_low_rank(model: nn.Module, rank: int) -> None:
     linear = [name for name, module in model.named_modules() if type(module) is nn.Linear]
     if not linear:
         raise UserError(f'model.backbone.lora: a {type(model).__name__} has no linear layers; leave lora out')
-    inject_adapter_in_model(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=linear), model)
+    inject_adapter_in_model(LoraConfig(r=rank, lora_alpha=SCALE * rank, target_modules=linear), model)
     model._register_state_dict_hook(_to_plain_names)
     model.register_load_state_dict_pre_hook(_from_plain_names)
+
+
+def merged_updates(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights with the updates beside them, if there are any, added: for a model that has no updates."""
+    merged = {name: tensor for name, tensor in state.items() if '.lora_' not in name}
+    for name in state.keys() - merged:
+        layer, found, rest = name.partition('.lora_A.')
+        if found:
+            update = state[f'{layer}.lora_B.{rest}'].double() @ state[name].double()
+            merged[f'{layer}.weight'] = (state[f'{layer}.weight'] + SCALE * update).to(state[f'{layer}.weight'].dtype)
+    return merged
 
 
 def without_low_rank(model: nn.Module) -> nn.Module:

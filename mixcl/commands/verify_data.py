@@ -61,6 +61,7 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     from mixcl.datasets import ImageFolder, KeyedDataset
     from mixcl.experiments.data_roots import check_data_roots, data_sets
     from mixcl.experiments.options.own_data import source_config
+    from mixcl.experiments.paths import kind_of
     from mixcl.experiments.prepared import prepared
     from mixcl.registry import DATASETS
 
@@ -77,5 +78,5 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
         configs = [config for _, config in data_sets(cfg)]
-        wrapped = [config['dataset'] if config['type'] == 'KeyedDataset' else config for config in configs]
-        return [KeyedDataset(config).dataset for config in wrapped]
+        wrapped = [config['dataset'] if kind_of(config) == 'KeyedDataset' else config for config in configs]
+        return [part for config in wrapped for part in KeyedDataset(config).parts]

@@ -57,13 +57,13 @@ class KeyedDataset(Dataset):
         # Lazily, so that full_init can tell what went wrong while loading.
         lazily = {'lazy_init': True}
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
-        if not all(isinstance(part, BaseDataset) for part in self._parts):
+        if not all(isinstance(part, BaseDataset) for part in self.parts):
             raise UserError(
                 f'KeyedDataset was given a {type(self.dataset).__name__}, which has no pipeline of its own: '
                 'give it a data set derived from mmengine.dataset.BaseDataset'
             )
         self.views = views
-        pipelines = [part.pipeline.transforms for part in self._parts]
+        pipelines = [part.pipeline.transforms for part in self.parts]
         self.pipelines = list(map(device_steps, pipelines)) if views == 'device' else pipelines
         made = [step for steps in self.pipelines for step in steps if isinstance(step, DeviceViews)]
         for step in made if cache else ():
@@ -77,7 +77,7 @@ class KeyedDataset(Dataset):
 
     def full_init(self) -> None:
         """Load the annotations, if that was not done yet; what stops other libraries becomes one sentence."""
-        name, folder = type(self.dataset).__name__, self._parts[0].data_root
+        name, folder = type(self.dataset).__name__, self.parts[0].data_root
         try:
             self.dataset.full_init()
         except UserError:
@@ -95,7 +95,8 @@ class KeyedDataset(Dataset):
         return self.dataset.metainfo
 
     @property
-    def _parts(self) -> Sequence[BaseDataset]:
+    def parts(self) -> Sequence[BaseDataset]:
+        """The data sets of a concatenation, or the one that is wrapped."""
         return self.dataset.datasets if isinstance(self.dataset, ConcatDataset) else [self.dataset]
 
     def __len__(self) -> int:
@@ -126,7 +127,7 @@ class KeyedDataset(Dataset):
             if 'data_samples' in packed:
                 packed['data_samples'].set_metainfo({name: value for name, value in notes.items() if value})
             return packed
-        folder = self._parts[0].data_root
+        folder = self.parts[0].data_root
         if not failures:
             raise NoReadableImage(
                 f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {folder}; '
@@ -147,7 +148,7 @@ class KeyedDataset(Dataset):
     def _sample(self, key: SampleKey, index: int) -> dict | None:
         """What the pipeline packs, and what it says besides, which packing would lose."""
         seed_global_generators(*key, 'sample')
-        part = bisect_right(self.dataset.cumulative_sizes, index) if len(self._parts) > 1 else 0
+        part = bisect_right(self.dataset.cumulative_sizes, index) if len(self.parts) > 1 else 0
         results = {**self.dataset.get_data_info(index), 'sample_key': key}
         kept: dict = {}
         for step in self.pipelines[part]:

@@ -25,7 +25,7 @@ def set_data_root(cfg: Config, root: str) -> None:
     for _, metric in walk({name: cfg[name] for name in EVALUATOR_SECTIONS if name in cfg}):
         if isinstance(metric, dict) and metric.get('ann_file'):
             file = FilePath(metric['ann_file'])
-            for old in old_roots & set(file.parents):
+            for old in sorted(old_roots & set(file.parents))[-1:]:  # the innermost
                 metric['ann_file'] = str(root / file.relative_to(old))
     for node in nodes:
         node['data_root'] = root

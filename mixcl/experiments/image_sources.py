@@ -7,7 +7,7 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import check_data_roots
-from mixcl.experiments.options.image_size import crop_sizes
+from mixcl.experiments.options.image_size import EDGES, crop_sizes
 from mixcl.experiments.options.own_data import (
     READERS,
     evaluation_pipeline,
@@ -49,9 +49,10 @@ def source_images(
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
     """How images in files are prepared for the backbone of a config.
 
-    As the config tests (else validates), and cropped at the centre where that crops nothing: photos are not square, as
-    digits are. For an ``image_size``, or the one that the config trains on where it tests nothing, by resizing the
-    short edge to 256/224 of it and cropping the centre, as the papers do.
+    As the config tests (else validates); where that crops nothing, cropped at the centre, and where it does not resize
+    either, resized before: photos are neither square nor small, as digits are. For an ``image_size``, or the one that
+    the config trains on where it tests nothing, by resizing the short edge to 256/224 of it and cropping the centre,
+    as the papers do.
 
     Raises:
         UserError: if the config has no images, and no size is given.
@@ -62,7 +63,10 @@ def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[s
     if image_size is None and loader:
         steps = [step for step in innermost(loader['dataset'])['pipeline'] if kind_of(step) not in READERS]
         if size and not any('Crop' in kind_of(step) for step in steps):
-            steps.insert(-1, dict(type='mmpretrain.CenterCrop', crop_size=size))
+            resized = any(kind_of(step) in EDGES for step in steps)
+            missing = evaluation_pipeline(load, size)[1:-1]
+            missing[0]['scale'] = size
+            steps[-1:-1] = missing[resized:]
         return [load, *steps]
     if size is None:
         raise UserError('the config of the backbone neither tests images nor trains on crops; give `image_size=PIXELS`')

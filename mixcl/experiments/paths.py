@@ -70,6 +70,13 @@ def innermost(dataset: Any) -> Any:
     return dataset
 
 
+def holder_of_backbone(model: Any) -> Any:
+    """The part of a model's config with the backbone itself: the model, or ``FrozenFeatures`` in it."""
+    while 'backbone' in model['backbone']:
+        model = model['backbone']
+    return model
+
+
 def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
     """The data preprocessors of a config, which normalise its images: the model's, and then its own, which counts where
     the model has none."""

@@ -11,6 +11,7 @@ from mmengine.config import Config
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
+from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
 from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, usual_heads
 from mixcl.weights.backbone_config import backbone_config
@@ -102,7 +103,8 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     """Load a pretrained backbone; every tensor of the model's must be in it.
 
     Names of other libraries are translated; position embeddings of another image size are resized (bicubic); the
-    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does.
+    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does;
+    low-rank updates are added to the weights of a model that has none.
     What the file has beyond the model's names is left out if it is a part of its own, such as a head; more blocks
     than the model has, or more inside of a block, are an error.
 
@@ -122,11 +124,12 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
     own = module.state_dict()
-    state, unused = renamed_for(own, pretrained.state)
+    given = pretrained.state if any('.lora_' in name for name in own) else merged_updates(pretrained.state)
+    state, unused = renamed_for(own, given)
     said = pretrained.num_heads or said_by_config(pretrained.backbone)
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
-    lost = inseparable(own, pretrained.state, unused)
+    lost = inseparable(own, given, unused)
     if reason := '; '.join([*_misfits(own, state, lost, new), *other_heads(module, said)]):
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
@@ -169,6 +172,7 @@ def _misfits(
         yield f'{next(iter(state))} in the file, {next(iter(own))} in the model'
         return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
+    optional |= {name for name in own.keys() - state if name.endswith('.num_batches_tracked')}  # rarely of use
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
     yield from differences(compared, {name: state[name] for name in compared if name in state})

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from evaluation.composed import composed
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
 from PIL import Image
@@ -36,6 +37,8 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
     digits = image_pipeline(Config.fromfile('configs/_base_/datasets/digits.py'))
     assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos are not square as digits are
+    as_they_are = image_pipeline(composed('finetune', 'cifar10', builds=False))
+    assert [step.get('scale') or step.get('crop_size') for step in as_they_are] == [None, 32, 32, None]
     folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')
     _, resize, crop, _ = image_pipeline(folder)
     assert (resize['scale'], crop['crop_size']) == (256, 224)

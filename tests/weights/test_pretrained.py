@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+import torchvision
 from engine.tiny_runs import run_config, trained
 from mmengine.config import Config
 from mmengine.registry import DefaultScope
@@ -138,6 +139,14 @@ def test_positions_are_resized_as_mmpretrain_does() -> None:
     expected = resize_pos_embed(pretrained.state['pos_embed'], (4, 4), (6, 6), 'bicubic', 1)
     assert torch.equal(larger.pos_embed, expected)
     assert pretrained.state['pos_embed'].shape == (1, 17, 16), 'the weights that were read stay as they are'
+
+
+def test_files_without_counters_of_batch_normalisation_load() -> None:
+    """As torchvision's oldest."""
+    own, other = torchvision.models.resnet18(), torchvision.models.resnet18()
+    state = {name: tensor for name, tensor in other.state_dict().items() if 'num_batches_tracked' not in name}
+    load_backbone(own, PretrainedBackbone('some.pth', 'online', state))
+    torch.testing.assert_close(own.layer4[1].conv2.weight, other.layer4[1].conv2.weight)
 
 
 def test_the_report_names_what_is_new_and_unused() -> None:

@@ -56,7 +56,9 @@ def installed_packages() -> dict[str, str]:
 
 
 def source_state(folder: Path) -> dict[str, Any]:
-    """The commit of the source code and the files that differ from it; empty outside of a git repository."""
+    """The commit of the source code and the files that differ from it; empty if the folder is no git repository."""
+    if not Path(folder, '.git').exists():  # a package may be installed below another project's
+        return {}
     try:
         commit, changed = (
             subprocess.run(

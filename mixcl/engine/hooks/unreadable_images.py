@@ -29,15 +29,18 @@ class UnreadableImagesHook(Hook):
 
     def __init__(self, max_share: float = 0.001) -> None:
         self.max_share = max_share
-        self.unreadable: dict[str, ImageNote] = {}
+        self.unreadable: dict[str, ImageNote] = {}  # of the training images
+        self.named: set[str] = set()
         self.converted: Counter = Counter()
 
     def _before_iter(
         self, runner: Runner, batch_idx: int, data_batch: dict | tuple | list | None = None, mode: str = 'train'
     ) -> None:
         for note in _notes(data_batch, 'unreadable'):
-            if note.path not in self.unreadable:
+            if note.path not in self.named:
                 runner.logger.warning(f'unreadable image, another one takes its place: {note}')
+                self.named.add(note.path)
+            if mode == 'train':
                 self.unreadable[note.path] = note
         for note in _notes(data_batch, 'converted'):
             if note.kind not in self.converted:
@@ -52,7 +55,7 @@ class UnreadableImagesHook(Hook):
     def after_train(self, runner: Runner) -> None:
         if self.unreadable:
             runner.logger.warning(
-                f'process {get_rank()} met {len(self.unreadable)} unreadable image(s), named above: '
+                f'process {get_rank()} met {len(self.unreadable)} unreadable training image(s), named above: '
                 f'{_listed(self._kinds())}'
             )
         if self.converted:

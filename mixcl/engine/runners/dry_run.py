@@ -14,10 +14,12 @@ from torch import nn
 from mixcl.algorithms import Learner
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
+from mixcl.engine.runners.compiling import check_compiling
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import check_files
+from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import kind_of
 from mixcl.randomness import undisturbed_generators
@@ -34,6 +36,7 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
         UserError: for the first thing that cannot work.
     """
     check_files(cfg)
+    check_compiling(cfg)
     _try_hooks(cfg)
     try_schedules(cfg)
     _check_model(cfg, processes)
@@ -61,7 +64,8 @@ def try_schedules(cfg: Config) -> None:
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
     """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
 
-    Of models of other kinds, and where images are not those of a ``KeyedDataset``, only the preprocessor is checked.
+    Of models of other kinds, and where images are not those of a ``KeyedDataset`` or not cropped to a size, only the
+    preprocessor is checked.
     ``processes`` is how many will train, by default those of this run.
 
     Raises:
@@ -73,9 +77,11 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
-    if kind_of(loader.dataset) != 'KeyedDataset':
+    sizes = crop_sizes(loader)
+    if kind_of(loader.dataset) != 'KeyedDataset' or not sizes:
         return
-    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3))
+    # Some crops only cut what an image has.
+    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), max(64, *sizes))
     views = loader.dataset.get('views', 'pillow')
     with undisturbed_generators():
         sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images, views)[0], cfg)
@@ -135,11 +141,7 @@ def _plain_wrapper(optim_wrapper: dict) -> dict:
 
 
 def _batch_lines(cfg: Config, processes: int) -> list[str]:
-    """How the global batch compares with the one that the learning rate was made for.
-
-    Raises:
-        UserError: if that one cannot be reached with so many processes.
-    """
+    """How the global batch compares with the one that the learning rate was made for."""
     batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
     if batch_size is None:
         return []

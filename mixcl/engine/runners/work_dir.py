@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 from mmengine.config import Config
@@ -26,14 +27,17 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
     Raises:
         UserError: if they are to be kept, or the run starts from one that is to be removed.
     """
-    found, source = checkpoints_in(cfg.work_dir), cfg.get('load_from')
-    inside = bool(source) and '://' not in source and Path(source).resolve().parent == Path(cfg.work_dir).resolve()
-    if overwrite and inside:
+    found, source, folder = checkpoints_in(cfg.work_dir), cfg.get('load_from'), Path(cfg.work_dir).resolve()
+    hooks = [hook.get('checkpoint') for hook in cfg.get('custom_hooks') or [] if isinstance(hook, Mapping)]
+    taken = [Path(file).expanduser().resolve() for file in (source, *hooks) if file]
+    inside = [file for file in taken if folder in (file, file.parent)]
+    continued = cfg.get('resume') and (not source or Path(source).expanduser().resolve() in inside)
+    if found and overwrite and (inside or continued):
         raise UserError(
-            f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from {source}: choose another '
-            'folder for this one'
+            f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from {[*inside, *found][0]}: '
+            'choose another folder for this one'
         )
-    if found and not overwrite and not (cfg.get('resume') and (inside or not source)):
+    if found and not overwrite and not continued:
         raise UserError(
             f'{cfg.work_dir} holds {len(found)} checkpoint(s) of another run, such as {found[-1].name}: continue that '
             'run with `resume` alone, choose another folder, or remove its checkpoints with `overwrite`'

@@ -11,18 +11,18 @@ from mmpretrain.models import ResNet
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.options.image_size import set_model_size
-from mixcl.experiments.paths import preprocessors_of, walk, whole_model
+from mixcl.experiments.paths import holder_of_backbone, preprocessors_of, walk, whole_model
 from mixcl.experiments.subject import Subject
 from mixcl.registry import MODELS, build
 from mixcl.weights import Encoder, load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
 OF_THE_RUN = frozenset(
-    {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg'}
+    {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg', 'lora'}
 )
 """Settings of a backbone that belong to how it is trained: those of the recipe count, not those of pretraining."""
 
-OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position'})
+OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
 """Those that also decide its first weights, which are what counts where it is not trained."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
@@ -35,7 +35,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     Sets the backbone (sized for the evaluated images, trained as the recipe says) and the mean and std of the images,
     unless the protocol has a ``normalisation`` of its own.
     """
-    holder = _holder(cfg)
+    holder = holder_of_backbone(cfg.model)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
     of_the_run = OF_THE_RUN - OF_THE_START if is_frozen else OF_THE_RUN
@@ -61,7 +61,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
     Raises:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
     """
-    holder, size = _holder(cfg), image_size(cfg)
+    holder, size = holder_of_backbone(cfg.model), image_size(cfg)
     with told_as_user_error(f'the backbone {holder["backbone"]["type"]}'):
         feature = holder.get('feature')
         features = build(MODELS, dict(type='FrozenFeatures', backbone=holder['backbone'], feature=feature))
@@ -132,7 +132,8 @@ def image_size(cfg: Config) -> int:
     the config, or of the crops it is trained on; 224 where nothing tells.
     """
     tested = _last_size(cfg.get('test_dataloader') or cfg.get('val_dataloader'))
-    return tested or _holder(cfg)['backbone'].get('img_size') or _last_size(cfg.get('train_dataloader')) or 224
+    own = holder_of_backbone(cfg.model)['backbone'].get('img_size')
+    return tested or own or _last_size(cfg.get('train_dataloader')) or 224
 
 
 def _last_size(loader: Mapping | None) -> int | None:
@@ -140,11 +141,3 @@ def _last_size(loader: Mapping | None) -> int | None:
     sizes = [step.get('crop_size') or step.get('scale') for step in (pipelines[-1] if pipelines else [])]
     size = next((size for size in reversed(sizes) if size), None)
     return size if isinstance(size, int | None) else size[0]
-
-
-def _holder(cfg: Config) -> ConfigDict:
-    """The part of the model with the backbone itself: the model, or ``FrozenFeatures`` in it."""
-    holder = cfg.model
-    while 'backbone' in holder['backbone']:
-        holder = holder['backbone']
-    return holder

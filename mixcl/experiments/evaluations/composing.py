@@ -83,7 +83,10 @@ def compose(
     own = data.get('statistics') if recipe.get('statistics') else None
     cfg.data_preprocessor.update(own or data.get('normalisation') or {})
     if protocol in data:
+        before = (cfg.get('train_cfg') or {}).get('max_epochs')
         cfg.merge_from_dict(data[protocol].to_dict())
+        if before and 'param_scheduler' not in data[protocol]:
+            keep_shares(cfg, before)
     return cfg
 
 
@@ -118,6 +121,16 @@ def keep_batch(cfg: Config, processes: int) -> None:
         cfg.optim_wrapper.accumulative_counts = share // at_once
 
 
+def keep_shares(cfg: Config, before: int) -> None:
+    """Let the steps and the end of schedules stay at the same shares of the epochs, of which there were ``before``."""
+    epochs = cfg.train_cfg.max_epochs
+    for schedule in cfg.param_scheduler:
+        if 'milestones' in schedule:
+            schedule.milestones = [step * epochs // before for step in schedule.milestones]
+        if schedule.get('end') == before:
+            schedule.end = epochs
+
+
 def _set_training(
     cfg: Config,
     rate: float | None = None,
@@ -125,20 +138,17 @@ def _set_training(
     epochs: int | None = None,
     val_interval: int | None = None,
 ) -> None:
-    """Set the learning rate, the images per step that it is for, the epochs, and those between validations.
-
-    The steps of a schedule stay at the same shares of the epochs.
-    """
+    """Set the learning rate, the images per step that it is for, the epochs, and those between validations."""
     values = {
         'optim_wrapper.optimizer.lr': rate,
         'auto_scale_lr.base_batch_size': batch,
         'train_cfg.val_interval': val_interval,
         'train_cfg.max_epochs': epochs,
     }
-    for schedule in cfg.param_scheduler if epochs else []:
-        if 'milestones' in schedule:
-            schedule.milestones = [step * epochs // cfg.train_cfg.max_epochs for step in schedule.milestones]
+    before = (cfg.get('train_cfg') or {}).get('max_epochs')
     cfg.merge_from_dict({name: value for name, value in values.items() if value is not None})
+    if before:
+        keep_shares(cfg, before)
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:

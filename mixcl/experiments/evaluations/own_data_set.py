@@ -8,8 +8,14 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.image_size import crop_sizes, resize_views
-from mixcl.experiments.options.own_data import evaluation_pipeline, extensions_of, reader_of, source_config, survey
-from mixcl.experiments.paths import walk
+from mixcl.experiments.options.own_data import (
+    evaluation_pipeline,
+    extensions_of,
+    limit_guesses,
+    reader_of,
+    source_config,
+    survey,
+)
 from mixcl.experiments.reading import read_config
 
 STEPS = 8
@@ -64,9 +70,7 @@ def suit(cfg: Config, data: Config) -> None:
     """Make batches smaller, and the learning rate with them, where images are few, count no more guesses than there are
     classes, and note which images they are: results of others are not taken for theirs; in place."""
     cfg.protocol.images = data.found
-    for _, node in walk({name: cfg[name] for name in ('val_evaluator', 'test_evaluator') if name in cfg}):
-        if isinstance(node, dict) and 'topk' in node:
-            node['topk'] = tuple(k for k in node['topk'] if k <= data.num_classes)
+    limit_guesses(cfg, data.num_classes)
     recipe = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
     images = data.labelled * (cfg.protocol.get('share') or 1)
     if recipe and images < STEPS * recipe:

@@ -35,7 +35,8 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     """
     model = cfg.get('model') or {}
     head = next((model[part] for part in ('neck', 'head') if 'in_channels' in (model.get(part) or {})), None)
-    if 'backbone' not in model or head is None or not crop_sizes(cfg.get('train_dataloader')):
+    trained = 'backbone' in model and 'backbone' not in model.backbone  # FrozenFeatures have one
+    if not trained or head is None or not crop_sizes(cfg.get('train_dataloader')):
         raise UserError(f'`backbone={name}`: the config has no backbone and projector that train on crops')
     old = model.backbone
     model.backbone = ConfigDict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
@@ -51,6 +52,9 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     channels = model.backbone.get('in_channels', 3)
     head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
     _spare_from_decay(cfg)
+    if cfg.get('config_name'):  # by which recipes of evaluations are chosen
+        own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
+        cfg.config_name = re.sub(r'(?<=/)[^/_]+(?=_[^/]*$)', own_name, cfg.config_name)
 
 
 def backbone_config(name: str) -> dict[str, Any]:

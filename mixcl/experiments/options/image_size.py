@@ -7,7 +7,7 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import DATA_SECTIONS
-from mixcl.experiments.paths import kind_of, walk
+from mixcl.experiments.paths import holder_of_backbone, kind_of, walk
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
 """Transforms whose size is cropped afterwards; it need not be a multiple of the patches."""
@@ -22,7 +22,8 @@ def set_image_size(cfg: Config, size: int) -> None:
     Raises:
         UserError: if the patches do not divide the size, or the config has no crops.
     """
-    backbone = (cfg.get('model') or {}).get('backbone') or {}
+    model = cfg.get('model') or {}
+    backbone = holder_of_backbone(model)['backbone'] if model.get('backbone') else {}
     patch = (patch_size_of(backbone) if backbone else None) or 1
     full = crop_sizes(cfg.get('train_dataloader'))
     if not full or not backbone or cfg.get('default_scope') == 'mmdet':

@@ -9,8 +9,9 @@ from mmengine.registry import DefaultScope
 
 from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
+from mixcl.experiments.data_roots import EVALUATOR_SECTIONS
 from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.paths import innermost, kind_of, preprocessors_of
+from mixcl.experiments.paths import innermost, kind_of, preprocessors_of, walk
 from mixcl.registry import DATASETS
 from mixcl.shipped import shipped
 
@@ -94,7 +95,15 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
         _replace(cfg[names[0]], images, 'test', pipeline)
         if cfg[names[1]].get('bank_dataloader'):
             _replace(cfg[names[1]].bank_dataloader, images, 'train', pipeline)
+    limit_guesses(cfg, len(found.classes))
     return f'{spec}: {found}'
+
+
+def limit_guesses(cfg: Config, classes: int) -> None:
+    """Let no accuracy count more guesses than there are classes, in place."""
+    for _, node in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
+        if isinstance(node, dict) and 'topk' in node:
+            node['topk'] = tuple(k for k in node['topk'] if k <= classes)
 
 
 def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline: list) -> None:

@@ -4,7 +4,7 @@ from mmengine.config import Config, ConfigDict
 
 from mixcl.errors import UserError
 from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resize_views, set_model_size
-from mixcl.experiments.paths import innermost, pretrains
+from mixcl.experiments.paths import innermost, kind_of, pretrains
 
 BATCH_SIZE = 8
 PATCHES_PER_SIDE = 4
@@ -67,14 +67,14 @@ def _shrink_model(model: ConfigDict) -> None:
 
 def _shrink_loader(loader: ConfigDict, num_images: int, scale: float, multiple: int, channels: int) -> None:
     loader.update(batch_size=BATCH_SIZE, num_workers=0, persistent_workers=False, pin_memory=False)
-    holder = loader if loader.dataset.type != 'KeyedDataset' else loader.dataset
+    holder = loader if kind_of(loader.dataset) != 'KeyedDataset' else loader.dataset
     holder.dataset = synthetic_images(holder.dataset, num_images, channels)
     resize_views(holder.dataset.pipeline, scale, multiple)
 
 
 def _shrink_schedule(cfg: Config) -> None:
     cfg.train_cfg.update(max_epochs=EPOCHS, val_interval=EPOCHS)
-    for scheduler in cfg.param_scheduler:
+    for scheduler in cfg.param_scheduler or []:
         if 'warmup' in scheduler:
             scheduler.warmup = min(scheduler.warmup, 1)
     cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
@@ -82,7 +82,7 @@ def _shrink_schedule(cfg: Config) -> None:
         cfg.auto_scale_lr.enable = False
 
 
-def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3) -> ConfigDict:
+def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: int = 64) -> ConfigDict:
     """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
     pipeline = innermost(dataset).pipeline  # which crops to its own size
-    return ConfigDict(type='SyntheticImages', num_images=number, image_size=64, channels=channels, pipeline=pipeline)
+    return ConfigDict(type='SyntheticImages', num_images=number, image_size=size, channels=channels, pipeline=pipeline)

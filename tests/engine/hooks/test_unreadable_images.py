@@ -37,7 +37,7 @@ def test_each_path_is_named_once_and_counted(runner: SimpleNamespace, caplog: py
     named = [message for message in caplog.messages if 'takes its place' in message]
     assert len(named) == 2 and 'a/broken.jpg (the file is empty)' in named[0] and 'b.png (not an image)' in named[1]
     assert runner.message_hub.get_scalar('train/unreadable_images').data[0].tolist() == [1, 2, 2]
-    assert 'met 2 unreadable image(s)' in caplog.messages[-1]
+    assert 'met 2 unreadable training image(s)' in caplog.messages[-1]
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 
 
@@ -60,6 +60,7 @@ def test_a_run_with_too_many_unreadable_files_stops(runner: SimpleNamespace, num
     """At .1 % of the images, but never for the first five."""
     runner.train_dataloader.dataset = range(num_images)
     hook = UnreadableImagesHook()
+    hook.before_val_iter(runner, 0, batch(*(ImageNote(f'{n}.png', 'truncated', '') for n in range(20))))  # do not count
     hook.before_train_iter(runner, 0, batch(*(ImageNote(f'{n}.jpg', 'truncated', 'cut off') for n in range(limit))))
     message = rf'{limit + 1} of {num_images} training images cannot be read \(1 empty, {limit} truncated\).*'
     with pytest.raises(UserError, match=message + r'0\.jpg \(cut off\).*mixcl verify-data'):

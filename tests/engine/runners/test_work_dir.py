@@ -88,7 +88,7 @@ def test_a_lock_that_no_run_made_is_left_alone(kind: str, tmp_path: Path) -> Non
     assert not outside.exists() if kind == 'dangling link' else outside.read_text() == 'precious'
 
 
-def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
+def test_checkpoints_of_another_run_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, newest = tmp_path / 'run', tmp_path / 'run/epoch_2.pth'
 
     def check(overwrite: bool = False, **settings: object) -> None:
@@ -103,8 +103,14 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
     check(resume=True)
     check(resume=True, load_from=str(newest))
     check(overwrite=True)
-    with pytest.raises(UserError, match=r'`overwrite` removes .* starts from'):
-        check(overwrite=True, load_from=str(newest))
+    monkeypatch.setenv('HOME', str(tmp_path))
+    check(resume=True, load_from='~/run/epoch_2.pth')
+    start = dict(type='PretrainedBackboneHook', checkpoint=str(folder))
+    for settings in (*({'load_from': file} for file in (str(newest), '~/run/epoch_2.pth')), dict(custom_hooks=[start])):
+        with pytest.raises(UserError, match=r'`overwrite` removes .* starts from'):
+            check(overwrite=True, **settings)
+    with pytest.raises(UserError, match=r'`overwrite` removes .* starts from .*epoch_2\.pth'):
+        check(overwrite=True, resume=True)
 
 
 def enter_often(folder: Path) -> int:

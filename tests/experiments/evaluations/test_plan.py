@@ -233,6 +233,14 @@ def test_what_a_checkpoint_brings_stays_data() -> None:
             plan('knn', subject=Subject('foreign.pth', backbone=backbone, config=Config(stored)))
 
 
+def test_what_an_override_decides_follows_or_is_noted() -> None:
+    options = {'knn.test_evaluator.neighbours': [1], 'linear.train_cfg.max_epochs': 10}
+    subject = Subject(backbone=dict(type='mmpretrain.ResNet', depth=18))
+    knn, linear = plan('knn', 'linear', overrides=options, subject=subject)
+    assert knn.cfg.protocol.neighbours == [1] and knn.cfg.protocol.temperature == 0.07
+    assert [linear.cfg.param_scheduler[-1].milestones, linear.cfg.train_cfg.max_epochs] == [[6, 8], 10]
+
+
 def test_a_recipe_of_ones_own_keeps_its_numbers(tmp_path: Path) -> None:
     """Those that it inherits have variants for digits."""
     path = tmp_path / 'own.py'

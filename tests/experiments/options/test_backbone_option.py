@@ -1,19 +1,24 @@
 """--backbone: another backbone in any config, and what follows from it."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import timm
 import torch
-from configuration.all_configs import build, read
+from configuration.all_configs import FOLDER, build, read
+from evaluation.composed import written
 from mmengine.config import Config, ConfigDict
 from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from timm.optim import param_groups_weight_decay
 
 from mixcl.errors import UserError
+from mixcl.experiments.evaluations.plan import planned
 from mixcl.experiments.options.backbone import use_backbone
-from mixcl.experiments.options.image_size import crop_sizes
+from mixcl.experiments.options.image_size import crop_sizes, set_image_size
+from mixcl.experiments.prepared import prepared
+from mixcl.experiments.subject import Subject
 from mixcl.heads.mlp import pooled
 
 NAME = 'timm:vit_small_patch16_224'
@@ -110,6 +115,21 @@ def test_weight_decay_spares_what_timm_spares() -> None:
 def test_refused_in_one_sentence(config: str, name: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         with_backbone(config, name)
+
+
+def test_an_evaluation_of_another_backbone_is_by_a_recipe_for_any() -> None:
+    cfg = with_backbone('dino/vit-s16_in1k_0local', 'timm:resnet18')
+    assert cfg.config_name == 'dino/resnet18_in1k_0local'
+    (linear,) = planned(FOLDER, ['linear'], 'digits', Subject(backbone=cfg.model.backbone.to_dict(), config=cfg))
+    assert linear.path.stem == 'patchmix'  # and not dino, for transformers with a class token
+
+
+def test_features_that_are_frozen_stay_so(tmp_path: Path) -> None:
+    cfg = prepared(written(tmp_path, 'linear'))
+    with pytest.raises(UserError, match='no backbone and projector that train on crops'):
+        use_backbone(cfg, NAME)
+    with pytest.raises(UserError, match='`image_size=33` is no multiple of the patches of'):
+        set_image_size(cfg, 33)
 
 
 def test_configs_without_crops_are_refused() -> None:

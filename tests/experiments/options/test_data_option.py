@@ -68,6 +68,7 @@ def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: d
     cfg = prepared(written(tmp_path, 'finetune'))
     use_data(cfg, sources['tar'])
     assert cfg.model.head.num_classes == cfg.data_preprocessor.num_classes == 3
+    assert cfg.val_evaluator.topk == (1,)
     assert (cfg.train_dataloader.dataset.dataset.split, cfg.val_dataloader.dataset.dataset.split) == ('train', 'test')
     write_folder(tmp_path / 'flat', {'a.jpg': b''})
     with pytest.raises(UserError, match='the config trains a classifier, but there are 1 images'):
