@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoImageProcessor
 
-from mixcl.apis.export import export
+from mixcl.apis.export import export, preprocessing_of
 from mixcl.datasets.transforms.decoding import decode
 from mixcl.evaluation.results import Results
 from mixcl.files import sha256_of
@@ -193,3 +193,19 @@ def test_model_card(tmp_path: Path) -> None:
     known = '| mocov3 |', 'CIFAR10, some/data', '| 3 |', '12.35', '[0.2, 0.4, 0.6]', "from_pretrained('out')"
     assert all(text in card for text in (*known, digest))
     assert '77.78' not in card and 'licence' in card
+
+
+@pytest.mark.parametrize(('channels', 'size'), [(3, 96), (4, 96)])
+def test_images_are_described_as_they_are_embedded(channels: int, size: int) -> None:
+    """Also without labels to test on, and where mixcl resizes by OpenCV's areas, which the other libraries have not."""
+    pipeline = [
+        dict(type='LoadChannels', channels=channels) if channels != 3 else dict(type='LoadImage'),
+        dict(type='mmpretrain.RandomResizedCrop', scale=size),
+    ]
+    backbone = dict(type='mmpretrain.ResNet', depth=18, in_channels=channels)
+    dataset = dict(type='KeyedDataset', dataset=dict(type='FolderImages', pipeline=pipeline))
+    preprocessor = dict(mean=[128.0] * channels, std=[64.0] * channels)
+    model = dict(backbone=backbone, data_preprocessor=preprocessor)
+    cfg = Config(dict(model=model, train_dataloader=dict(dataset=dataset)))
+    found = preprocessing_of(cfg, MODELS.build(backbone))
+    assert (found.resize, found.size, found.interpolation) == (size * 256 // 224, size, 'bicubic')
