@@ -3,11 +3,12 @@
 import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import torch
 from mmpretrain.models import VisionTransformer
 from torch import Tensor, nn
 
 from mixcl.errors import UserError
-from mixcl.losses import Objective, Queue
+from mixcl.losses import NegativesSource, Objective, Queue
 
 
 def check_names(place: str, names: Iterable[str], streams: Sequence[str]) -> None:
@@ -101,9 +102,38 @@ def check_widths(
         raise UserError(f'the vectors that are compared have different lengths: {listed}; make these numbers equal')
 
 
-def check_features(features: Mapping[str, Tensor], in_channels: int | None) -> None:
-    """Raise UserError if the backbone's features (R, C) are not as wide as the projector expects."""
+def check_queues(
+    queues: Mapping[str, Queue], sources: Mapping[str, Sequence[NegativesSource]], objective: Objective
+) -> None:
+    """Raise UserError for a queue from which nothing takes keys."""
+    taken = [source for of_row in sources.values() for source in of_row]
+    if type(objective).prepare_keys is Objective.prepare_keys and (
+        unused := [n for n in queues if queues[n] not in taken]
+    ):
+        raise UserError(
+            f'model.memory has the queue {unused[0]!r}, from which no row takes negatives: write '
+            f'negatives={unused!r} in model.objective, or leave the queue out'
+        )
+
+
+def check_losses(rows: object, number: int, objective: Objective, term: str) -> None:
+    """Raise UserError if an objective gives something else than one loss per query row, which would be averaged too."""
+    if not isinstance(rows, Tensor) or rows.shape != (number,):
+        found = tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
+        raise UserError(
+            f'{type(objective).__name__} gives {found} for {term}, but it must give one loss per query row, ({number},)'
+        )
+
+
+def check_features(features: Mapping[str, Tensor], in_channels: int | None, backbone: nn.Module) -> None:
+    """Raise UserError if the features (R, C) are not as wide as the projector expects, or do not train the backbone."""
+    trained = torch.is_grad_enabled() and any(parameter.requires_grad for parameter in backbone.parameters())
     for value in features.values():
+        if trained and not value.requires_grad:
+            raise UserError(
+                f'the features of {type(backbone).__name__} carry no gradient, so that it would not be trained: take '
+                'no_grad or detach out of its forward, or freeze its parameters'
+            )
         if in_channels is not None and value.shape[1] != in_channels:
             raise UserError(
                 f'the backbone gives features of {value.shape[1]} channels, but model.neck.in_channels={in_channels}; '

@@ -13,8 +13,10 @@ from mixcl.algorithms.checks import (
     check_features,
     check_joint,
     check_keep,
+    check_losses,
     check_masks,
     check_names,
+    check_queues,
     check_widths,
 )
 from mixcl.algorithms.learner import Learner
@@ -28,6 +30,7 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.errors import UserError
 from mixcl.losses import NegativesContext, NegativesSource, Objective, Rows
 from mixcl.losses.info_nce import normalised
+from mixcl.mixers.trial import parts_of
 from mixcl.randomness import generator
 from mixcl.registry import LOSSES, MIXERS, MODELS, NEGATIVES, TARGET_ENCODERS
 
@@ -107,6 +110,12 @@ class ContrastiveLearner(Learner):
         self.queues = build_memory(memory or {}, self.recipe.names)
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
+        own_parts = [*parts_of(self.recipe.mixer), *(one for sources in self.sources.values() for one in sources)]
+        # Those of other people may have weights or states; queues are modules of their own.
+        self.own_parts = nn.ModuleList(
+            part for part in own_parts if isinstance(part, nn.Module) and part not in self.memory.values()
+        )
+        check_queues(self.queues, self.sources, self.objective)
         self.patches = None
         if patches is not None:
             self.patches = PatchLevel(self.terms, self.objectives['patch'], patches.get('tokens'))
@@ -214,7 +223,7 @@ class ContrastiveLearner(Learner):
         online = self._inputs(seen, found | asking)
         online = online.only(self.target.online_streams(self.query_names, self.key_names))
         features = backbone_features(self.backbone, online)
-        check_features(features, self.neck_channels)
+        check_features(features, self.neck_channels, self.backbone)
         projections = project(self.neck, features, online)
         for look in self.observers:
             look(features, projections)
@@ -260,6 +269,7 @@ class ContrastiveLearner(Learner):
             )
             negatives = [source(context) for source in self.sources[term.name]]
             rows = self._objective(query)(context.queries, context.keys, target, negatives, **term.options)
+            check_losses(rows, len(context.queries), self._objective(query), term.name)
             of_patches = term.level == 'patch'
             losses[term.name] = term.weight * (asking[term.query].mean(rows) if of_patches else target.mean(rows))
         return losses

@@ -11,8 +11,12 @@ from mixcl.algorithms.masking import BlockMasks
 from mixcl.composition import Composition
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
+from mixcl.mixers.trial import try_mixer
 from mixcl.randomness import generator
 from mixcl.ranges import COUNT, SHARE, check_range
+
+TRIED = 16
+"""Images of a mixer's trial at most."""
 
 
 class StepKey(NamedTuple):
@@ -137,8 +141,9 @@ class StreamRecipe:
         by_view = self._by_view(crops)
         for name, view in self.source.items():
             if name in names:
-                for crop in by_view[view]:
-                    self.mixer.check(batch_size, *crop.shape[-2:])
+                for size in {tuple(crop.shape[-2:]) for crop in by_view[view]}:
+                    self.mixer.check(batch_size, *size)
+                    try_mixer(self.mixer, min(batch_size, TRIED), by_view[view][0].shape[-3], *size)
 
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
         """The named streams of one step.

@@ -43,6 +43,8 @@ def read_config(path: str | Path) -> Config:
 def import_modules(cfg: Config) -> None:
     """Import what ``custom_imports`` names; raises UserError if that fails."""
     settings = cfg.get('custom_imports') or dict(imports=None)
+    if not isinstance(settings, dict):
+        raise UserError(f"custom_imports={settings!r}: write custom_imports=dict(imports=['my_mixers'])")
     with _refusing(f'custom_imports={dict(settings)!r} fails (modules lie beside the config or on PYTHONPATH)'):
         import_modules_from_strings(**settings)
 

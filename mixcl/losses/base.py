@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from mixcl.distributed import first_row
 from mixcl.errors import UserError
 
 
@@ -58,7 +59,7 @@ class Objective(nn.Module, ABC):
 
     def key_start(self, num_rows: int) -> int:
         """The index among the prepared keys at which this process's ``num_rows`` keys start; 0 if none are gathered."""
-        return 0
+        return first_row(num_rows) if self.gather else 0
 
     def check_options(self, *args: Any, **kwargs: Any) -> None:
         """Raise :class:`~mixcl.errors.UserError` if the value of an option is out of range."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixcl.composition import SoftTarget
-from mixcl.distributed import first_row, gather_rows
+from mixcl.distributed import gather_rows
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
 from mixcl.ranges import BELOW_ONE, POSITIVE, check_range
@@ -103,9 +103,6 @@ class InfoNCE(Objective):
     def prepare_key(self, raw: Tensor) -> Tensor:
         keys = normalised(raw)
         return gather_rows(keys) if self.gather else keys
-
-    def key_start(self, num_rows: int) -> int:
-        return first_row(num_rows) if self.gather else 0
 
     def forward(
         self,

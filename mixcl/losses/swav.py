@@ -56,6 +56,9 @@ class SwAV(Objective):
         self.prototypes = nn.Linear(channels, num_prototypes, bias=False)
         self.begin_epoch(0)
 
+    def key_start(self, num_rows: int) -> int:
+        return 0
+
     @torch.no_grad()
     def begin_epoch(self, epoch: int) -> None:
         """Set the epoch, and give the prototypes length 1 again, which optimiser steps change."""

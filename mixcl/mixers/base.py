@@ -33,7 +33,8 @@ class Mixer(ABC):
         """Mix ``images`` (B, C, H, W), any float dtype, by the plan.
 
         Returns:
-            The mixed images (R, C, H, W) and their composition, with image ids local to the batch (0 to B - 1). A
+            The mixed images (R, C, H, W) and their composition, with image ids local to the batch (0 to B - 1). The
+            batch size alone decides R: all processes have as many. A
             composition that says what is ``shown`` where lets the shares follow the patches that are kept.
         """
 

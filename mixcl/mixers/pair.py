@@ -77,11 +77,12 @@ def pair_composition(
 
     Args:
         owner: (R,) int64.
-        partner: (R,) int64, each image at most once.
+        partner: (R,) int64.
         share: (R,) float.
         device: where the composition lives.
         inside: (R, H, W) bool, the pixels that show the partner, on that device; None where all show both.
     """
     sources = torch.stack([owner, partner], dim=1)
     weights = torch.stack([share, 1 - share], dim=1).float()
-    return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), 2, inside)
+    reach = int(sources.flatten().bincount().max()) if len(sources) else 1  # on the CPU: nothing waits
+    return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), reach, inside)

@@ -1,8 +1,7 @@
 """Who is mixed with whom: the owner and the partner of every mixture of two.
 
 A pairing is a function ``(n, generator) -> (owner, partner)`` of the number of images in a batch, registered by its
-name in ``PAIRINGS``. Both results are (R,) int64 on the CPU. Every image is the partner in at most one mixture, so no
-image occurs in more than two mixtures.
+name in ``PAIRINGS``. Both results are (R,) int64 on the CPU; the batch size alone decides R.
 """
 
 from collections.abc import Callable

@@ -6,12 +6,13 @@ import hosts
 import pytest
 import tiny
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from mixcl.algorithms import StepKey, Term
 from mixcl.composition import Composition
 from mixcl.errors import UserError
+from mixcl.mixers import Mixup
 from mixcl.randomness import generator
 
 BATCH = 7
@@ -81,9 +82,10 @@ def test_options_of_a_row_replace_those_of_the_objective(negatives: list) -> Non
     options = dict(temperature=0.05, among='batch', smoothing=0.1, negatives=negatives)
     rows = [('view1', 'view2', 1.0), ('mix1', 'view2', 1.0)]
     plain = hosts.moco_v2(hosts.MIXERS['mixup'])
-    everywhere = hosts.build(plain, terms=rows, objective=dict(type='InfoNCE', gather=False, **options))
+    without = {} if 'queue' in negatives else dict(memory=None)  # which nothing would use
+    everywhere = hosts.build(plain, terms=rows, objective=dict(type='InfoNCE', gather=False, **options), **without)
     in_one_row = hosts.build(plain, terms=[rows[0], (*rows[1], options)])
-    in_one_row.load_state_dict(everywhere.state_dict())
+    in_one_row.load_state_dict(everywhere.state_dict(), strict=False)
     crops = [view[:6] for view in views()]
     one, other = (model(crops, mode='loss') for model in (everywhere, in_one_row))
     assert torch.equal(one['loss_mix1_view2'], other['loss_mix1_view2'])
@@ -152,3 +154,34 @@ def test_the_target_starts_from_the_initialised_online_weights_and_both_give_fea
     assert torch.equal(online, model.extract_features(images, 'target')) and online.shape == (BATCH, 16)
     with pytest.raises(UserError, match="no 'momentum' encoder; it has online, target"):
         model.extract_features(images, 'momentum')
+
+
+def test_what_would_be_averaged_or_ignored_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hosts.build(hosts.moco_v2())
+    for made in (lambda *_, **__: torch.zeros(6, 1), lambda *_, **__: torch.zeros(()), lambda *_, **__: None):
+        monkeypatch.setattr(model.objective, 'forward', made)
+        with pytest.raises(UserError, match=r'InfoNCE gives .* it must give one loss per query row, \(6,\)'):
+            model([view[:6] for view in views()], mode='loss')
+    monkeypatch.setattr(model.backbone, 'forward', torch.no_grad()(model.backbone.forward))
+    with pytest.raises(UserError, match='carry no gradient, so that it would not be trained'):
+        model([view[:6] for view in views()], mode='loss')
+    with pytest.raises(UserError, match=r"the queue 'queue', from which no row takes negatives"):
+        hosts.build(hosts.moco_v2(), objective=dict(type='InfoNCE', gather=False))
+
+
+class Darkened(Mixup, nn.Module):
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        Mixup.__init__(self)
+        self.brightness = nn.Parameter(torch.ones(()))
+
+    def place(self, images: Tensor, *plan: object) -> tuple[Tensor, Composition]:
+        mixed, composition = super().place(images, *plan)
+        return mixed * self.brightness, composition
+
+
+def test_weights_of_a_mixer_are_trained_and_saved() -> None:
+    model = hosts.build(hosts.moco_v2(dict(type=Darkened)))
+    total(model([view[:6] for view in views()], mode='loss')).backward()
+    found = dict(model.named_parameters())['own_parts.0.brightness']
+    assert found is model.recipe.mixer.brightness and found.grad.abs() > 0

@@ -92,4 +92,7 @@ def _unknown(name: str, scope: str) -> str:
         for name in registry.module_dict
     }
     similar = difflib.get_close_matches(rest or name, full, n=1)
-    return f'{name!r}, which no registry knows' + (f'; did you mean {full[similar[0]]!r}?' if similar else '')
+    advice = (
+        f'did you mean {full[similar[0]]!r}?' if similar else 'of a class of yours name the module in custom_imports'
+    )
+    return f'{name!r}, which no registry knows; {advice}'

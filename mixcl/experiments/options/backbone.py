@@ -129,6 +129,10 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
             raise UserError(
                 f'`backbone={name}` gives {shape} for two images, but a backbone gives (2, C) or (2, C, h, w)'
             )
+    if last.dim() == 4 and last.shape[2] != last.shape[3]:  # of crops that are square
+        raise UserError(
+            f'`backbone={name}` gives maps {tuple(last.shape)}, channels last: permute them to (B, C, h, w)'
+        )
     return pooled(last).shape[1]
 
 

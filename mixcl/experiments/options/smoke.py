@@ -58,7 +58,8 @@ def _shrink_model(model: ConfigDict) -> None:
         narrowed.append(model.patches.objective)
     if model.get('predictor'):
         narrowed.append(model.predictor)
-        model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)
+        if model.predictor.get('in_channels'):
+            model.predictor.in_channels = min(WIDTH, model.predictor.in_channels)
     for part in narrowed:
         for name in ('hidden_channels', 'out_channels', 'channels', 'num_prototypes'):
             if part.get(name) is not None:
@@ -74,7 +75,8 @@ def _shrink_loader(loader: ConfigDict, num_images: int, scale: float, multiple: 
 
 def _shrink_schedule(cfg: Config) -> None:
     cfg.train_cfg.update(max_epochs=EPOCHS, val_interval=EPOCHS)
-    for scheduler in cfg.param_scheduler or []:
+    schedulers = cfg.get('param_scheduler') or []
+    for scheduler in [schedulers] if isinstance(schedulers, dict) else schedulers:
         if 'warmup' in scheduler:
             scheduler.warmup = min(scheduler.warmup, 1)
     cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2

@@ -1,0 +1,83 @@
+"""A mixer on trial: what would train something else than its author means is refused before a run starts."""
+
+import copy
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from mixcl.composition import ABSENT, Composition
+from mixcl.errors import UserError, told_as_user_error
+from mixcl.mixers.base import Mixer
+from mixcl.mixers.choice import Choice
+from mixcl.randomness import undisturbed_generators
+
+DRAWS = 3
+"""Mixtures whose numbers of rows are compared."""
+
+
+def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: int) -> None:
+    """Let a copy of a mixer mix random images on the CPU, and judge what it returns.
+
+    Raises:
+        UserError: if it fails, images and composition do not fit together, or processes would have different numbers
+            of mixtures.
+    """
+    random = torch.Generator().manual_seed(0)
+    images = torch.rand(num_images, channels, height, width, generator=random)
+    numbers = set()
+    for part in parts_of(mixer):
+        name, tried = type(part).__name__, copy.deepcopy(part)
+        if isinstance(tried, nn.Module):
+            tried.cpu()
+        for _ in range(DRAWS):
+            with undisturbed_generators(), told_as_user_error(f'a mixture of {name}'):
+                made = tried(images, random)
+            for problem in problems_of(made, num_images):
+                raise UserError(f'the mixer {name} {problem}')
+            numbers.add(len(made[0]))
+    if len(numbers) > 1:
+        raise UserError(
+            f'the mixer {type(mixer).__name__} makes {" or ".join(map(str, sorted(numbers)))} mixtures of {num_images} '
+            'images: all processes need equally many in every step; let the batch size alone decide how many'
+        )
+
+
+def parts_of(mixer: Mixer) -> Iterator[Mixer]:
+    """The mixers that a :class:`Choice` chooses from, at any depth; of another mixer itself."""
+    if isinstance(mixer, Choice):
+        for part in mixer.mixers:
+            yield from parts_of(part)
+    else:
+        yield mixer
+
+
+def problems_of(made: object, num_images: int) -> Iterator[str]:
+    """Yield what is wrong with mixed images and their composition, as the end of a sentence; nothing if all fits."""
+    if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], Composition)):
+        yield f'returns {type(made).__name__}, but place must return mixed images and their Composition'
+        return
+    images, composition = made
+    sources, weights, rows = composition.sources, composition.weights, len(composition)
+    if not isinstance(images, Tensor) or images.ndim != 4 or not images.is_floating_point() or len(images) != rows:
+        found = f'{tuple(images.shape)} of {images.dtype}' if isinstance(images, Tensor) else type(images).__name__
+        yield f'returns images {found} with a Composition of {rows} rows, but place must return float ({rows}, C, H, W)'
+        return
+    if rows and not (sources.min() >= 0 and sources.max() < num_images):
+        yield (
+            f'names the sources {int(sources.min())} to {int(sources.max())}, but the images of a batch of '
+            f'{num_images} are 0 to {num_images - 1}'
+        )
+    wrong = ~((weights >= 0).all(dim=1) & ((weights.sum(dim=1) - 1).abs() < 1e-3))  # so that NaN is wrong
+    if wrong.any():
+        yield f'gives a mixture the shares {weights[wrong][0].tolist()}, but they must be at least 0 and sum to 1'
+    listed = composition.merged().sources
+    most = int(listed[listed != ABSENT].unique(return_counts=True)[1].max()) if rows else 0
+    if composition.reach is not None and composition.reach < most:
+        yield f'puts an image into {most} mixtures, but says reach={composition.reach}; raise it, or leave it out'
+    shown, places = composition.shown, sources.shape[1]
+    if shown is not None and (shown.ndim != 3 or len(shown) != rows or not 0 <= int(shown.max()) < places):
+        yield (
+            f'says shown={tuple(shown.shape)} with numbers up to {int(shown.max())}, but it must be (R, h, w) with '
+            f'columns of sources, 0 to {places - 1}'
+        )
