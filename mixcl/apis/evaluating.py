@@ -94,7 +94,7 @@ def evaluate(
     return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
-OF_THE_MACHINE = ('num_workers', 'train_dataloader.batch_size', 'data_root')
+OF_THE_MACHINE = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')
 """What may be overridden in a paper's recipe: steps have as many images, however many are seen at once."""
 
 

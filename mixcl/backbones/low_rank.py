@@ -42,12 +42,13 @@ def add_low_rank(model: nn.Module, rank: int) -> None:
 
 def merged_updates(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Weights with the updates beside them, if there are any, added: for a model that has no updates."""
-    merged = {name: tensor for name, tensor in state.items() if '.lora_' not in name}
-    for name in state.keys() - merged:
-        layer, found, rest = name.partition('.lora_A.')
-        if found:
-            update = state[f'{layer}.lora_B.{rest}'].double() @ state[name].double()
-            merged[f'{layer}.weight'] = (state[f'{layer}.weight'] + SCALE * update).to(state[f'{layer}.weight'].dtype)
+    merged = dict(state)
+    for name in [name for name in state if '.lora_A.' in name]:
+        layer, _, rest = name.partition('.lora_A.')
+        weight, other = f'{layer}.weight', f'{layer}.lora_B.{rest}'
+        if weight in merged and other in merged:
+            update = merged.pop(other).double() @ merged.pop(name).double()
+            merged[weight] = (merged[weight] + SCALE * update).to(merged[weight].dtype)
     return merged
 
 

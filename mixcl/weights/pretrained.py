@@ -20,6 +20,9 @@ from mixcl.weights.fitting import adapt, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
 
+COUNTER = '.num_batches_tracked'
+"""Of batch normalisation, rarely of use, and not in torchvision's oldest files."""
+
 
 @dataclass(frozen=True)
 class PretrainedBackbone:
@@ -100,7 +103,7 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
 
 
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
-    """Load a pretrained backbone; every tensor of the model's must be in it.
+    """Load a pretrained backbone; every tensor of the model's must be in it, but for counters of batch normalisation.
 
     Names of other libraries are translated; position embeddings of another image size are resized (bicubic); the
     kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does;
@@ -149,7 +152,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     parts = [
         f'format: {pretrained.format}',
         f'{matched} tensors loaded',
-        f'new: {_listed([name for name in own if name not in state])}',
+        f'new: {_listed([name for name in own if name not in state and not name.endswith(COUNTER)])}',
         f'left out: {", ".join([*parts_of(unused), *pretrained.rest]) or "none"}',
         *changes,
     ]
@@ -172,7 +175,7 @@ def _misfits(
         yield f'{next(iter(state))} in the file, {next(iter(own))} in the model'
         return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
-    optional |= {name for name in own.keys() - state if name.endswith('.num_batches_tracked')}  # rarely of use
+    optional |= {name for name in own.keys() - state if name.endswith(COUNTER)}
     optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
     yield from differences(compared, {name: state[name] for name in compared if name in state})

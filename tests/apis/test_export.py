@@ -198,9 +198,10 @@ def test_model_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize(('channels', 'size'), [(3, 96), (4, 96)])
 def test_images_are_described_as_they_are_embedded(channels: int, size: int) -> None:
     """Also without labels to test on, and where mixcl resizes by OpenCV's areas, which the other libraries have not."""
+    crop = dict(type='mmpretrain.RandomResizedCrop', scale=size)
     pipeline = [
         dict(type='LoadChannels', channels=channels) if channels != 3 else dict(type='LoadImage'),
-        dict(type='mmpretrain.RandomResizedCrop', scale=size),
+        dict(type='KeyedMultiView', num_views=[2], transforms=[[crop]]),
     ]
     backbone = dict(type='mmpretrain.ResNet', depth=18, in_channels=channels)
     dataset = dict(type='KeyedDataset', dataset=dict(type='FolderImages', pipeline=pipeline))

@@ -74,6 +74,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ('data_preprocessor.std', [1, 0, 1], 'data_preprocessor.std=[1, 0, 1] must be a finite number above 0'),
     ('resume', 'maybe', "config: resume='maybe' must be True or False"),
     ('model.backbone.arch.num_heads', 5, 'arch.num_heads=5 must be a divisor of embed_dims=96'),
+    ('val_dataloader.dataset.pipeline', [], 'val_dataloader.dataset.pipeline=[] must be a list of transforms'),
 ]  # fmt: skip
 """What is set in a config, and what is said."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from mmengine.config import Config, ConfigDict
+from mmengine.hooks import Hook
 from mmengine.optim import OptimWrapper, build_optim_wrapper
 from mmengine.registry import DefaultScope
 from mmengine.visualization import Visualizer
@@ -49,9 +50,12 @@ def _try_hooks(cfg: Config) -> None:
     named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
     Visualizer.get_instance('dry run')  # hooks of mmdet ask for the present one
     for place, hook in named.items():
-        if isinstance(hook, dict):
-            settings = {name: value for name, value in hook.items() if name != 'priority'}
-            _attempt(place, partial(HOOKS.build, settings), cfg)
+        if hook is not None and not isinstance(hook, Hook):
+            _attempt(place, partial(_hook, hook), cfg)
+
+
+def _hook(settings: Mapping) -> Hook:
+    return HOOKS.build({name: value for name, value in settings.items() if name != 'priority'})
 
 
 def try_schedules(cfg: Config) -> None:
@@ -64,8 +68,7 @@ def try_schedules(cfg: Config) -> None:
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
     """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
 
-    Of models of other kinds, and where images are not those of a ``KeyedDataset`` or not cropped to a size, only the
-    preprocessor is checked.
+    Of models of other kinds, and where images are not those of a ``KeyedDataset``, only the preprocessor is checked.
     ``processes`` is how many will train, by default those of this run.
 
     Raises:
@@ -77,11 +80,12 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         return
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
-    sizes = crop_sizes(loader)
-    if kind_of(loader.dataset) != 'KeyedDataset' or not sizes:
+    if kind_of(loader.dataset) != 'KeyedDataset':
         return
-    # Some crops only cut what an image has.
-    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), max(64, *sizes))
+    # As large as the crops, some of which only cut what an image has; without any, as the model is.
+    own = getattr(model.backbone, 'img_size', None) or 64
+    size = max(crop_sizes(loader), default=own if isinstance(own, int) else max(own))
+    images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), size)
     views = loader.dataset.get('views', 'pillow')
     with undisturbed_generators():
         sample = _attempt('the pipeline of train_dataloader', lambda: KeyedDataset(images, views)[0], cfg)

@@ -11,6 +11,7 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
 from mixcl.errors import UserError
+from mixcl.experiments.paths import kind_of, walk
 from mixcl.files import checksum_path
 
 LOCK = 'run.lock'
@@ -28,10 +29,11 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
         UserError: if they are to be kept, or the run starts from one that is to be removed.
     """
     found, source, folder = checkpoints_in(cfg.work_dir), cfg.get('load_from'), Path(cfg.work_dir).resolve()
-    hooks = [hook.get('checkpoint') for hook in cfg.get('custom_hooks') or [] if isinstance(hook, Mapping)]
-    taken = [Path(file).expanduser().resolve() for file in (source, *hooks) if file]
-    inside = [file for file in taken if folder in (file, file.parent)]
-    continued = cfg.get('resume') and (not source or Path(source).expanduser().resolve() in inside)
+    nodes = [node for _, node in walk(cfg.to_dict()) if isinstance(node, Mapping)]
+    kinds = ('PretrainedBackboneHook', 'Pretrained')
+    taken = [source, *(node.get('checkpoint') for node in nodes if kind_of(node) in kinds)]
+    inside = [file for file in taken if file and folder in _places(file)]
+    continued = cfg.get('resume') and (not source or source in inside)
     if found and overwrite and (inside or continued):
         raise UserError(
             f'`overwrite` removes the checkpoints of {cfg.work_dir}, but the run starts from {[*inside, *found][0]}: '
@@ -42,6 +44,12 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
             f'{cfg.work_dir} holds {len(found)} checkpoint(s) of another run, such as {found[-1].name}: continue that '
             'run with `resume` alone, choose another folder, or remove its checkpoints with `overwrite`'
         )
+
+
+def _places(file: str) -> tuple[Path, Path]:
+    """Where a file or a folder is, and what it lies in."""
+    path = Path(file).expanduser()
+    return path.resolve(), path.parent.resolve()
 
 
 def remove_checkpoints(work_dir: str | Path) -> None:

@@ -11,7 +11,7 @@ from mixcl.errors import UserError
 from mixcl.experiments.checks.annotations import mistyped
 from mixcl.experiments.checks.keys import Acceptor, acceptors, slip_of, suggest
 from mixcl.experiments.checks.signature import accepted_keywords
-from mixcl.experiments.checks.values import wrong_values
+from mixcl.experiments.checks.values import empty_pipelines, wrong_values
 from mixcl.experiments.paths import RUNNER_KEYS, Path, children, readable, runner_sections
 
 
@@ -28,6 +28,8 @@ def check_config(cfg: Config) -> None:
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = list(_misspelt_sections(cfg))
+    for path, value in empty_pipelines(cfg):
+        problems.append(f'{readable(path)}={reprlib.repr(value)} must be a list of transforms, at least one')
     for name, wanted in mistyped(dict(runner_sections(cfg)), accepted_keywords(Runner.__init__).types):
         problems.append(f'{name}={reprlib.repr(cfg[name])} must be {wanted}')
     for name, section in runner_sections(cfg):

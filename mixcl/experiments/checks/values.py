@@ -7,6 +7,7 @@ from typing import Any
 
 from mmengine.config import Config
 
+from mixcl.experiments.paths import Path, runner_sections, walk
 from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Range
 
 WHOLE = Range(COUNT.words, lambda value: value >= 1 and value % 1 == 0)  # mmengine takes 2.0, too
@@ -50,6 +51,14 @@ def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     width, heads = node.get('embed_dims'), node.get('num_heads')
     if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):
         yield 'num_heads', f'a divisor of embed_dims={width}'
+
+
+def empty_pipelines(cfg: Config) -> Iterator[tuple[Path, Any]]:
+    """Yield pipelines without transforms, which data sets take until an image is asked for, and where they stand."""
+    for name, section in runner_sections(cfg):
+        for path, node in walk(section, (name,)) if name.endswith('_dataloader') else ():
+            if path[-1] == 'pipeline' and not (isinstance(node, (list, tuple)) and node):
+                yield path, node
 
 
 def schedule_notes(cfg: Config) -> list[str]:

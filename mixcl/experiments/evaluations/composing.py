@@ -83,9 +83,9 @@ def compose(
     own = data.get('statistics') if recipe.get('statistics') else None
     cfg.data_preprocessor.update(own or data.get('normalisation') or {})
     if protocol in data:
-        before = (cfg.get('train_cfg') or {}).get('max_epochs')
+        before = epochs_of(cfg)
         cfg.merge_from_dict(data[protocol].to_dict())
-        if before and 'param_scheduler' not in data[protocol]:
+        if 'param_scheduler' not in data[protocol]:
             keep_shares(cfg, before)
     return cfg
 
@@ -95,8 +95,8 @@ def keep_batch(cfg: Config, processes: int) -> None:
 
     That number is ``auto_scale_lr.base_batch_size``. A process sees at most ``train_dataloader.batch_size`` images at
     once; where the processes are too few for the recipe's batch, gradients of several are accumulated. Epochs end with
-    a step. Only batch normalisation that is being trained tells the difference: its statistics are those of the images
-    seen at once.
+    a step. Batch normalisation that is being trained tells the difference, since its statistics are those of the images
+    seen at once, and what draws anew for these: Mixup, CutMix and drop path.
 
     Raises:
         UserError: if the processes cannot share the batch evenly.
@@ -121,13 +121,20 @@ def keep_batch(cfg: Config, processes: int) -> None:
         cfg.optim_wrapper.accumulative_counts = share // at_once
 
 
-def keep_shares(cfg: Config, before: int) -> None:
+def epochs_of(cfg: Config) -> int | None:
+    """How long a config trains, where it trains by epochs."""
+    return (cfg.get('train_cfg') or {}).get('max_epochs')
+
+
+def keep_shares(cfg: Config, before: int | None) -> None:
     """Let the steps and the end of schedules stay at the same shares of the epochs, of which there were ``before``."""
-    epochs = cfg.train_cfg.max_epochs
-    for schedule in cfg.param_scheduler:
-        if 'milestones' in schedule:
-            schedule.milestones = [step * epochs // before for step in schedule.milestones]
-        if schedule.get('end') == before:
+    epochs, schedules = epochs_of(cfg), cfg.get('param_scheduler') or []
+    if not before or not epochs or epochs == before:
+        return
+    for schedule in [schedules] if isinstance(schedules, Mapping) else schedules:
+        if 'milestones' in schedule:  # one at 0 would come before the first step
+            schedule.milestones = [max(step * epochs // before, 1) for step in schedule.milestones]
+        if schedule.get('end') == before and schedule.get('begin', 0) < epochs:
             schedule.end = epochs
 
 
@@ -145,10 +152,9 @@ def _set_training(
         'train_cfg.val_interval': val_interval,
         'train_cfg.max_epochs': epochs,
     }
-    before = (cfg.get('train_cfg') or {}).get('max_epochs')
+    before = epochs_of(cfg)
     cfg.merge_from_dict({name: value for name, value in values.items() if value is not None})
-    if before:
-        keep_shares(cfg, before)
+    keep_shares(cfg, before)
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.experiments.data_roots import DATA_SECTIONS
-from mixcl.experiments.options.image_size import crop_sizes, resize_views, set_image_size
+from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resize_views, set_image_size
 from mixcl.experiments.paths import kind_of, walk
 from mixcl.heads.mlp import pooled
 from mixcl.randomness import undisturbed_generators
@@ -38,7 +38,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     trained = 'backbone' in model and 'backbone' not in model.backbone  # FrozenFeatures have one
     if not trained or head is None or not crop_sizes(cfg.get('train_dataloader')):
         raise UserError(f'`backbone={name}`: the config has no backbone and projector that train on crops')
-    old = model.backbone
+    old, width = model.backbone, head.in_channels
     model.backbone = ConfigDict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
     if image_size is not None:
         set_image_size(cfg, image_size)
@@ -52,9 +52,10 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     channels = model.backbone.get('in_channels', 3)
     head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
     _spare_from_decay(cfg)
-    if cfg.get('config_name'):  # by which recipes of evaluations are chosen
+    if (head.in_channels, patch) != (width, patch_size_of(old)) and cfg.get('config_name'):
+        # Recipes of evaluations are chosen by the name.
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
-        cfg.config_name = re.sub(r'(?<=/)[^/_]+(?=_[^/]*$)', own_name, cfg.config_name)
+        cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
 
 
 def backbone_config(name: str) -> dict[str, Any]:

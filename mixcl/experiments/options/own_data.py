@@ -103,7 +103,8 @@ def limit_guesses(cfg: Config, classes: int) -> None:
     """Let no accuracy count more guesses than there are classes, in place."""
     for _, node in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
         if isinstance(node, dict) and 'topk' in node:
-            node['topk'] = tuple(k for k in node['topk'] if k <= classes)
+            given = [node['topk']] if isinstance(node['topk'], int) else node['topk']
+            node['topk'] = tuple(k for k in given if k <= classes) or (1,)
 
 
 def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline: list) -> None:

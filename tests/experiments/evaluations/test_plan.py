@@ -18,6 +18,7 @@ from mixcl.experiments.subject import Subject, read_subject
 PRETRAINING = str(CONFIGS / 'patchmix/vit-xs4_digits.py')
 OF_LINEAR = [str(CONFIGS / 'evaluation/recipes/linear/moco.py')]
 RANDOM = Subject()
+MAE = CONFIGS / 'evaluation/recipes/finetune/mae.py'
 
 
 def plan(*protocols: str, data: str = 'digits', subject: Subject = RANDOM, **settings: object) -> list[Evaluation]:
@@ -239,6 +240,13 @@ def test_what_an_override_decides_follows_or_is_noted() -> None:
     knn, linear = plan('knn', 'linear', overrides=options, subject=subject)
     assert knn.cfg.protocol.neighbours == [1] and knn.cfg.protocol.temperature == 0.07
     assert [linear.cfg.param_scheduler[-1].milestones, linear.cfg.train_cfg.max_epochs] == [[6, 8], 10]
+    (shortest,) = plan('linear', overrides={'train_cfg.max_epochs': 1}, subject=subject)
+    assert shortest.cfg.param_scheduler[-1].milestones == [1, 1]  # none before the first step
+    for epochs, ends in ((1, [5, 100]), (50, [5, 50])):
+        (tuned,) = plan('finetune', overrides={'train_cfg.max_epochs': epochs}, own_configs=[str(MAE)])
+        assert [one.end for one in tuned.cfg.param_scheduler] == ends
+    (semi,) = plan('semi', overrides={'train_dataloader.dataset.dataset.share': 0.5})
+    assert semi.cfg.protocol.share == 0.5
 
 
 def test_a_recipe_of_ones_own_keeps_its_numbers(tmp_path: Path) -> None:

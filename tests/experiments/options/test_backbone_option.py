@@ -120,6 +120,7 @@ def test_refused_in_one_sentence(config: str, name: str, message: str) -> None:
 def test_an_evaluation_of_another_backbone_is_by_a_recipe_for_any() -> None:
     cfg = with_backbone('dino/vit-s16_in1k_0local', 'timm:resnet18')
     assert cfg.config_name == 'dino/resnet18_in1k_0local'
+    assert with_backbone('mocov3/vit-s16_in1k', NAME).config_name == 'mocov3/vit-s16_in1k'  # the same one of timm
     (linear,) = planned(FOLDER, ['linear'], 'digits', Subject(backbone=cfg.model.backbone.to_dict(), config=cfg))
     assert linear.path.stem == 'patchmix'  # and not dino, for transformers with a class token
 
