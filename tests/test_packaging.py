@@ -67,8 +67,8 @@ def test_configs_by_name_and_scope_from_an_empty_folder(programs: Path, tmp_path
     )
     assert re.search(r'environment/lib.* 3 7\n$', run(programs, tmp_path, 'python', '-c', program).stdout)
     own = run(programs, tmp_path, 'mixcl', 'print-config', 'mine.py', '--origin')
-    assert re.search(r'max_epochs=7,  # mine\.py\n', own.stdout) and own.stderr == ''
-    assert re.search(r'num_mix=3,  # \S+/_base_/methods/patchmix\.py\n', own.stdout)
+    assert re.search(r'max_epochs = 7  # mine\.py\n', own.stdout) and own.stderr == ''
+    assert re.search(r'num_mix = 3  # \S+/_base_/methods/patchmix\.py\n', own.stdout)
 
 
 @pytest.mark.long

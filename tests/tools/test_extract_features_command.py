@@ -123,7 +123,7 @@ def test_a_checkpoint_runs_nothing(
     arguments = (tmp_path / 'foreign.pth', out, '--images', images)
     for change, place in (
         (dict(data_preprocessor=evil), r'model\.data_preprocessor\.type'),
-        (dict(test_dataloader=dict(dataset=dict(pipeline=[evil]))), r'pipeline\[2\]\.type'),
+        (dict(test_dataloader=dict(dataset=dict(pipeline=[evil]))), r'pipeline\[3\]\.type'),
         (dict(test_dataloader=dict(dataset=dict(pipeline=3))), 'cannot be built'),
     ):
         meta = dict(cfg=Config(cfg | change).pretty_text)

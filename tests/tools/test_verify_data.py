@@ -95,7 +95,7 @@ def test_a_run_counts_odd_files_and_trains_in_the_same_order_twice(tmp_path: Pat
     assert losses[0] == losses[1] and len(losses[0]) == 5 and np.isfinite(losses).all()
     (log,) = (path.read_text() for path in (tmp_path / '0').glob('*/*.log'))
     assert [log.count(f'images/{name} (') for name in FAULTS] == [1, 1, 1]
-    assert 'met 3 unreadable image(s), named above: 1 empty, 1 no image, 1 truncated' in log
+    assert 'met 3 unreadable training image(s), named above: 1 empty, 1 no image, 1 truncated' in log
     assert 'converted images as it loaded them: 1 four channels, 1 tiny' in log
     record = json.loads((tmp_path / '0/environment.json').read_text())
     assert record['train_data']['images']['number'] == 40
