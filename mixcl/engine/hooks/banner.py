@@ -30,6 +30,9 @@ class BannerHook(Hook):
         if hasattr(model, 'passes_per_image'):
             with_gradient, without = model.passes_per_image()
             lines.append(f'encoder passes per image and step: {with_gradient} with gradient, {without} without')
+            if unnamed := sorted(set(model.recipe.source) - model.stream_names):
+                everything = '; nothing is mixed' if len(unnamed) == len(model.recipe.source) else ''
+                lines.append(f'not made, as no row of model.terms names them: {", ".join(unnamed)}{everything}')
         loop = runner.train_loop
         by_steps = isinstance(loop, IterBasedTrainLoop)
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'

@@ -11,17 +11,20 @@ import pytest
 import tiny
 import torch
 from mmengine.optim import OptimWrapper
+from torch import nn
 
 from mixcl.engine import BannerHook, CheckpointHook, MoCoLARS
 from mixcl.engine.hooks.banner import checkpoint_bytes
 
 
-def banner(caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, **changes: object) -> str:
+def banner(
+    caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, model: nn.Module | None = None, **changes: object
+) -> str:
     """The banner of a run of 128 images per process on 8 processes, after schedules have set the first step's values:
     the rate to 0."""
     caplog.clear()
     caplog.set_level(logging.INFO)
-    model = tiny.build()
+    model = tiny.build() if model is None else model
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [dict(params=parameters[:2]), dict(params=parameters[2:], weight_decay=0.0)]
     optimizer = torch.optim.AdamW([dict(group, initial_lr=2e-3) for group in groups], lr=0.0, weight_decay=0.04)
@@ -53,6 +56,10 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
+    assert 'not made' not in text
+    plain = tiny.build(terms=[('view1', 'view2', 1.0)])
+    unnamed = 'not made, as no row of model.terms names them: mix1, mix2; nothing is mixed\n'
+    assert unnamed in banner(caplog, model=plain)
     assert 'kNN' not in text + banner(caplog, val_loop=None)
     several = banner(caplog, accumulative_counts=4)
     assert '; gradients of 4 batches are accumulated per step, negatives come from one batch at a time\n' in several
