@@ -27,15 +27,6 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> Iterator[str]:
         yield f'{dotted(place)} = {value!r}  # {file}'
 
 
-def base_of(path: str) -> dict[str, Any]:
-    """The files that a config names as ``_base_``, merged; empty where it has none."""
-    merged: dict[str, Any] = {}
-    file = find_config(path)
-    for base in Config._get_base_files(str(file)):
-        merged |= Config.fromfile(Config._get_cfg_path(base, str(file))[0]).to_dict()
-    return merged
-
-
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
     """Every value of a config file, with the file that it comes from."""
     config = Config.fromfile(path, import_custom_modules=False).to_dict()

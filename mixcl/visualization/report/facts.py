@@ -10,7 +10,6 @@ from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
 from mixcl.evaluation.results import stored_beside, table
 from mixcl.experiments.difference import differences
-from mixcl.experiments.origin import base_of
 from mixcl.experiments.paths import innermost
 from mixcl.experiments.prepared import prepared
 from mixcl.shipped import known_configs
@@ -140,16 +139,14 @@ def evaluation(run: RunRecord) -> list[Block]:
 
 
 def changes(run: RunRecord, other: RunRecord) -> list[Block]:
-    """How the config differs from that of another run, from its file, and its file from what it inherits."""
+    """How the config differs from that of another run, and from its file."""
     name, pairs, blocks = str(run.config.get('config_name')), [], []
     if other is not run:
         pairs.append((f'From {other.label} to {run.label}', other.config, run.config))
     if name in known_configs():
-        file = prepared(name)
-        pairs.append(('From its file to this run', file, run.config))
-        pairs.append(('From what its file inherits to the file', base_of(name), file))
+        pairs.append(('From its file to this run', prepared(name), run.config))
     else:
-        blocks.append(Block('missing', f'{name} does not come with mixcl, so what it inherits is not known.'))
+        blocks.append(Block('missing', f'{name} does not come with mixcl, so its file is not known.'))
     for title, before, after in pairs:
         lines = sorted(map(str, differences(dict(before), dict(after))))
         blocks.append(_folded(f'{title}: {len(lines)} values', '\n'.join(lines)))
