@@ -1,10 +1,7 @@
 """The base of data sets of people's own images: labels, and a split that is given or drawn."""
 
-import io
 import os
-import pickle
 import re
-from array import array
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -147,15 +144,6 @@ class OwnImages(SplitDataset):
         """The label, if there is one, and what the reading needs."""
         info = super().get_data_info(idx)
         return {**self.reading(info.pop('name'), *info.pop('place', ())), **info}
-
-    def _serialize_data(self) -> tuple[np.ndarray, np.ndarray]:
-        """Same as mmengine's, which makes an array of each entry: six times as much memory."""
-        content, ends = io.BytesIO(), array('q')
-        for info in self.data_list:
-            content.write(pickle.dumps(info, protocol=4))
-            ends.append(content.tell())
-        self.data_list.clear()
-        return np.frombuffer(content.getbuffer(), np.uint8), np.frombuffer(ends, np.int64)
 
     def _divided(self, images: Images) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         """The names of the classes; (n,) int64, the class of each image or -1; (n,) of str or None, its part.
