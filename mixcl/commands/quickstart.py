@@ -7,15 +7,23 @@ import json
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mixcl.command_line import add_data_root, add_overrides
 
 if TYPE_CHECKING:
     from mmengine.runner import Runner
 
+NAMES = {
+    'raw_pixels_': 'raw pixels',
+    'random_init_': 'randomly initialised encoder',
+    '': 'pretrained, online encoder',
+    'ema_': 'pretrained, EMA encoder',
+}
+"""Rows of the table, by how results.json begins their names."""
+
 Rows = dict[str, tuple[float, float]]
-"""Accuracies of kNN and of a linear probe, by row of the table."""
+"""Accuracies of kNN and of a linear probe, by the names of rows; those of an EMA encoder where there is one."""
 
 WORK_DIR = 'work_dirs/quickstart'
 """The quick start's own folder: each run replaces the one before."""
@@ -49,7 +57,9 @@ def run(args: Namespace) -> None:
     runner.train()
     figures.append(write(curves_figure([work_dir]), work_dir / 'curves.png'))
     rows = evaluate(runner)
-    results = results_of(rows) | dict(seconds=time.perf_counter() - started, config=cfg.to_dict())
+    results: dict[str, Any] = dict(seconds=time.perf_counter() - started, config=cfg.to_dict())
+    for name, (knn, linear) in rows.items():
+        results |= {f'{name}knn_top1': knn, f'{name}linear_top1': linear}
     (work_dir / 'results.json').write_text(json.dumps(results, indent=2, default=str) + '\n')
     print_table(rows)
     report = write_report([work_dir], work_dir / 'report.html')
@@ -61,31 +71,13 @@ def run(args: Namespace) -> None:
 
 
 def evaluate(runner: 'Runner') -> Rows:
-    """Measure a random encoder, the pixels, and the pretrained encoders."""
+    """Measure the pixels, a random encoder, and the pretrained encoders."""
     from mixcl.evaluation.small_data import accuracies, baseline_accuracies
 
     baselines = baseline_accuracies(runner)
     trained = accuracies(runner, runner.model, runner.model.encoder_names)
-    names = dict(online='pretrained, online encoder', target='pretrained, EMA encoder')
-    return {
-        'raw pixels': baselines['pixels'],
-        'randomly initialised encoder': baselines['online'],
-        **{names[encoder]: values for encoder, values in trained.items()},
-    }
-
-
-def results_of(rows: Rows) -> dict[str, float | None]:
-    """Name the accuracies as results.json has them; those of an EMA encoder are None where there is none."""
-    names = {
-        'random_init_': 'randomly initialised encoder',
-        'raw_pixels_': 'raw pixels',
-        '': 'pretrained, online encoder',
-        'ema_': 'pretrained, EMA encoder',
-    }
-    results: dict[str, float | None] = {}
-    for name, row in names.items():
-        results[f'{name}knn_top1'], results[f'{name}linear_top1'] = rows.get(row, (None, None))
-    return results
+    measured = baselines['pixels'], baselines['online'], trained['online'], trained.get('target')
+    return {name: values for name, values in zip(NAMES, measured, strict=True) if values}
 
 
 def print_table(rows: Rows) -> None:
@@ -93,4 +85,4 @@ def print_table(rows: Rows) -> None:
 
     print(f'\n{"features":32s}{f"kNN (k={NEIGHBOURS})":>14s}{"linear probe":>14s}')
     for name, (knn, linear) in rows.items():
-        print(f'{name:32s}{knn:14.1%}{linear:14.1%}')
+        print(f'{NAMES[name]:32s}{knn:14.1%}{linear:14.1%}')
