@@ -40,7 +40,7 @@ def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data
 
 
 def add_allow_pickle(parser: ArgumentParser) -> None:
-    """Add ``--allow-pickle``."""
+    """Add ``--allow-pickle``, which :func:`mixcl.console.run` does for all commands."""
     parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
 
 
@@ -54,6 +54,7 @@ def arguments_of(args: Namespace) -> dict[str, Any]:
     """The options of a command with :func:`add_launcher`, as the function takes them that does its work."""
     options = dict(vars(args))
     os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
+    options.pop('allow_pickle', None)  # the command line has done it
     return options
 
 

@@ -73,13 +73,10 @@ def extract(args: Namespace) -> None:
     from mixcl.experiments.image_sources import config_images, source_images
     from mixcl.experiments.prepared import prepared
     from mixcl.experiments.subject import read_subject
-    from mixcl.weights import allow_pickle
 
     device = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
     if device == 'cuda' and not torch.cuda.is_available():
         raise UserError('--device cuda: torch sees no GPU here; leave the option out')
-    if args.allow_pickle:
-        allow_pickle()
     subject = read_subject(args.checkpoint, args.config)
     if not subject.encoders:
         raise UserError(f'{args.checkpoint!r} has no weights to give features by; name a checkpoint')

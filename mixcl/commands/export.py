@@ -23,8 +23,5 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     from mixcl.apis.export import export
-    from mixcl.weights import allow_pickle
 
-    if args.allow_pickle:
-        allow_pickle()
     export(args.checkpoint, args.to, args.out, args.encoder, args.config)

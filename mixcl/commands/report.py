@@ -20,9 +20,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     from mixcl.visualization.report import write_report
-    from mixcl.weights import allow_pickle
 
-    if args.allow_pickle:
-        allow_pickle()
     out = args.out or Path(args.runs[0], 'report.html')
     print(f'written: {write_report(args.runs, out, args.data, args.data_root, args.config)}')

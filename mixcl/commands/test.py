@@ -34,16 +34,12 @@ def run(args: Namespace) -> None:
     from mixcl.engine.runners.launch import build_runner
     from mixcl.experiments.prepared import Options, prepared_to_test
     from mixcl.files import check_writable, written_whole
-    from mixcl.weights import allow_pickle
 
     options = arguments_of(args)
     config, checkpoint, out = (options.pop(name) for name in ('config', 'checkpoint', 'out'))
-    asked = Options(**options)
     if out:
         check_writable(Path(out).parent, '--out')
-    cfg = prepared_to_test(config, checkpoint, asked)
-    if asked.allow_pickle:
-        allow_pickle()
+    cfg = prepared_to_test(config, checkpoint, Options(**options))
     runner = build_runner(cfg)
     metrics = runner.test()
     if runner.rank == 0:

@@ -75,10 +75,7 @@ def of_images(args: Namespace) -> 'Figure':
     from mixcl.experiments.options.smoke import shrink_to_smoke
     from mixcl.visualization.figures import drawn
     from mixcl.visualization.pictured import read_pictured
-    from mixcl.weights import allow_pickle
 
-    if args.allow_pickle:
-        allow_pickle()
     options = {name: getattr(args, name, None) for name in OPTIONS}
     if any(isinstance(value, int) and value < 1 for value in options.values()):
         raise UserError('--num-images, --k, --among and --clusters must be at least 1')
