@@ -22,6 +22,13 @@ class OverrideAction(DictAction):
             )
 
 
+def positive(text: str) -> int:
+    """The ``type`` of an option that is a whole number of at least 1."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
 def add_config_option(parser: ArgumentParser, action: str = 'store') -> None:
     """Add ``--config``, which means the same wherever a checkpoint is read."""
     parser.add_argument('--config', action=action, metavar='FILE', help='the config that the checkpoint was trained '

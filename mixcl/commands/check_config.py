@@ -5,21 +5,19 @@ Exit status: 0 if a run could start, 2 otherwise, with one sentence.
 
 from argparse import ArgumentParser, Namespace
 
-from mixcl.command_line import add_data_root, add_overrides
+from mixcl.command_line import add_data_root, add_overrides, positive
 from mixcl.errors import UserError
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('config', help='config file')
-    parser.add_argument('--processes', type=int, default=1, help='how many will train, for batches and queues')
+    parser.add_argument('--processes', type=positive, default=1, help='how many will train, for batches and queues')
     parser.add_argument('--no-data', action='store_true', help='do not look for the data folders')
     add_data_root(parser)
     add_overrides(parser)
 
 
 def run(args: Namespace) -> None:
-    if args.processes < 1:
-        raise UserError(f'--processes must be at least 1, not {args.processes}')
     from mixcl.engine.runners.dry_run import check_start
     from mixcl.experiments.data_roots import check_data_roots, check_metric_files
     from mixcl.experiments.prepared import prepared

@@ -12,18 +12,12 @@ import warnings
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, cpu_cores
+from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, cpu_cores, positive
 from mixcl.errors import UserError, printable
 
 AFTERWARDS = 'the same command continues with the files that are missing'
 
 FEATURES = ('Output', 'LastClassTokens', 'ClassTokenAndAverage', 'PooledGrid')
-
-
-def positive(text: str) -> int:
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
 
 
 def not_negative(text: str) -> int:

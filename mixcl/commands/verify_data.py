@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mixcl.command_line import add_data_root, add_overrides, cpu_cores
+from mixcl.command_line import add_data_root, add_overrides, cpu_cores, positive
 from mixcl.errors import UserError, printable
 from mixcl.files import check_writable
 
@@ -26,13 +26,11 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
     add_data_root(parser, 'root folder of every data set of the config, or of a list')
     parser.add_argument('--out', default='work_dirs/unreadable_images.txt', help='for the list of unreadable images')
-    parser.add_argument('--num-workers', type=int, default=cpu_cores(), help='processes; default one per CPU core')
+    parser.add_argument('--num-workers', type=positive, default=cpu_cores(), help='processes; default one per CPU core')
     add_overrides(parser)
 
 
 def run(args: Namespace) -> None:
-    if args.num_workers < 1:
-        raise UserError(f'--num-workers must be at least 1, not {args.num_workers}')
     out = Path(args.out)
     if out.is_dir():
         raise UserError(f'--out {args.out} is a folder: give the name of a file')

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, add_overrides
-from mixcl.errors import UserError
+from mixcl.command_line import add_allow_pickle, add_config_option, add_data_root, add_overrides, positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +38,7 @@ def add_options(parser: ArgumentParser) -> None:
         images = figure.add_mutually_exclusive_group()
         images.add_argument('--images', metavar='FOLDER', help='a folder of images in the place of those of the config')
         images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
-        figure.add_argument('--num-images', type=int, help='how many images')
+        figure.add_argument('--num-images', type=positive, help='how many images')
         figure.add_argument('--seed', type=int, default=0, help='of all random draws')
         add_data_root(figure)
         add_allow_pickle(figure)
@@ -53,12 +52,12 @@ def add_options(parser: ArgumentParser) -> None:
             )
             figure.add_argument('--image-size', type=int, metavar='PIXELS', help='of images of --images or --data')
         if name == 'neighbours':
-            figure.add_argument('--k', type=int, help='neighbours of each image')
-            figure.add_argument('--among', type=int, metavar='N', help='look at so many images at most')
+            figure.add_argument('--k', type=positive, help='neighbours of each image')
+            figure.add_argument('--among', type=positive, metavar='N', help='look at so many images at most')
             figure.add_argument('--worst', action='store_true', default=None, help='worst mistakes first; needs labels')
         if name == 'map':
             figure.add_argument('--method', choices=['tsne', 'umap'], help='default: tsne')
-            figure.add_argument('--clusters', type=int, metavar='K', help='colour by k-means instead of by class')
+            figure.add_argument('--clusters', type=positive, metavar='K', help='colour by k-means instead of by class')
 
 
 def run(args: Namespace) -> None:
@@ -76,14 +75,11 @@ def of_images(args: Namespace) -> 'Figure':
     from mixcl.visualization.figures import drawn
     from mixcl.visualization.pictured import read_pictured
 
-    options = {name: getattr(args, name, None) for name in OPTIONS}
-    if any(isinstance(value, int) and value < 1 for value in options.values()):
-        raise UserError('--num-images, --k, --among and --clusters must be at least 1')
+    options = {name: value for name in OPTIONS if (value := getattr(args, name, None)) is not None}
     source = f'folder:{Path(args.images)}' if args.images else args.data
     pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
     if args.smoke:
         shrink_to_smoke(pictured.config)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))
     pictured = replace(pictured, seed=args.seed, encoder=encoder, image_size=image_size)
-    given = {name: value for name, value in options.items() if value is not None}
-    return drawn(args.figure, pictured, **given)
+    return drawn(args.figure, pictured, **options)

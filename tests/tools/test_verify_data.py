@@ -74,7 +74,6 @@ def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureF
 
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
-    assert '--num-workers must be at least 1' in refusal(capfd, TOOL, 'configs', '--num-workers', 0)
     assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
 
 
