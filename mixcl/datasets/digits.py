@@ -22,7 +22,6 @@ class Digits(SplitDataset):
     SPLITS = ('train', 'test')
 
     def load_data_list(self) -> list[dict]:
-        """Images and labels of the split."""
         from sklearn.datasets import load_digits  # takes seconds
 
         digits = load_digits()

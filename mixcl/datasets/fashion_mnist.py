@@ -41,7 +41,6 @@ class FashionMNIST(SplitDataset):
         super().__init__(data_root or default, **kwargs)
 
     def load_data_list(self) -> list[dict]:
-        """Images and labels of the split."""
         try:
             images = self._read('images-idx3', 28, 28)[..., None].repeat(3, axis=-1)
             labels = self._read('labels-idx1').tolist()

@@ -36,7 +36,6 @@ class FolderImages(OwnImages):
         super().__init__(source, **kwargs)
 
     def images(self) -> Images:
-        """One per file."""
         names = images_below(self.source, self.extensions)
         given = given_parts({name.partition(os.sep)[0] for name in names if os.sep in name})
         beside, depth = (None, 1) if any(given.values()) else ('', 0)
@@ -52,7 +51,6 @@ class ImageFolder(FolderImages):
         super().__init__(data_root, **kwargs)
 
     def images(self) -> Images:
-        """One per file."""
         names = images_below(self.source, self.extensions)
         return Images(names, [None] * len(names), [''] * len(names), [])
 

@@ -32,7 +32,6 @@ class HuggingFaceImages(OwnImages):
 
     @property
     def folder(self) -> str:
-        """The source itself."""
         return self.source
 
     def images(self) -> Images:

@@ -45,7 +45,6 @@ class ClassFolders(SplitDataset):
         self.class_folders()
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         folders = self.class_folders()
         self._metainfo['classes'] = tuple(folder.name for folder in folders)
         return labelled_images(enumerate(folders))
@@ -117,7 +116,6 @@ class TinyImageNet(ClassFolders):
         return sorted(path for path in train.iterdir() if path.is_dir() and path.name[0] != '.')
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         if self.split == 'train':
             return super().load_data_list()
         wnids = self._metainfo['classes'] = tuple(folder.name for folder in self.class_folders())

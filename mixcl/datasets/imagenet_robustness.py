@@ -23,11 +23,9 @@ class _ClassSubset(ClassFolders):
     SUBSET = ''
 
     def class_folders(self) -> list[Path]:
-        """The folders of the 200 classes."""
         return [self.required(wnid) for wnid in imagenet_classes(self.SUBSET)]
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         wnids = tuple(imagenet_classes(self.SUBSET))
         numbers = tuple(map(imagenet_classes().index, wnids))
         self._metainfo.update(classes=wnids, class_numbers=numbers)
@@ -89,7 +87,6 @@ class ImageNetC(SplitDataset):
         self.settings()
 
     def load_data_list(self) -> list[dict]:
-        """One entry per image."""
         classes = self._metainfo['classes'] = tuple(imagenet_classes())
         settings = self.settings()
         images = [

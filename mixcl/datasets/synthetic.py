@@ -34,11 +34,9 @@ class SyntheticImages(BaseDataset):
         super().__init__(ann_file='', metainfo={'classes': classes}, **kwargs)
 
     def load_data_list(self) -> list[dict]:
-        """The labels alone."""
         return [{'gt_label': index % self.num_classes} for index in range(self.num_images)]
 
     def get_data_info(self, idx: int) -> dict:
-        """The label and the image."""
         info = super().get_data_info(idx)
         size, hue = self.image_size, info['gt_label'] / self.num_classes
         random = np.random.default_rng(info['sample_idx'])

@@ -21,7 +21,6 @@ class RecordedResizedCrop(RandomResizedCrop):
         return {**super().transform(results), 'crop_box': self._box}
 
     def rand_crop_params(self, img: np.ndarray) -> tuple[int, int, int, int]:
-        """Draw a box, and remember it."""
         self._box = super().rand_crop_params(img)
         return self._box
 

@@ -75,7 +75,6 @@ class RGBToBGR(BaseTransform):
     """Turn an RGB array in memory (CIFAR) to BGR, the order of all pipelines and of the data preprocessors."""
 
     def transform(self, results: dict) -> dict:
-        """Reverse the last axis of ``img``."""
         return {**results, 'img': np.ascontiguousarray(results['img'][..., ::-1])}
 
 
@@ -96,7 +95,6 @@ class ColourNoise(BaseTransform):
         self.deviation = deviation
 
     def transform(self, results: dict) -> dict:
-        """Change ``img``."""
         shares = np.random.normal(0, self.deviation, 3)
         colour = np.array(COLOUR_COMPONENTS) @ (shares * COLOUR_DEVIATIONS)
         return {**results, 'img': results['img'].astype(np.float32) + colour[::-1].astype(np.float32)}
@@ -114,7 +112,6 @@ class RandomErasing(ClippedErasing):
     """
 
     def transform(self, results: dict) -> dict:
-        """Change ``img``."""
         return super().transform({**results, 'img': results['img'].astype(np.float32)})
 
     def _fill_pixels(self, img: np.ndarray, top: int, left: int, height: int, width: int) -> np.ndarray:

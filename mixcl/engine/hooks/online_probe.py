@@ -80,7 +80,6 @@ class OnlineProbe(Hook):
     def after_train_iter(
         self, runner: Runner, batch_idx: int, data_batch: Any = None, outputs: dict | None = None
     ) -> None:
-        """One step on the features of this batch."""
         samples = data_batch['data_samples']
         labels = torch.tensor([int(sample.gt_label) if 'gt_label' in sample else UNLABELLED for sample in samples])
         if labels.max() >= self._classes:

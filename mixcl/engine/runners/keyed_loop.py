@@ -148,7 +148,6 @@ class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
     """Epoch-based training of any model, such as a classifier, that resumes exactly; see :class:`KeyedSteps`."""
 
     def run_epoch(self) -> None:
-        """Train on what is left of the epoch."""
         self.runner.call_hook('before_train_epoch')
         self._stop_if_asked()
         self.runner.model.train()
@@ -174,7 +173,6 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
         self._batches = self._remaining()
 
     def run_iter(self, data_batch: dict) -> None:
-        """Train on one batch, unless the run is asked to end."""
         # Here and not after the step, so that a validation that is due comes first.
         self._stop_if_asked()
         self._train_step(self._iter, data_batch)

@@ -60,7 +60,6 @@ class CorruptionRobustness(BaseMetric):
             self.results.append(2 * setting + wrong)
 
     def compute_metrics(self, results: list[int]) -> dict[str, float]:
-        """Average by setting, then over severities, then over corruptions."""
         counts = np.bincount(results, minlength=2 * len(CORRUPTIONS) * len(SEVERITIES))
         right, wrong = counts.reshape(len(CORRUPTIONS), len(SEVERITIES), 2).transpose(2, 0, 1)
         errors = (wrong / (right + wrong)).mean(axis=1)

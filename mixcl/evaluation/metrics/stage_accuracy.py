@@ -32,7 +32,6 @@ class StageAccuracy(BaseMetric):
         self.results += [(sample['stage_scores'].cpu(), sample['gt_label'].cpu()) for sample in data_samples]
 
     def compute_metrics(self, results: list) -> dict[str, float]:
-        """Accuracies by stage."""
         scores, labels = (torch.stack(values) for values in zip(*results, strict=True))
         metrics = {}
         for stage in range(scores.shape[1]):

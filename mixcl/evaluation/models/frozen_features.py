@@ -25,7 +25,6 @@ class FrozenFeatures(Encoder):
         self.eval()
 
     def train(self, mode: bool = True) -> 'FrozenFeatures':
-        """Stay in evaluation mode."""
         return super().train(False)
 
     @torch.no_grad()

@@ -63,7 +63,6 @@ class StageProbes(BaseModule):
         return tuple(probe(feature) for probe, feature in zip(self.probes, features, strict=True))
 
     def loss(self, features: tuple[Tensor, ...], data_samples: list[DataSample]) -> dict[str, Tensor]:
-        """Cross-entropy of every stage, by name."""
         labels = torch.stack([sample.gt_label.squeeze() for sample in data_samples])
         scores = self(features)
         return {f'loss_feat{number}': functional.cross_entropy(stage, labels) for number, stage in enumerate(scores, 1)}

@@ -52,7 +52,6 @@ class Exported:
 
     @property
     def backbone(self) -> Any:
-        """The backbone of the encoder."""
         return self.encoder.backbone
 
     def renamed(self, layout: str) -> dict[str, Tensor]:
