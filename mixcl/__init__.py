@@ -51,15 +51,6 @@ _LAZY = {
 """Short names, and the modules they come from."""
 
 
-def register_all() -> None:
-    """Import every module that registers a class, to list what exists; registries do it on first use."""
-    from mixcl import registry
-
-    for part in vars(registry).values():
-        if isinstance(part, registry.Registry):
-            part.import_from_location()
-
-
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

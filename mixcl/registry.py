@@ -2,7 +2,7 @@
 
 A config names a class by ``type='InfoNCE'``; classes of other libraries are written with their scope, for example
 ``type='mmpretrain.VisionTransformer'``. Importing ``mixcl`` does not import the implementation modules: a registry
-imports its own when it is first asked for a class. :func:`mixcl.register_all` does it at once.
+imports its own when it is first asked for a class.
 """
 
 from collections.abc import Mapping

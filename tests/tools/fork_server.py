@@ -33,7 +33,6 @@ def import_everything() -> None:
     import mixcl
 
     torch.set_num_threads(1)  # threads do not survive a fork
-    mixcl.register_all()
     root = Path(mixcl.__file__).parent
     modules = ['.'.join(path.relative_to(root.parent).with_suffix('').parts) for path in sorted(root.rglob('*.py'))]
     for name in [*modules, *ALSO]:
