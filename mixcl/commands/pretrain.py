@@ -7,7 +7,7 @@ says how. The same command again continues a run that was stopped.
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
-from mixcl.command_line import add_launcher, add_overrides, arguments_of
+from mixcl.command_line import add_data_root, add_launcher, add_overrides, arguments_of
 from mixcl.shipped import config_of
 
 SETTINGS = dict(backbone='--model')
@@ -19,6 +19,7 @@ AFTERWARDS = 'the same command, without --overwrite, continues from the last che
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', required=True, metavar='FOLDER',
                         help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
+    add_data_root(parser, 'root folder of the paths of a list')
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip

@@ -23,7 +23,7 @@ AFTERWARDS = 'nothing is kept, the same command starts again'
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config file')
+    parser.add_argument('data', help='a folder of images, or list:PATH.csv, hf:PATH, tar:PATTERN; or a config')
     add_data_root(parser, 'root folder of every data set of the config, or of a list')
     parser.add_argument('--out', default='work_dirs/unreadable_images.txt', help='for the list of unreadable images')
     parser.add_argument('--num-workers', type=positive, default=cpu_cores(), help='processes; default one per CPU core')
@@ -62,14 +62,15 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     from mixcl.experiments.paths import kind_of
     from mixcl.experiments.prepared import prepared
     from mixcl.registry import DATASETS
+    from mixcl.shipped import known_configs
 
     if Path(args.data).is_dir():
         return [ImageFolder(args.data)]
     if ':' in args.data and '::' not in args.data:
         with DefaultScope.overwrite_default_scope('mixcl'):
             return [DATASETS.build({**source_config(args.data, args.data_root), 'lazy_init': False})]
-    if not args.data.endswith('.py'):
-        raise UserError(f'{args.data} is neither a folder nor a config file (.py), nor what --data takes; give one')
+    if not args.data.endswith('.py') and args.data.removeprefix('mixcl::') not in known_configs():
+        raise UserError(f'{args.data} is neither a folder nor a config, nor what --data takes; give one')
     cfg = prepared(args.data, cfg_options=args.cfg_options, data_root=args.data_root)
     if cfg.get('default_scope') == 'mmdet':
         raise UserError(f'{args.data} is of detection; give the folders of its images, one after the other')

@@ -10,8 +10,9 @@ from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
 EXTENSIONS = (
-    '.jpg', '.jpeg', '.jpe', '.jfif', '.png', '.webp', '.gif', '.bmp', '.tif', '.tiff', '.ppm', '.pgm', '.pbm', '.pnm',
-)  # fmt: skip
+    *('.jpg', '.jpeg', '.jpe', '.jfif', '.png', '.webp', '.gif', '.bmp', '.dib', '.tif', '.tiff'),
+    *('.ppm', '.pgm', '.pbm', '.pnm', '.avif', '.jp2', '.j2k', '.tga', '.pcx'),
+)
 
 
 @DATASETS.register_module()

@@ -42,6 +42,8 @@ class HuggingFaceImages(OwnImages):
         if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
         labels = [label for table in found.values() for label in self._labels(table)]
+        if {*labels} - {None, *self.class_names}:  # not all splits name their classes
+            self.class_names = ()
         return Images(names, labels, [given[name.rpartition('/')[0]] for name in names], [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
@@ -95,11 +97,12 @@ class HuggingFaceImages(OwnImages):
         if column is None:
             return [None] * len(table)
         names = getattr(table.features[column], 'names', None)
-        self.class_names = tuple(names or ())
+        self.class_names = tuple(dict.fromkeys((*self.class_names, *(names or ()))))
         values = table.with_format(None)[column][:]
-        if names:  # -1 stands for none
-            return [names[value] if value is not None and value >= 0 else None for value in values]
-        return [None if value is None else str(value) for value in values]
+        if any(isinstance(value, list | dict) for value in values):
+            raise UserError(f'the column {column!r} of {self.source} has several labels per image; give one, or none')
+        known = [None if value is None or value in (-1, '-1') else value for value in values]  # -1 stands for none
+        return [value if value is None else names[value] if names else str(value) for value in known]
 
 
 def _of_parquet(files: list[str]) -> dict[str, Any]:

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 
-def image_digest(dataset: Any) -> dict[str, int | str]:
+def image_digest(dataset: Any, labelled: bool = False) -> dict[str, int | str]:
     """The ``number`` of images of a data set, and a ``digest`` of their names and their order, as 64 hex digits.
 
     Names begin below the folder that all images share, so that a data set may move. Images that lie in memory count by
-    their pixels. ``dataset`` is one of mmengine's kind; 1.2 million names take seconds, since annotations are unpacked.
+    their pixels; their labels count where the data are ``labelled``, for what learns these. ``dataset`` is one of mmengine's kind; 1.2 million names take seconds, since annotations are unpacked.
     """
-    names = [_name(dataset.get_data_info(index)) for index in range(len(dataset))]
+    infos = map(dataset.get_data_info, range(len(dataset)))
+    pairs = [(_name(info), f'{info["gt_label"]}\0' if labelled and 'gt_label' in info else '') for info in infos]
+    names = [name for name, _ in pairs]
     shared = os.path.commonprefix(names).rfind(os.sep) + 1  # noqa: RUF071  (it ends with a folder)
     digest = sha256()
-    for name in names:
-        digest.update(name[shared:].encode(errors='surrogateescape') + b'\0')
+    for name, label in pairs:
+        digest.update(f'{name[shared:]}\0{label}'.encode(errors='surrogateescape'))
     return dict(number=len(names), digest=digest.hexdigest())
 
 

@@ -79,7 +79,9 @@ class ListedImages(OwnImages):
     def _cells(self, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
         first = next(lines, '')
         mark = max(',;\t', key=first.count)
-        rows: Iterator[list[str]] = csv.reader(chain([first], lines), delimiter=mark, strict=True)
+        rows: Iterator[list[str]] = csv.reader(
+            chain([first], lines), delimiter=mark, skipinitialspace=True, strict=True
+        )
         head = next(rows, [])
         names = [cell.strip().lower() for cell in head]
         if any(map(is_image, names)):  # the first line names no columns

@@ -66,7 +66,7 @@ class LabelledSubset(BaseDataset):
         self._metainfo.update(self.dataset.metainfo)
         if self.share is not None:
             chosen = balanced_indices(self.dataset.get_gt_labels(), self.share, self.seed)
-            return list(map(self.dataset.get_data_info, sorted(chosen)))
+            return [dict(row=row) for row in sorted(chosen)]
         infos = list(map(self.dataset.get_data_info, range(len(self.dataset))))
         files = [Path(info.get('img_path', '')).name for info in infos]  # no names where images lie in memory
         names = self._listed_names()
@@ -78,7 +78,11 @@ class LabelledSubset(BaseDataset):
                 f'example {min(wrong)}, or fit several images (its first image is {files[0]!r}): give the list of '
                 'these images, or share=0.1 instead of list_file'
             )
-        return [info for info, file in zip(infos, files, strict=True) if file in names]
+        return [dict(row=row) for row, file in enumerate(files) if file in names]
+
+    def get_data_info(self, idx: int) -> dict:
+        # Not stored: of some data sets an entry holds what reads its file.
+        return {**self.dataset.get_data_info(super().get_data_info(idx)['row']), 'sample_idx': idx}
 
     def _listed_names(self) -> set[str]:
         """The last part of the path in every line that is not empty."""

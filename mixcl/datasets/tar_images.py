@@ -100,7 +100,7 @@ def index_shard(path: str, size: int, modified: int) -> Images:
                         raise ValueError(f'{key} has two labels, {labels[key]!r} and {label!r}')
             place = shard.offset
             _check_end(path, place)
-    except (tarfile.TarError, OSError, ValueError) as error:
+    except (tarfile.TarError, OSError, ValueError, RecursionError) as error:
         raise UserError(
             f'{path} cannot be read as a tar file without compression (at byte {place}: '
             f'{" ".join(str(error).split())}): unpack it where it is compressed, or write it again'
@@ -152,8 +152,11 @@ def _label(content: bytes, ending: str) -> str:
     if ending == '.cls':
         return text
     fields = loads(text)
-    found = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
-    return '' if found is None else str(found)
+    if isinstance(fields, dict):
+        fields = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
+    if not isinstance(fields, str | int | float | None):
+        raise ValueError(f'{text[:40]!r} holds no single label')
+    return '' if fields is None else str(fields)
 
 
 def _expanded(pattern: str) -> Iterator[str]:

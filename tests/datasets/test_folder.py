@@ -21,7 +21,7 @@ def make_files(folder: Path, *names: str) -> list[str]:
 
 def test_all_usual_endings_in_any_letter_case_however_deep(tmp_path: Path) -> None:
     names = ['A.JPG', 'b.jpeg', 'c.Png', 'd.webp', 'e.GIF', 'f.bmp', 'g.tif', 'h.TIFF', 'i.ppm', 'j.jpe', 'k.jfif']
-    names += ['x/l.pgm', 'x/y/z/m.jpg']
+    names += ['x/l.pgm', 'x/y/z/m.jpg', 'x/n.avif', 'x/o.jp2', 'x/p.TGA']
     images = make_files(tmp_path, *names)
     make_files(tmp_path, 'notes.txt', 'x/labels.json', 'jpg', '.hidden.jpg', '.cache/thumbnail.jpg', 'x/.git/a.png')
     assert paths(ImageFolder(str(tmp_path))) == sorted(images)

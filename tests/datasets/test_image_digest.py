@@ -6,7 +6,7 @@ from pathlib import Path
 from mmpretrain.datasets import BaseDataset
 from PIL import Image
 
-from mixcl.datasets import Digits, FolderImages
+from mixcl.datasets import Digits, FolderImages, ListedImages
 from mixcl.datasets.image_digest import image_digest
 
 
@@ -28,6 +28,18 @@ def test_names_and_order_of_a_folder_count_and_its_place_does_not(tmp_path: Path
     assert digest(moved) != first
     (folder / 'b/img_1.png').unlink()
     assert digest(folder)['number'] == 2
+
+
+def test_labels_count_where_they_are_learnt(tmp_path: Path) -> None:
+    def digest(classes: str, labelled: bool) -> dict:
+        lines = (f'{number}.jpg,{label}\n' for number, label in enumerate(classes))
+        (tmp_path / 'list.csv').write_text(''.join(lines))
+        return image_digest(ListedImages(f'{tmp_path}/list.csv', pipeline=[]), labelled)
+
+    for number in range(4):
+        (tmp_path / f'{number}.jpg').touch()
+    assert digest('abab', labelled=False) == digest('aabb', labelled=False)
+    assert digest('abab', labelled=True) == digest('abab', labelled=True) != digest('aabb', labelled=True)
 
 
 class Named(BaseDataset):

@@ -153,6 +153,7 @@ def test_a_flat_folder_is_pretrained_on_as_before_and_has_no_labels(tmp_path: Pa
         ('l.csv', 'photos/b.jpg,dog\nphotos/a.jpg,cat\nphotos/c d.jpg,dog\nphotos/e.png,\n'),
         ('l.csv', '\ufeffLabel;Path\r\ndog;photos/b.jpg\r\n\ncat;photos/a.jpg\ndog;"photos/c d.jpg"\n;photos/e.png'),
         ('l.csv', 'class\tid\tfile\ndog\t\tphotos/b.jpg\ncat\t\tphotos/a.jpg\ndog\t\tphotos/c d.jpg\n\t\tphotos/e.png'),
+        ('l.csv', '"path", "label"\n"photos/b.jpg", "dog"\nphotos/a.jpg, cat\nphotos/c d.jpg, dog\nphotos/e.png,\n'),
         ('l.txt', 'photos/b.jpg dog\nphotos/a.jpg\tcat\n\nphotos/c d.jpg dog\nphotos/b.jpg dog\nphotos/e.png\n'),
     ],
 )  # fmt: skip
@@ -251,9 +252,7 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
         write_tar(
             tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
         )
-    write_tar(
-        tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'{"label": null}'}
-    )
+    write_tar(tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'null'})
     train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))
     assert labelled(train) == [(b'x', '7'), (b'y', '7'), (b'1', '8')] and len(learnt) == 4
     assert labelled(test) == [(b'x', '7'), (b'y', '7')]
@@ -290,6 +289,7 @@ def linked(name: str, kind: bytes) -> bytes:
         (lambda whole, _: gzip.compress(whole), 'cannot be read as a tar file without compression'),
         (lambda _, tar: tar({'a.cls': b'1'}), 'no images in the 1 tar file'),
         (lambda _, tar: tar({'a.jpg': b'', 'a.json': b'[1'}), 'cannot be read as a tar file'),
+        (lambda _, tar: tar({'a.jpg': b'', 'a.json': b'{"label": [1]}'}), 'holds no single label'),
     ],
 )
 def test_tar_files_that_are_wrong(content: Callable, message: str, tmp_path: Path) -> None:
@@ -345,6 +345,20 @@ def test_columns_of_tables_are_found_by_name_or_type(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(dict(scan=photos, kind=['b', 'a', 'b', 'a'])), tmp_path / 'a.parquet')
     with pytest.raises(UserError, match=r'no columns of images among scan, kind: call one image, by rename_column'):
         built(f'hf:{tmp_path}/a.parquet')
+
+
+def test_splits_that_name_other_classes(tmp_path: Path) -> None:
+    from datasets import ClassLabel, Dataset, DatasetDict, Features, Image
+
+    def table(names: list[str], labels: list[int]) -> Dataset:
+        rows = dict(image=[dict(bytes=photo(i), path=None) for i in range(len(labels))], label=labels)
+        return Dataset.from_dict(rows, Features(image=Image(), label=ClassLabel(names=names)))
+
+    splits = dict(train=table(['a', 'b', 'c'], [0, 1, 2, -1]), test=table(['b', 'a'], [0, 1]))
+    DatasetDict(splits).save_to_disk(tmp_path / 'fewer')
+    train, test = (built(f'hf:{tmp_path}/fewer', part) for part in ('train', 'test'))
+    assert train.metainfo['classes'] == ('a', 'b', 'c')
+    assert (train.get_gt_labels().tolist(), test.get_gt_labels().tolist()) == ([0, 1, 2], [1, 0])
 
 
 def test_tables_that_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

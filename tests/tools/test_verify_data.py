@@ -63,7 +63,8 @@ def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureF
     for name, channels in (('good', 4), ('other', 3)):
         np.save(tmp_path / 'images' / name, np.zeros((8, 8, channels), np.uint16))
     (tmp_path / 'images/text.npy').write_bytes(b'no array')
-    config = 'configs/patchmix/vit-s16_folder_4channels.py'
+    (tmp_path / 'images/good.npy').rename(tmp_path / 'images/good.NPY')
+    config = 'patchmix/vit-s16_folder_4channels'
     arguments = (config, '--data-root', tmp_path / 'images', '--out', tmp_path / 'bad.txt', '--num-workers', 1)
     assert run_here(TOOL, *arguments) == 1
     assert '1 of 3 images can be read' in capfd.readouterr().out

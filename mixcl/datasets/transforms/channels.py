@@ -62,7 +62,7 @@ class LoadChannels(BaseTransform):
 def _decoded(content: bytes, path: str) -> np.ndarray:
     """(h, w, C) of any type."""
     try:
-        if path.endswith('.npy'):
+        if path.lower().endswith('.npy'):
             image = np.load(io.BytesIO(content), allow_pickle=False)
         else:
             _, pages = cv2.imdecodemulti(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)

@@ -20,6 +20,9 @@ START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
+BITS_PER_SAMPLE = 258
+"""A tag of TIFF; Pillow gives 12 bits as they are, in 16."""
+
 MAX_BYTES = 2**30
 """Of larger files nothing is read."""
 
@@ -203,16 +206,17 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -
 
 
 def rgb_of(image: Image.Image) -> np.ndarray:
-    """(h, w, 3) uint8 of an image of Pillow, turned upright by its EXIF tag; of 16 bits the upper 8.
+    """(h, w, 3) uint8 of an image of Pillow, turned upright by its EXIF tag; of 12 or 16 bits the upper 8.
 
     Raises:
         UserError: for floats and for integers of 32 bits, whose range nothing says.
     """
     if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales those of PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
+    bits = image.tag_v2.get(BITS_PER_SAMPLE, (16,))[0] if image.format == 'TIFF' else 16
     upright = ImageOps.exif_transpose(image)
     if upright.mode.startswith('I'):
-        upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
+        upright = Image.fromarray((np.asarray(upright) >> (bits - 8)).astype(np.uint8))
     return np.asarray(upright.convert('RGB'))
 
 

@@ -152,7 +152,8 @@ def _batch_lines(cfg: Config, processes: int) -> list[str]:
     accumulated = cfg.optim_wrapper.get('accumulative_counts', 1)
     images = processes * batch_size * accumulated
     lines = [f'global batch {images}: {batch_size} images on each of {processes} process(es)']
-    base = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
+    scaling = cfg.get('auto_scale_lr') or {}
+    base = None if scaling.get('enable') else scaling.get('base_batch_size')
     if base and base not in (processes * batch_size, images):  # BYOL's leaves out what is accumulated
         share = (
             f'train_dataloader.batch_size={base // processes} gives it'

@@ -115,8 +115,8 @@ class KeyedSteps(BaseLoop):
 
     @cached_property
     def images(self) -> dict[str, int | str]:
-        """Which images it trains on, see :func:`~mixcl.datasets.image_digest.image_digest`."""
-        return image_digest(self.dataloader.dataset)
+        """Which images and labels it trains on, see :func:`~mixcl.datasets.image_digest.image_digest`."""
+        return image_digest(self.dataloader.dataset, labelled=True)
 
     @property
     def _sampler(self) -> KeyedSampler:

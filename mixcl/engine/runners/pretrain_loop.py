@@ -1,6 +1,7 @@
 """The train loops of pretraining: the model learns the step, and its target encoder follows every optimiser step."""
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from mmengine.runner import Runner
@@ -10,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.datasets import ViewPreprocessor
+from mixcl.datasets.image_digest import image_digest
 from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
 from mixcl.errors import UserError
 from mixcl.registry import LOOPS, MODELS
@@ -29,6 +31,11 @@ class PretrainLoop(KeyedTrainLoop):
     def run(self) -> nn.Module:
         self.runner.optim_wrapper.optimizer.register_step_post_hook(self._note_step)
         return super().run()
+
+    @cached_property
+    def images(self) -> dict[str, int | str]:
+        """Which images it trains on, without labels."""
+        return image_digest(self.dataloader.dataset)
 
     def _begin_step(self, key: StepKey) -> None:
         self._taken: bool | Tensor = False

@@ -91,6 +91,15 @@ def test_the_orientation_tag_turns_the_image_as_pillow_does(kind: str, orientati
     np.testing.assert_array_equal(decode(content, 'turned')[0], np.asarray(upright)[..., ::-1])
 
 
+# Width, height, bits, no compression, 0 is black, place of the row, channels, rows, bytes.
+TIFF_TAGS = [(256, 3), (257, 1), (258, 12), (259, 1), (262, 1), (273, 8), (277, 1), (278, 1), (279, 5)]
+TIFF_OF_12_BITS = b''.join([
+    *(b'II*\0', struct.pack('<I', 14), b'\x00\x08\x00\xff\xf0\x00', struct.pack('<H', len(TIFF_TAGS))),
+    *(struct.pack('<HHII', tag, 3, 1, value) for tag, value in TIFF_TAGS),
+    bytes(4),
+])  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ('content', 'values'),
     [
@@ -100,6 +109,7 @@ def test_the_orientation_tag_turns_the_image_as_pillow_does(kind: str, orientati
         (b'P6 1 1 15\n\x0f\x07\x00', [0, 119, 255]),
         (encoded(Image.fromarray(np.array([[0, 0x7FFF, 0xFFFF]], np.uint16)), 'TIFF'), [0, 127, 255]),
         (encoded(Image.fromarray(np.array([[0, 0x7FFF, 0xFFFF]], np.uint16)), 'PNG'), [0, 127, 255]),
+        (TIFF_OF_12_BITS, [0, 128, 255]),
     ],
 )
 def test_values_are_scaled_to_8_bits(content: bytes, values: list[int]) -> None:
