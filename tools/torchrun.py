@@ -29,6 +29,9 @@ def sentence(failures: dict[int, ProcessFailure]) -> str | None:
 
 if __name__ == '__main__':
     logging.disable(logging.ERROR)  # which say the same, for developers
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # sent to all of a job it would end torchrun; processes listen to it
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup
+        sys.argv[1:1] = ['--signals-to-handle', 'SIGTERM,SIGINT,SIGQUIT']
     try:
         main()
     except SignalException:  # what the processes did about it, they have said

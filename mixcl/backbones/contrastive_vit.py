@@ -58,8 +58,10 @@ class ContrastiveViT(VisionTransformer):
         self.fixed_position = fixed_position
         self.position_offset = position_offset
         # Frozen here and not in init_weights, which runs after DistributedDataParallel has listed the parameters.
-        self.pos_embed.requires_grad_(not fixed_position)
-        self.patch_embed.requires_grad_(not frozen_patch_embed)
+        if fixed_position:
+            self.pos_embed.requires_grad_(False)
+        if frozen_patch_embed:
+            self.patch_embed.requires_grad_(False)
         for layer in self.layers:
             layer.__class__ = LeanBlock  # of the same parameters; VisionTransformer names its own class
 

@@ -11,7 +11,8 @@ def image_digest(dataset: Any, labelled: bool = False) -> dict[str, int | str]:
     """The ``number`` of images of a data set, and a ``digest`` of their names and their order, as 64 hex digits.
 
     Names begin below the folder that all images share, so that a data set may move. Images that lie in memory count by
-    their pixels; their labels count where the data are ``labelled``, for what learns these. ``dataset`` is one of mmengine's kind; 1.2 million names take seconds, since annotations are unpacked.
+    their pixels. With ``labelled``, for what learns them, labels count, too. ``dataset`` is one of mmengine's kind; 1.2
+    million names take seconds, since annotations are unpacked.
     """
     infos = map(dataset.get_data_info, range(len(dataset)))
     pairs = [(_name(info), f'{info["gt_label"]}\0' if labelled and 'gt_label' in info else '') for info in infos]

@@ -31,7 +31,9 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
     for index in range(min(num_images, len(dataset))):
         (found,) = runner.model.test_step(pseudo_collate([dataset[index]]))
         source = Path(found.img_path)
-        paths.append(Path(folder, f'{source.stem}.png'))
+        path = Path(folder, f'{source.stem}.png')
+        name = source.stem if path not in paths else f'{source.stem}_{index}'  # several folders may have a 000.jpg
+        paths.append(Path(folder, f'{name}.png'))
         shown = dict(image=mmcv.imread(source, channel_order='rgb'), data_sample=found.cpu())
-        runner.visualizer.add_datasample(source.stem, **shown, pred_score_thr=score_threshold, out_file=str(paths[-1]))
+        runner.visualizer.add_datasample(name, **shown, pred_score_thr=score_threshold, out_file=str(paths[-1]))
     return paths

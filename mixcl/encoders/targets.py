@@ -175,7 +175,8 @@ class EpochwiseEMA(EMA):
     """
 
     def momentum_at(self, progress: float, epochs: int) -> float:
-        return super().momentum_at(math.floor(progress * epochs + 1e-9) / epochs, epochs)
+        # The progress counts the step that is being made: the last one of an epoch belongs to it.
+        return super().momentum_at(max(math.ceil(progress * epochs - 1e-9) - 1, 0) / epochs, epochs)
 
 
 def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:

@@ -112,12 +112,13 @@ read_checkpoint = load_from_file
 """The same by the name of what it reads."""
 
 
-def written_at(path: Path) -> tuple[int, float]:
-    """After which step a run wrote a checkpoint, and when; the tensors stay on the disk."""
+def written_at(path: Path) -> tuple[float, float]:
+    """After how many epochs (steps, where it does not say) a run wrote a checkpoint, and when; tensors are not read."""
     try:
         open_regular(path).close()
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
-        return int(meta['iter']), float(meta.get('written', 0))
+        # Steps alone would not do: a run may go on with another batch.
+        return int(meta['iter']) / meta.get('steps_per_epoch', 1), float(meta.get('written', 0))
     except Exception as error:  # as above
         raise UserError(f'{path} cannot be read as the checkpoint of a run: {_reason(error)}') from error
 

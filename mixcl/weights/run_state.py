@@ -72,9 +72,9 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
 
 
 def newest_checkpoint(work_dir: str | Path) -> str | None:
-    """The undamaged checkpoint of a work dir of the latest step; None, with a warning, if there is none.
+    """The undamaged checkpoint of a work dir that is furthest; None, with a warning, if there is none.
 
-    The files themselves say their step, since names and times change as files are copied; of two of one step the one
+    The files themselves say their step, since names and times change as files are copied; of two at one place the one
     written last is taken. A damaged file is passed over, with a warning that names it.
 
     Raises:

@@ -101,6 +101,13 @@ def test_pooled_patches_are_those_that_were_kept() -> None:
     torch.testing.assert_close(model(batch, tokens=tokens)[0], model.ln2(raw[:, 1:].mean(dim=1)))
 
 
+@pytest.mark.parametrize('fixed', [False, True])
+def test_frozen_blocks_freeze_what_stands_before_them(fixed: bool) -> None:
+    model = vit(frozen_stages=1, fixed_position=fixed)
+    assert not any(p.requires_grad for part in (model.patch_embed, model.layers[0]) for p in part.parameters())
+    assert not model.pos_embed.requires_grad and all(p.requires_grad for p in model.layers[1].parameters())
+
+
 def test_a_map_with_holes_is_refused() -> None:
     with pytest.raises(UserError, match='featmap'):
         vit(out_type='featmap')(images(), tokens=drawn(3, 4))

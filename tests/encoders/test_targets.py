@@ -15,9 +15,9 @@ def test_momentum_follows_the_cosine():
     target, epochwise = (kind(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996) for kind in (EMA, EpochwiseEMA))
     for epoch, expected in [(0, 0.996), (75, 0.9965858), (150, 0.998), (225, 0.9994142), (300, 1.0)]:
         assert target.momentum_at(epoch / 300, 300) == pytest.approx(expected, abs=1e-7)
-    steps = [epochwise.momentum_at(step / 3000, 300) for step in range(750, 760)]
+    steps = [epochwise.momentum_at(step / 3000, 300) for step in range(751, 761)]
     assert len(set(steps)) == 1 and steps[0] == pytest.approx(0.9965858, abs=1e-7)
-    assert epochwise.momentum_at(760 / 3000, 300) > steps[0]
+    assert epochwise.momentum_at(761 / 3000, 300) > steps[0]
 
 
 def test_updates_are_those_of_a_loop_over_parameters():

@@ -74,6 +74,20 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
     assert checkpoint(tmp_path)['meta']['iter'] == 4
 
 
+@pytest.mark.parametrize('number', [signal.SIGUSR1, signal.SIGTERM])
+def test_a_signal_to_the_whole_job_saves_it(tmp_path: Path, number: signal.Signals) -> None:
+    """As sbatch and srun send it."""
+    machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
+    try:
+        wait_for_steps(machine, tmp_path)
+        os.killpg(machine.pid, number)
+        output, errors = machine.communicate(timeout=60)
+    finally:
+        stop(machine)
+    assert machine.returncode == 85, output + errors
+    assert any(tmp_path.glob('*.pth'))
+
+
 @pytest.mark.parametrize('noticed', ['by the other process', 'by the launcher'])
 def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path, noticed: str) -> None:
     """By the launcher, who knows what happened to it; the other process ends quietly, whoever noticed first."""

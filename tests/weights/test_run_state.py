@@ -14,9 +14,9 @@ from mixcl.files import write_with_checksum
 from mixcl.weights import check_resumable, newest_checkpoint
 
 
-def write(folder: Path, name: str, step: int, written: float) -> None:
+def write(folder: Path, name: str, step: int, written: float, **meta: int) -> None:
     buffer = io.BytesIO()
-    torch.save(dict(meta=dict(iter=step, written=written), state_dict=dict(weight=torch.arange(1000.0))), buffer)
+    torch.save(dict(meta=dict(meta, iter=step, written=written), state_dict=dict(weight=torch.arange(1000.0))), buffer)
     write_with_checksum(folder / name, buffer.getvalue())
 
 
@@ -63,6 +63,12 @@ def test_the_newest_is_of_the_latest_step_whatever_clocks_and_names_say(folder: 
     assert_newest(folder, 'epoch_10_iter_104.pth')
     write(folder, 'epoch_1.pth', 104, 131.0)  # a copy under another name, written again
     assert_newest(folder, 'epoch_1.pth')
+
+
+def test_the_newest_of_a_run_that_went_on_with_another_batch(tmp_path: Path) -> None:
+    write(tmp_path, 'epoch_3_iter_20.pth', 20, 1.0, steps_per_epoch=5)
+    write(tmp_path, 'epoch_4_iter_10.pth', 10, 2.0, steps_per_epoch=2)
+    assert_newest(tmp_path, 'epoch_4_iter_10.pth')
 
 
 def test_without_checkpoints_the_run_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

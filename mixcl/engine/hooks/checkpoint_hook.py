@@ -29,6 +29,9 @@ class CheckpointHook(EngineCheckpointHook):
     - On a full disk the old files stay, and the run goes on with an error in the log, but after its last step.
 
     Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs.
+
+    Raises:
+        UserError: for ``out_dir`` or ``filename_tmpl``, since a resumed run would not find its files.
     """
 
     backend_args: dict | None
@@ -36,6 +39,10 @@ class CheckpointHook(EngineCheckpointHook):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.out_dir or self.filename_tmpl not in ('epoch_{}.pth', 'iter_{}.pth'):
+            raise UserError(
+                'checkpoints are WORK_DIR/epoch_N.pth; leave out_dir and filename_tmpl out, and set work_dir'
+            )
         if self.backend_args is None and self.file_client_args is None:
             self.backend_args = dict(backend=WHOLE_FILES)
         self._kept = self.max_keep_ckpts
@@ -46,6 +53,8 @@ class CheckpointHook(EngineCheckpointHook):
 
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
+        if self.save_best and isinstance(getattr(self, 'best_ckpt_path', None), str):  # of a run in another folder
+            self.best_ckpt_path = self.file_backend.join_path(self.out_dir, Path(self.best_ckpt_path).name)
         if is_main_process():
             for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
                 path.unlink()
@@ -75,6 +84,11 @@ class CheckpointHook(EngineCheckpointHook):
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         restore_history(checkpoint)
+        # torch takes all options of an optimiser from the file; which code steps is this run's choice.
+        if getattr(runner, '_resume', False) and hasattr(runner.optim_wrapper, 'optimizer'):
+            groups = checkpoint.get('optimizer', {}).get('param_groups', ())
+            for group, built in zip(groups, runner.optim_wrapper.optimizer.param_groups, strict=False):
+                group |= {'fused': built['fused']} if 'fused' in built else {}
 
     def _save_checkpoint_with_step(self, runner: Runner, step: int | str, meta: dict, last: bool = False) -> None:
         if not runner.optim_wrapper.should_update():

@@ -16,6 +16,7 @@ from mixcl.algorithms import Learner
 from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
+from mixcl.engine.runners.pretrain_loop import PretrainLoop
 from mixcl.errors import UserError, told_as_user_error
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.values import schedule_notes
@@ -24,7 +25,7 @@ from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import kind_of
 from mixcl.randomness import undisturbed_generators
-from mixcl.registry import HOOKS, MODELS, PARAM_SCHEDULERS
+from mixcl.registry import HOOKS, LOOPS, MODELS, PARAM_SCHEDULERS
 
 STEPS_PER_EPOCH = 100
 """Of the schedules on trial; how many there are depends on the data."""
@@ -78,6 +79,13 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     _check_device_views(cfg, loader or {})
     if not isinstance(model, Learner) or loader is None:
         return
+    loop = cfg.train_cfg.get('type') if cfg.get('train_cfg') else 'PretrainLoop'
+    known = LOOPS.get(loop) if isinstance(loop, str) else loop
+    if not (isinstance(known, type) and issubclass(known, PretrainLoop)):
+        raise UserError(
+            f'train_cfg.type={loop!r} would train a {type(model).__name__} with a target encoder that stays as it is '
+            "and with the same draws at every step: write train_cfg.type='PretrainLoop'"
+        )
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if kind_of(loader.dataset) != 'KeyedDataset':

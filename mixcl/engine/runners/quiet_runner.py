@@ -36,6 +36,10 @@ class QuickConfig(Config):
         return self.__dict__['_formatted'][1]
 
 
+OF_MMENGINE = ('runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint')
+"""Hooks that its Runner has unless a config says None."""
+
+
 class QuietRunner(Runner):
     """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
 
@@ -78,6 +82,12 @@ class QuietRunner(Runner):
             if not torch.cuda.is_available():
                 dataloader['pin_memory'] = False
         return Runner.build_dataloader(dataloader, *args, **kwargs)
+
+    def register_default_hooks(self, hooks: Any = None) -> None:
+        """Leave out what is None; mmengine knows that of its own hooks only."""
+        super().register_default_hooks(
+            {name: hook for name, hook in (hooks or {}).items() if hook is not None or name in OF_MMENGINE}
+        )
 
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:
         super().register_hooks(*args, **kwargs)

@@ -67,8 +67,9 @@ def schedule_notes(cfg: Config) -> list[str]:
     These are no errors: short trial runs of a long recipe are legitimate.
     """
     schedules = cfg.get('param_scheduler') or []
+    schedules = [schedules] if isinstance(schedules, Mapping) else schedules
     notes = []
-    for number, schedule in enumerate([schedules] if isinstance(schedules, Mapping) else schedules):
+    for number, schedule in enumerate(schedules):
         unit = 'epochs' if schedule.get('by_epoch', True) else 'iters'
         length = (cfg.get('train_cfg') or {}).get(f'max_{unit}')
         if not length:  # the steps of a run that counts epochs depend on the data
@@ -80,4 +81,10 @@ def schedule_notes(cfg: Config) -> list[str]:
                     f'param_scheduler[{number}] ({schedule.get("type")}) has {name}={value}, but the run has {length} '
                     f'{unit} (train_cfg.max_{unit})'
                 )
+    ends = [schedule.get('end') for schedule in schedules]
+    epochs = (cfg.get('train_cfg') or {}).get('max_epochs') or 0
+    if ends and all(ends) and all(schedule.get('by_epoch', True) for schedule in schedules) and 0 < max(ends) < epochs:
+        notes.append(
+            f'the last param_scheduler ends after epoch {max(ends)} of {epochs}; from there on nothing changes'
+        )
     return notes

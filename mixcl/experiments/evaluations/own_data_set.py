@@ -67,8 +67,8 @@ def read_own_data(
 
 
 def suit(cfg: Config, data: Config) -> None:
-    """Make batches smaller, and the learning rate with them, where images are few, count no more guesses than there are
-    classes, and note which images they are: results of others are not taken for theirs; in place."""
+    """Make batches smaller where images are few, and SGD's learning rate with them; count no more guesses than there
+    are classes; and note which images they are: results of others are not taken for theirs; in place."""
     cfg.protocol.images = data.found
     limit_guesses(cfg, data.num_classes)
     recipe = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
@@ -76,4 +76,6 @@ def suit(cfg: Config, data: Config) -> None:
     if recipe and images < STEPS * recipe:
         batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
         cfg.auto_scale_lr.base_batch_size = cfg.train_dataloader.batch_size = batch
-        cfg.optim_wrapper.optimizer.lr *= batch / recipe
+        # Adam's steps are as long as the rate, whatever the batch: of fewer images smaller ones would teach nothing.
+        if 'Adam' not in cfg.optim_wrapper.optimizer.type:
+            cfg.optim_wrapper.optimizer.lr *= batch / recipe

@@ -132,6 +132,7 @@ def test_what_does_not_change_the_computation_is_told(runner: Runner, stored: Pa
         ('train_dataloader__dataset__dataset__pipeline', []),
         ('randomness__seed', 1),
         ('custom_hooks', [dict(type='AdaptiveClipHook')]),
+        ('default_hooks__clip', dict(type='AdaptiveClipHook')),
     ],
 )
 def test_what_changes_the_computation_is_refused(runner: Runner, stored: Path, name: str, value: object) -> None:
