@@ -18,6 +18,7 @@ from torch import nn
 
 from mixcl import terminal
 from mixcl.engine import ProgressHook
+from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import put_channels_last
 from mixcl.registry import MODELS
 
@@ -30,6 +31,11 @@ def test_the_terminal_has_what_people_need_and_the_file_has_all(tmp_path: Path, 
     assert re.search(r'^10 of 10 steps in \d:\d\d:\d\d, loss [\d.]+\n$', shown.splitlines(keepends=True)[-1])
     for part in ('System environment:', 'Config:', 'Hooks will be executed', 'Epoch(train) [2][5/5]', 'this run, in '):
         assert part in log and (part == 'this run, in ' or part not in shown)
+
+
+def test_hooks_that_are_none_are_left_out(tmp_path: Path) -> None:
+    runner = build_runner(run_config(tmp_path, default_hooks__health=None, default_hooks__timer=None))
+    assert not {'HealthHook', 'IterTimerHook'} & {type(hook).__name__ for hook in runner.hooks}
 
 
 def test_the_live_line_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

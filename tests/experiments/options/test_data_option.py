@@ -91,7 +91,8 @@ def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_fo
     assert linear.cfg.model.head.num_classes == 3 and linear.cfg.val_evaluator.topk == (1,)
     assert (knn.cfg.protocol.crop, linear.cfg.model.backbone.backbone.img_size) == (16, 16)
     assert (linear.cfg.train_dataloader.batch_size, semi.cfg.train_dataloader.batch_size) == (2, 2)
-    assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)
+    assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)  # SGD's; AdamW keeps its own
+    assert semi.cfg.optim_wrapper.optimizer.lr == pytest.approx(5e-4)
     with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
         planned(CONFIGS, ['robustness'], sources['hf'], subject)
 
