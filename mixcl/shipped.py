@@ -66,18 +66,21 @@ def config_name(path: str | Path, parents: int = 0) -> str:
     return '/'.join(parts[below:])
 
 
-def config_of(method: str) -> Path:
+def config_of(method: str, model: str | None = None) -> Path:
     """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
+
+    For another ``model``, a ResNet, it is one of the method's ResNets, if there are any.
 
     Raises:
         UserError: if there is no such method or host; it lists those that there are.
     """
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')
+    stems = sorted(PREFERRED, key=lambda stem: stem.startswith('vit')) if 'resnet' in (model or '') else PREFERRED
     if method in known:
         return find_config(method)
     for suffix in [f'_{host}'] if host else ['', *(f'_{each}' for each in HOSTS)]:
-        found = [f'{name}/{stem}{suffix}' for stem in PREFERRED if f'{name}/{stem}{suffix}' in known]
+        found = [f'{name}/{stem}{suffix}' for stem in stems if f'{name}/{stem}{suffix}' in known]
         if found:
             return find_config(found[0])
     methods = sorted({config.partition('/')[0] for config in known_configs()} - {'transfer'})

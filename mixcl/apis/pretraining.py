@@ -72,7 +72,7 @@ def pretrain(
         cfg_options=dict(cfg_options or {}),
         **options,
     )
-    cfg = prepared_to_train(config_of(str(method)), asked)
+    cfg = prepared_to_train(config_of(str(method), asked.backbone), asked)
     if continued and _is_only_longer(cfg, out):
         asked = replace(asked, allow_changes=True)
     run(cfg, asked)

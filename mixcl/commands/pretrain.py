@@ -4,11 +4,12 @@ Without other options the length, the batch and the loading fit the number of im
 says how. The same command again continues a run that was stopped.
 """
 
+import os
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 from mixcl.command_line import add_data_root, add_launcher, add_overrides, arguments_of
-from mixcl.shipped import config_of
+from mixcl.shipped import config_name, config_of
 
 SETTINGS = dict(backbone='--model')
 """What settings are called by this command, where it is not their own name."""
@@ -41,7 +42,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    config_of(args.method)  # what is misspelt is told before the imports that take seconds
+    recipe = config_of(args.method, args.model)  # what is misspelt is told before the imports that take seconds
+    if os.environ.get('RANK', '0') == '0':
+        print(f'the recipe is that of {config_name(recipe)}')
     from mmengine.dist import is_main_process
 
     from mixcl.apis.pretraining import pretrain
@@ -49,6 +52,12 @@ def run(args: Namespace) -> None:
     checkpoint = pretrain(**arguments_of(args))
     if is_main_process():
         print(f'the backbone is in {checkpoint}')
-        library = (args.model or 'timm:').partition(':')[0]
-        if library in ('timm', 'torchvision'):  # a module of your own is exported with a config of yours
-            print(f'next: mixcl export {shlex.quote(args.out)} --to {library} --out backbone')
+        usual = 'timm' if recipe.stem.startswith('vit') else 'torchvision'
+        library = (args.model or usual).partition(':')[0]
+        # What a module of your own is, is code: it is read from a config that you name.
+        to = (
+            library
+            if library in ('timm', 'torchvision')
+            else f'onnx --config {shlex.quote(f"{args.out}/{recipe.name}")}'
+        )
+        print(f'next: mixcl export {shlex.quote(args.out)} --out backbone --to {to}')

@@ -88,7 +88,8 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
         raise UserError(
             f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
         )
-    named = None if asked.smoke else cfg.get('work_dir')  # a trial leaves the folder of the run alone
+    # A trial leaves the folder of the run alone.
+    named = None if asked.smoke and 'work_dir' not in (asked.cfg_options or {}) else cfg.get('work_dir')
     cfg.work_dir = asked.work_dir or named or default_work_dir(config, '_smoke' if asked.smoke else '')
     if asked.amp:
         use_mixed_precision(cfg)

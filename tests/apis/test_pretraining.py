@@ -153,6 +153,8 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
     (schedule,) = fitted(300, 'mixco/simclr', epochs=1).param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (1, 0, 1)
+    groups = [fitted(300, 'mixco', batch_size=size).model.target.get('groups', 8) for size in (64, 12, 10, 4)]
+    assert groups == [8, 6, 5, 2]  # at least two images in each
     cfg = fitted(300, 'bsim/byol')  # its recipe is for 16 batches of 256 in a step
     assert 'accumulative_counts' not in cfg.optim_wrapper and cfg.auto_scale_lr.base_batch_size == 4096
     for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
@@ -167,6 +169,9 @@ def test_methods_and_hosts_have_configs() -> None:
                          ('patchmix/vit-xs4_digits', 'vit-xs4_digits'),
                          ('sdmp', 'vit-s16_in1k_mocov3'), ('sdmp/dino', 'vit-s16_in1k_dino')):  # fmt: skip
         assert config_of(method).stem == stem
+    for method, stem in (('mocov2', 'r50_in1k'), ('byol', 'r50_in1k'), ('mixco', 'r50_in1k_mocov2'),
+                         ('patchmix', 'vit-s16_folder')):  # fmt: skip
+        assert config_of(method, 'torchvision:resnet50').stem == stem
     for method, message in (('bsim/dino', 'hosts mocov2, simclr'), ('patchmax', 'choose one of aps, .*patchmix')):
         with pytest.raises(UserError, match=message):
             config_of(method)

@@ -213,7 +213,7 @@ def rgb_of(image: Image.Image) -> np.ndarray:
     """
     if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales those of PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
-    bits = image.tag_v2.get(BITS_PER_SAMPLE, (16,))[0] if image.format == 'TIFF' else 16
+    bits = getattr(image, 'tag_v2', {}).get(BITS_PER_SAMPLE, (16,))[0]
     upright = ImageOps.exif_transpose(image)
     if upright.mode.startswith('I'):
         upright = Image.fromarray((np.asarray(upright) >> (bits - 8)).astype(np.uint8))

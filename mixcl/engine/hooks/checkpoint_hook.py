@@ -36,6 +36,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     backend_args: dict | None
     last_ckpt: Any
+    best_ckpt_path: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -91,7 +91,7 @@ def _check_counts(labels: Tensor, least: int) -> None:
     if len(classes) < 2 or counts[fewest] < least:
         raise UserError(
             f'few labels: {least} images of each of two or more classes are needed, but of {len(classes)} class(es) '
-            f'class {int(classes[fewest])} has {int(counts[fewest])}: set smaller shots in the evaluator, '
+            f'class {int(classes[fewest])} has {int(counts[fewest])}: ask for less, by `cfg_options` '
             'few_labels.test_evaluator.shots=[1,2]'
         )
 

@@ -34,6 +34,11 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
         UserError: if there is no such backbone, or it cannot encode the crops of the config.
     """
     model = cfg.get('model') or {}
+    if kind_of(model) in ('MAE', 'SimMIM'):
+        raise UserError(
+            f'`backbone={name}`: {kind_of(model)} masks tokens of the backbone of its config; choose the size of '
+            'that one, by model.backbone.arch, or another method'
+        )
     head = next((model[part] for part in ('neck', 'head') if 'in_channels' in (model.get(part) or {})), None)
     trained = 'backbone' in model and 'backbone' not in model.backbone  # FrozenFeatures have one
     if not trained or head is None or not crop_sizes(cfg.get('train_dataloader')):

@@ -77,6 +77,10 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     # A batch of this size is a step, even where the recipe accumulates several (BYOL); the rate is scaled to it.
     cfg.auto_scale_lr.base_batch_size *= cfg.optim_wrapper.pop('accumulative_counts', 1)
     cfg.auto_scale_lr.enable = True
+    target = cfg.model.get('target') or {}
+    if target.get('type') == 'ShuffledEMA' and processes == 1:
+        most = target.get('groups', 8)
+        target.groups = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
         queue.size = min(
             queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes
