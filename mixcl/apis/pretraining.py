@@ -15,6 +15,7 @@ from mixcl.datasets.image_digest import image_digest
 from mixcl.engine.runners.processes import process_count
 from mixcl.engine.runners.same_run import changed_settings, keeps_computation
 from mixcl.engine.runners.work_dir import checkpoints_in
+from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit
 from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.registry import DATASETS, build
@@ -60,6 +61,9 @@ def pretrain(
         UserError: for whatever cannot work, before the first step; also if ``out`` holds a run with other settings.
         RunStopped: if a signal or ``max_time`` ended the run.
     """
+    image_size = options.get('image_size')
+    if image_size is not None and (not isinstance(image_size, int) or image_size < 1):
+        raise UserError(f'`image_size={image_size!r}` is no whole number of at least 1; leave it out for one that fits')
     launcher = options.get('launcher', 'none')
     continued = checkpoints_in(out) and not options.get('overwrite')
     asked = Options(

@@ -34,6 +34,14 @@ class Fit:
     num_workers: int | None = None
     processes: int = 1
 
+    def __post_init__(self) -> None:
+        for name, least in dict(epochs=1, batch_size=1, num_workers=0).items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UserError(
+                    f'`{name}={value!r}` is no whole number of at least {least}; leave it out for one that fits'
+                )
+
 
 def use_recipe_of(cfg: Config, backbone: str) -> None:
     """Give a model with attention AdamW and its schedule, where the method's own recipe is one of ResNets."""
@@ -57,14 +65,14 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     processes = wanted.processes
     share = images // processes
     fitting = 2 ** int(math.log2(max(share // STEPS_PER_EPOCH, 1)))
-    batch = max(min(fitting, BATCH[1]), min(BATCH[0], share)) if wanted.batch_size is None else wanted.batch_size
+    batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
     if not 2 <= batch <= share:
         raise UserError(
             f'batches of {batch} on each of {processes} process(es) cannot be made of {images} image(s): a batch has '
             'at least 2, and at most what a process gets; give more images, or another `batch_size`'
         )
     least, most = EPOCHS
-    epochs = min(max(STEPS * batch // share, least), most) if wanted.epochs is None else wanted.epochs
+    epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)
     cfg.train_dataloader.batch_size = batch
     for loader in (
         cfg.get('train_dataloader'),
