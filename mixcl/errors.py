@@ -87,7 +87,7 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
         # When the first process has ended, a launcher may send this signal to the others.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _note_status(stop.exit_status)
-        if _first_process():
+        if is_first_process():
             with suppress(OSError):  # after SIGHUP the terminal is gone
                 print(with_options('; '.join(filter(None, [str(stop), afterwards]))), file=sys.stderr)
         sys.exit(stop.exit_status)
@@ -112,7 +112,7 @@ def stop_at_once(number: int, frame: FrameType | None) -> None:
         _note_status(status)
     name = 'interrupted' if number == signal.SIGINT else f'stopped by {signal.Signals(number).name}'
     with suppress(OSError):  # after SIGHUP the terminal is gone
-        if _first_process():
+        if is_first_process():
             os.write(2, f'\n{": ".join(filter(None, [name, _afterwards]))}\n'.encode())
     os._exit(status)
 
@@ -153,7 +153,7 @@ def _tell(error: Exception) -> None:
             print('error: ' + '; '.join(filter(None, [lost, _afterwards])), file=sys.stderr, flush=True)
         return
     expected = isinstance(error, UserError)
-    concerned = _first_process() or getattr(error, 'of_one_process', False)
+    concerned = is_first_process() or getattr(error, 'of_one_process', False)
     sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))
     if not concerned:
         time.sleep(PATIENCE)
@@ -179,5 +179,5 @@ def told_as_user_error(what: str) -> Iterator[None]:
         ) from error
 
 
-def _first_process() -> bool:
+def is_first_process() -> bool:
     return next((os.environ[name] for name in RANKS if name in os.environ), '0') == '0'

@@ -1,6 +1,7 @@
 """torchrun for tools/dist_train.sh: where a process has failed, a sentence instead of torchrun's traceback."""
 
 import logging
+import os
 import signal
 import sys
 
@@ -31,7 +32,7 @@ if __name__ == '__main__':
     logging.disable(logging.ERROR)  # which say the same, for developers
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # sent to all of a job it would end torchrun; processes listen to it
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup
-        sys.argv[1:1] = ['--signals-to-handle', 'SIGTERM,SIGINT,SIGQUIT']
+        os.environ['PET_SIGNALS_TO_HANDLE'] = 'SIGTERM,SIGINT,SIGQUIT'  # torchrun's option; torch 2.8 has none
     try:
         main()
     except SignalException:  # what the processes did about it, they have said

@@ -4,11 +4,11 @@ Without other options the length, the batch and the loading fit the number of im
 says how. The same command again continues a run that was stopped.
 """
 
-import os
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 from mixcl.command_line import add_data_root, add_launcher, add_overrides, arguments_of
+from mixcl.errors import is_first_process
 from mixcl.shipped import config_name, config_of
 
 SETTINGS = dict(backbone='--model')
@@ -43,7 +43,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     recipe = config_of(args.method, args.model)  # what is misspelt is told before the imports that take seconds
-    if os.environ.get('RANK', '0') == '0':
+    if is_first_process():
         print(f'the recipe is that of {config_name(recipe)}')
     from mmengine.dist import is_main_process
 

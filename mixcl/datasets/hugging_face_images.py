@@ -97,12 +97,13 @@ class HuggingFaceImages(OwnImages):
         if column is None:
             return [None] * len(table)
         names = getattr(table.features[column], 'names', None)
-        self.class_names = tuple(dict.fromkeys((*self.class_names, *(names or ()))))
         values = table.with_format(None)[column][:]
-        if any(isinstance(value, list | dict) for value in values):
-            raise UserError(f'the column {column!r} of {self.source} has several labels per image; give one, or none')
-        known = [None if value is None or value in (-1, '-1') else value for value in values]  # -1 stands for none
-        return [value if value is None else names[value] if names else str(value) for value in known]
+        if any(isinstance(value, list) for value in values):  # several for one image are none
+            return [None] * len(table)
+        self.class_names = tuple(dict.fromkeys((*self.class_names, *(names or ()))))
+        if names:  # -1 stands for none
+            return [names[value] if value is not None and value >= 0 else None for value in values]
+        return [None if value is None or isinstance(value, list | dict) else str(value) for value in values]
 
 
 def _of_parquet(files: list[str]) -> dict[str, Any]:

@@ -152,11 +152,10 @@ def _label(content: bytes, ending: str) -> str:
     if ending == '.cls':
         return text
     fields = loads(text)
+    found = None
     if isinstance(fields, dict):
-        fields = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
-    if not isinstance(fields, str | int | float | None):
-        raise ValueError(f'{text[:40]!r} holds no single label')
-    return '' if fields is None else str(fields)
+        found = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
+    return '' if found is None or isinstance(found, list | dict) else str(found)  # several are none
 
 
 def _expanded(pattern: str) -> Iterator[str]:

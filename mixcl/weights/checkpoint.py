@@ -113,12 +113,14 @@ read_checkpoint = load_from_file
 
 
 def written_at(path: Path) -> tuple[float, float]:
-    """After how many epochs (steps, where it does not say) a run wrote a checkpoint, and when; tensors are not read."""
+    """After how many epochs, of a run by steps after how many, a checkpoint was written, and when; reads no tensors."""
     try:
         open_regular(path).close()
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
-        # Steps alone would not do: a run may go on with another batch.
-        return int(meta['iter']) / meta.get('steps_per_epoch', 1), float(meta.get('written', 0))
+        done = int(meta['iter'])
+        if path.name.startswith('epoch_'):  # which may go on with another batch, and then counts other steps
+            done = done / meta['steps_per_epoch'] if 'steps_per_epoch' in meta else meta.get('epoch', done)
+        return done, float(meta.get('written', 0))
     except Exception as error:  # as above
         raise UserError(f'{path} cannot be read as the checkpoint of a run: {_reason(error)}') from error
 

@@ -37,7 +37,7 @@ def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
         ([DIGITS], 'model.streams.mix2.keep=1.5', r'mix2 has keep=1\.5, but the share .* lies in \(0, 1\]'),
         (['configs/byol/r50_in1k.py', '--no-data'], 'model.streams.view1.keep=0.5', 'ResNet cannot drop patches; '),
         ([DIGITS], 'param_scheduler.0.by_epoch=False', 'Only epoch-based parameter scheduler'),
-        ([DIGITS], "activation_checkpointing=['backbone.layer']", "activation_checkpointing='backbone.layer'"),
+        ([DIGITS], "activation_checkpointing=['backbone.layer']", "names 'backbone.layer', which"),
         ([DIGITS], "custom_hooks=[dict(type='BannerHook',x=1)]", '--cfg-options .* cannot be read'),
         ([DIGITS], 'train_dataloader._delete_=True', 'train_dataloader has no dataset; name one'),
         ([DIGITS], 'custom_imports.imports=no_such_module', "No module named 'no_such_module'"),

@@ -69,6 +69,12 @@ def test_the_newest_of_a_run_that_went_on_with_another_batch(tmp_path: Path) -> 
     write(tmp_path, 'epoch_3_iter_20.pth', 20, 1.0, steps_per_epoch=5)
     write(tmp_path, 'epoch_4_iter_10.pth', 10, 2.0, steps_per_epoch=2)
     assert_newest(tmp_path, 'epoch_4_iter_10.pth')
+    write(tmp_path / 'old', 'epoch_5.pth', 50, 1.0, epoch=5)  # of a version that noted no steps per epoch
+    write(tmp_path / 'old', 'epoch_6.pth', 60, 2.0, epoch=6, steps_per_epoch=10)
+    assert_newest(tmp_path / 'old', 'epoch_6.pth')
+    write(tmp_path / 'steps', 'iter_1000.pth', 1000, 1.0, steps_per_epoch=100)
+    write(tmp_path / 'steps', 'iter_1100.pth', 1100, 2.0, steps_per_epoch=200)
+    assert_newest(tmp_path / 'steps', 'iter_1100.pth')
 
 
 def test_without_checkpoints_the_run_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -37,6 +37,7 @@ class CheckpointHook(EngineCheckpointHook):
     backend_args: dict | None
     last_ckpt: Any
     best_ckpt_path: Any
+    best_ckpt_path_dict: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,10 +56,15 @@ class CheckpointHook(EngineCheckpointHook):
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
         if self.save_best and isinstance(getattr(self, 'best_ckpt_path', None), str):  # of a run in another folder
-            self.best_ckpt_path = self.file_backend.join_path(self.out_dir, Path(self.best_ckpt_path).name)
+            self.best_ckpt_path = self._here(self.best_ckpt_path)
+        for name, path in getattr(self, 'best_ckpt_path_dict', {}).items():
+            self.best_ckpt_path_dict[name] = path and self._here(path)
         if is_main_process():
             for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
                 path.unlink()
+
+    def _here(self, path: str) -> str:
+        return self.file_backend.join_path(self.out_dir, Path(path).name)
 
     def after_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
         super().after_train_iter(runner, batch_idx, **kwargs)

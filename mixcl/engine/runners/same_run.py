@@ -118,11 +118,9 @@ def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
     then = meta.get('images') or now
     if then['number'] != now['number']:
         return 'the number of training images', then['number'], now['number']
-    return (
-        'the digest of the training images (their names, in order, and labels that are learnt)',
-        then['digest'],
-        now['digest'],
-    )
+    if then['digest'] == now['digest'] and 'labels' in then and 'labels' in now:
+        return 'the digest of the labels of the training images', then['labels'], now['labels']
+    return 'the digest of the training images (their names, in order)', then['digest'], now['digest']
 
 
 def _compared(cfg: Config) -> dict[str, Any]:

@@ -88,7 +88,9 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     target = cfg.model.get('target') or {}
     if target.get('type') == 'ShuffledEMA' and processes == 1:
         most = target.get('groups', 8)
-        target.groups = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
+        fitting = next((parts for parts in range(most, 1, -1) if batch % parts == 0 and batch >= 2 * parts), most)
+        if fitting != most:
+            target.groups = fitting
     for queue in (cfg.model.get('memory') or {}).values():  # else most negatives would be the image itself
         queue.size = min(
             queue.size, max(images // 2, 1) // (batch * processes) * batch * processes or batch * processes

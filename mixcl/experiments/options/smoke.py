@@ -79,7 +79,8 @@ def _shrink_schedule(cfg: Config) -> None:
     for scheduler in [schedulers] if isinstance(schedulers, dict) else schedulers:
         if 'warmup' in scheduler:
             scheduler.warmup = min(scheduler.warmup, 1)
-    cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
+    if cfg.default_hooks.get('logger'):
+        cfg.default_hooks.logger.interval = STEPS // EPOCHS // 2
     if cfg.get('auto_scale_lr'):
         cfg.auto_scale_lr.enable = False
 

@@ -65,7 +65,7 @@ def test_positions_that_runs_write(runner: Runner, stored: Path) -> None:
 
 def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
     for number, told in (
-        (NUMBER, r"the digest of the training images \(their names, in order, and .*\) was '0' and is '\w+"),
+        (NUMBER, r"the digest of the training images \(their names, in order\) was '0' and is '\w+"),
         (1, f'the number of training images was 1 and is {NUMBER} now'),
     ):
         images = dict(number=number, digest='0')

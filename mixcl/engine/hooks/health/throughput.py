@@ -77,7 +77,8 @@ class ThroughputHook(Hook):
                 f'{self.peak / 1e9:.4g} GFLOPs per second that matrix products reach here',
                 extra=FOR_PEOPLE,
             )
-        if not is_logged(runner, batch_idx):
+        timed = 'train/time' in runner.message_hub.log_scalars  # unless default_hooks.timer=None
+        if not timed or not is_logged(runner, batch_idx):
             return
         hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
