@@ -98,12 +98,12 @@ class HuggingFaceImages(OwnImages):
             return [None] * len(table)
         names = getattr(table.features[column], 'names', None)
         values = table.with_format(None)[column][:]
-        if any(isinstance(value, list) for value in values):  # several for one image are none
+        if any(isinstance(value, list | dict) for value in values):  # several for one image are none
             return [None] * len(table)
         self.class_names = tuple(dict.fromkeys((*self.class_names, *(names or ()))))
         if names:  # -1 stands for none
             return [names[value] if value is not None and value >= 0 else None for value in values]
-        return [None if value is None or isinstance(value, list | dict) else str(value) for value in values]
+        return [None if value is None else str(value) for value in values]
 
 
 def _of_parquet(files: list[str]) -> dict[str, Any]:

@@ -25,8 +25,8 @@ SILENT = re.compile(
 LENGTH = re.compile(r'train_cfg\.max_(epochs|iters)$')
 ALLOWED = re.compile(
     r'.*\.(num_workers|data_root|source|cache\.folder|cache\.gigabytes|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
-    r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|environment|visualization|'
-    r'online_probe|images)\b'
+    r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
+    r'environment|visualization|online_probe|images)\b'
 )
 """What decides how fast a run goes, what it reports, and when it saves or ends, but not what it computes."""
 

@@ -114,17 +114,18 @@ def test_only_a_better_checkpoint_takes_the_place_of_the_best_and_none_that_is_n
     assert names(tmp_path) == there
 
 
-def test_a_run_that_goes_on_elsewhere_leaves_the_best_of_the_first(tmp_path: Path) -> None:
-    settings = dict(default_hooks__checkpoint__save_best='accuracy', default_hooks__checkpoint__rule='greater')
+@pytest.mark.parametrize('measures', ['accuracy', ['accuracy', 'recall']])
+def test_a_run_that_goes_on_elsewhere_leaves_the_best_of_the_first(measures: str | list[str], tmp_path: Path) -> None:
+    settings = dict(default_hooks__checkpoint__save_best=measures, default_hooks__checkpoint__rule='greater')
     first, second = tmp_path / 'first', tmp_path / 'second'
     runner = trained(run_config(first, train_cfg__max_epochs=1, **settings))
     (hook,) = [hook for hook in runner.hooks if isinstance(hook, CheckpointHook)]
-    hook.after_val_epoch(runner, dict(accuracy=0.3))
+    hook.after_val_epoch(runner, dict(accuracy=0.3, recall=0.3))
     resumed = dict(resume=True, load_from=str(first / 'epoch_1.pth'), optim_wrapper__optimizer__fused=False)
     runner = trained(run_config(second, train_cfg__max_epochs=2, **resumed, **settings))
     assert not any(group['fused'] for group in runner.optim_wrapper.optimizer.param_groups)
     (hook,) = [hook for hook in runner.hooks if isinstance(hook, CheckpointHook)]
-    hook.after_val_epoch(runner, dict(accuracy=0.5))
+    hook.after_val_epoch(runner, dict(accuracy=0.5, recall=0.5))
     assert 'best_accuracy_epoch_1.pth' in names(first) and 'best_accuracy_epoch_2.pth' in names(second)
     with pytest.raises(UserError, match='leave out_dir and filename_tmpl out'):
         CheckpointHook(out_dir=str(tmp_path))
