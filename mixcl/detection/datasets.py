@@ -95,12 +95,24 @@ class CocoDetection(_CompleteData, CocoDataset):
 
 @DATASETS.register_module()
 class VOCDetection(_CompleteData, VOCDataset):
-    """``mmdet.VOCDataset`` that refuses incomplete data.
+    """``mmdet.VOCDataset`` that refuses incomplete data, and learns from objects that are marked difficult.
+
+    A test leaves them out, as VOC says. mmdet leaves them out of training, too, where they so become background; the
+    papers' numbers come from detectron2, which takes them.
 
     Raises:
         UserError: if the list of images is missing, an image is not there, or no image is left.
             Later, for an image that cannot be read (with ``LoadImage`` in the pipeline).
+
+    Source: detectron2, detectron2/data/datasets/pascal_voc.py.
     """
+
+    def load_data_list(self) -> list[dict]:
+        data = super().load_data_list()
+        if not self.test_mode:
+            for instance in (instance for item in data for instance in item['instances']):
+                instance['ignore_flag'] = 0
+        return data
 
 
 @DATA_SAMPLERS.register_module()

@@ -123,13 +123,15 @@ def test_an_unreadable_image_is_replaced_in_training_and_ends_a_test(changeable)
     assert re.match(r'the image \S+/002.png \(.*\) cannot be read, and a test needs every image', str(error.value))
 
 
-def test_voc_is_read_with_difficult_objects_to_ignore(voc):
-    dataset = voc_set(voc)
+@pytest.mark.parametrize('test_mode', [False, True])
+def test_difficult_objects_of_voc_are_learned_from_and_not_tested(voc, test_mode):
+    """As in detectron2, and in the development kit."""
+    dataset = voc_set(voc, test_mode=test_mode)
     assert len(dataset) == 4
     for index in range(4):
         objects = dataset.get_data_info(index)['instances']
         found = [(dataset.metainfo['classes'][item['bbox_label']], item['ignore_flag']) for item in objects]
-        assert found == [('car', 1), ('person', 0), ('person', 0)]
+        assert found == [('car', int(test_mode)), ('person', 0), ('person', 0)]
         assert all(item['bbox'] == [0, 0, 62, 62] for item in objects)  # VOC counts pixels from 1
     with pytest.raises(UserError, match=r'no image of .*test.txt is left'):
         voc_set(voc, filter_cfg=dict(min_size=500))

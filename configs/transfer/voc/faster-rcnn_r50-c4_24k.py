@@ -1,5 +1,5 @@
 # Faster R-CNN with a ResNet-50 whose fourth stage is the head (C4) on VOC 2007 and 2012, 24,000 steps of batch 16:
-# MoCo's protocol. Average at least five runs (--cfg-options randomness.seed=N).
+# MoCo's protocol, which learns from difficult objects. Average at least five runs (--cfg-options randomness.seed=N).
 _base_ = [
     '../_base_/detection.py',
     '../_base_/r50_c4.py',
