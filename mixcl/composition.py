@@ -163,7 +163,7 @@ class Composition:
 
         Gives, without a special case, the one-hot target of instance discrimination (view to view), the mixing
         weights (mixture to view; PatchMix Eq. 10, MixCo Eq. 3, SDMP Eq. 3, BSIM Eq. 1) and the mixture-to-mixture
-        targets (PatchMix Eq. 11, SDMP Eq. 4).
+        targets (PatchMix Eq. 11; SDMP Eq. 4, where both views have the same shares).
 
         Args:
             keys: composition of this process's key rows.

@@ -142,7 +142,7 @@ def joined(parts: list[Stream]) -> Stream:
         Composition.cat([part.composition for part in parts]),
         None if parts[0].tokens is None else torch.cat([part.tokens for part in parts]),
         None if parts[0].mask is None else torch.cat([part.mask for part in parts]),
-        None if parts[0].dropped is None else joined([part.dropped for part in parts]),
+        None if parts[0].seen_online is None else joined([part.seen_online for part in parts]),
     )
 
 

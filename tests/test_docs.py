@@ -14,11 +14,13 @@ from mmengine.registry import DefaultScope
 from pages import PAGES, ROOT, blocks
 from PIL import Image
 from tools.command import run
+from torch.nn import functional
 
 from mixcl.composition import Composition
 from mixcl.experiments.prepared import prepared
-from mixcl.mixers import PatchMix
-from mixcl.registry import DATASETS, MIXERS
+from mixcl.losses import InfoNCE
+from mixcl.mixers import CutMix, Mixup, PatchMix
+from mixcl.registry import DATASETS, LOSSES, MIXERS
 
 BY_NAME = pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -38,6 +40,31 @@ def test_the_example_mixer_says_what_it_did(monkeypatch):
     torch.testing.assert_close(own_pixels, composition.weights[:, 0])
     counted = Composition(composition.sources, composition.weights)  # no reach: counted from the rows
     torch.testing.assert_close(composition.target(composition).dense(5), counted.target(counted).dense(5))
+
+
+def test_the_example_mixer_of_pairs_shows_what_it_says(monkeypatch):
+    monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
+    names = {}
+    exec(the_block('docs/your_own_mixer.md', '# my_pairs.py'), names)
+    exec(the_block('docs/your_own_mixer.md', '# disagreement.py'), names)
+    disagreement = names['disagreement']
+    assert disagreement(names['Cut']()) < 1e-6 and disagreement(CutMix()) < 1e-6
+    assert round(disagreement(PatchMix(patch_size=4)), 2) == 0.01
+    assert disagreement(Mixup()) > 0.1  # shows no image in any pixel
+
+
+def test_the_example_loss_of_sure_rows_is_smaller(monkeypatch):
+    monkeypatch.setattr(LOSSES, '_module_dict', dict(LOSSES.module_dict))
+    names = {}
+    exec(the_block('docs/your_own_mixer.md', '# my_losses.py'), names)
+    views = Composition.identity(4)
+    queries = functional.normalize(torch.randn(4, 8), dim=1)
+    plain, same, focal = (
+        loss(queries, queries, views.target(views))
+        for loss in (InfoNCE(0.5), names['Focal'](0, temperature=0.5), names['Focal'](2, temperature=0.5))
+    )
+    torch.testing.assert_close(plain, same)
+    torch.testing.assert_close(focal, plain * (1 - (-plain).exp()) ** 2)
 
 
 def test_the_example_files_train_for_an_epoch(tmp_path):

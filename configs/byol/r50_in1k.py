@@ -47,5 +47,5 @@ optim_wrapper = dict(
     ),
 )
 param_scheduler = [dict(type='WarmupCosineLR', warmup=10, by_epoch=True, convert_to_iter_based=True)]
-auto_scale_lr = dict(base_batch_size=256)  # images per process and step; the 4096 of the recipe are accumulated
+auto_scale_lr = dict(base_batch_size=256)  # images of all processes; 16 such batches make the 4096 of the recipe
 train_cfg = dict(type='PretrainLoop', max_epochs=200, val_interval=10)

@@ -1,4 +1,4 @@
-# SDMP on DINO with 1 local crop(s) clean and 1 mixed, 100 epochs (Table 10: linear 70.9).
+# SDMP on DINO with one local crop clean and one mixed, 100 epochs (Table 10: linear 70.9).
 _base_ = './vit-s16_in1k_dino.py'
 
 views = dict(_base_.views, num_views=[1, 1, 1, 1])

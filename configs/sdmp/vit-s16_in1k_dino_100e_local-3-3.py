@@ -1,4 +1,4 @@
-# SDMP on DINO with 3 local crop(s) clean and 3 mixed, 100 epochs (Table 10: linear 74.0).
+# SDMP on DINO with three local crops clean and three mixed, 100 epochs (Table 10: linear 74.0).
 _base_ = './vit-s16_in1k_dino.py'
 
 views = dict(_base_.views, num_views=[1, 1, 3, 3])

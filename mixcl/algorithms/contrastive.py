@@ -63,7 +63,8 @@ class ContrastiveLearner(Learner):
         joint: groups of streams that share a forward pass and its batch-norm statistics, for example
             ``[('view1', 'mix1')]``; every other stream has its own.
         patches: of rows with ``level='patch'``: their ``objective``, by default another one like that of images, and
-            ``tokens``, how many patches of an image ask at most, by default all. They use the same neck and predictor.
+            ``tokens``, how many patches of an image are queries at most, by default all. They use the same neck
+            and predictor.
         memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
@@ -219,15 +220,15 @@ class ContrastiveLearner(Learner):
         """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
         streams = self.build_streams(crops, data_samples)
         seen = {name: stream.as_query for name, stream in streams.items()}
-        asking, found = self._choose_patches(streams)
-        online = self._inputs(seen, found | asking)
+        query_patches, key_patches = self._choose_patches(streams)
+        online = self._inputs(seen, key_patches | query_patches)
         online = online.only(self.target.online_streams(self.query_names, self.key_names))
         features = backbone_features(self.backbone, online)
         check_features(features, self.neck_channels, self.backbone)
         projections = project(self.neck, features, online)
-        for look in self.observers:
-            look(features, projections)
-        whole = self._inputs(streams, found).only(self.key_names)
+        for observer in self.observers:
+            observer(features, projections)
+        whole = self._inputs(streams, key_patches).only(self.key_names)
         raw_keys = self.target.keys(whole, projections, self.backbone, self.neck)
 
         query_projections = {name: z for name, z in projections.items() if name in self.query_names}
@@ -238,7 +239,9 @@ class ContrastiveLearner(Learner):
         encoded = self.target.passes(self.query_names, self.key_names)
         of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys if name in streams}
         of_queries = {name: seen[name].composition for name in queries if name in seen}
-        outputs = self._term_losses(of_queries | by_rows(asking), of_keys | by_rows(found), queries, keys, asking)
+        of_queries |= by_rows(query_patches)
+        of_keys |= by_rows(key_patches)
+        outputs = self._term_losses(of_queries, of_keys, queries, keys, query_patches)
         first = min(self.terms, key=lambda term: term.level)  # of images, if there is one
         outputs['feature_std'] = feature_std(features[first.rows[0]])
         self._remember(raw_keys)
@@ -250,7 +253,7 @@ class ContrastiveLearner(Learner):
         of_keys: dict[str, Composition],
         queries: dict[str, Tensor],
         keys: dict[str, Tensor],
-        asking: dict[str, Patches],
+        query_patches: dict[str, Patches],
     ) -> dict[str, Tensor]:
         starts = {name: self._objective(name).key_start(len(composition)) for name, composition in of_keys.items()}
         losses = {}
@@ -270,19 +273,19 @@ class ContrastiveLearner(Learner):
             negatives = [source(context) for source in self.sources[term.name]]
             rows = self._objective(query)(context.queries, context.keys, target, negatives, **term.options)
             check_losses(rows, len(context.queries), self._objective(query), term.name)
-            of_patches = term.level == 'patch'
-            losses[term.name] = term.weight * (asking[term.query].mean(rows) if of_patches else target.mean(rows))
+            mean = query_patches[term.query].mean if term.level == 'patch' else target.mean
+            losses[term.name] = term.weight * mean(rows)
         return losses
 
     def _choose_patches(self, streams: dict[str, Stream]) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """The patches that ask and those that they find, by stream."""
+        """The patches that are queries, and those that are keys, by stream."""
         if self.patches is None:
             return {}, {}
         random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
         return self.patches.choose(streams, self.backbone.patch_size, random)
 
     def _objective(self, rows: str) -> Objective:
-        """That of rows, by their name."""
+        """The objective that compares these rows: that of images, or that of patches."""
         return self.objectives[level_of(rows)]
 
     def _prepare_keys(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:

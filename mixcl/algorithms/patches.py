@@ -32,7 +32,8 @@ class Patches:
     share: Tensor
 
     def mean(self, losses: Tensor) -> Tensor:
-        """Of the losses (Q,); an image without such patches counts as 0 (the authors' code of iBOT)."""
+        """The mean over images of the mean of (Q,) losses over each image's patches; an image without any counts as 0
+        (the authors' code of iBOT)."""
         return (losses * self.share).sum()
 
 
@@ -41,13 +42,13 @@ class PatchLevel(nn.Module):
 
     A query is the online encoder's token at a place of a masked view or of a mixture; its keys are the target encoder's
     tokens of what the place shows, at the same place of the whole view (iBOT, 2022, Eq. 2, and the same for mixtures).
-    Of a masked view the masked patches ask, of a mixture all.
+    The queries of a masked view are its masked patches, those of a mixture all its patches.
 
     Args:
         terms: the table; its other rows are left out.
         objective: that compares them; it is centred by those of its streams whose patches are keys.
-        tokens: how many patches of an image ask at most, drawn once a step for all images and processes; None for
-            all.
+        tokens: how many patches of an image are queries at most, drawn once a step for all images and processes; None
+            for all.
 
     Raises:
         UserError: for a number of tokens that is none; if no row is between patches.
@@ -69,32 +70,32 @@ class PatchLevel(nn.Module):
     def choose(
         self, streams: Mapping[str, Stream], patch_size: int, random: torch.Generator
     ) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """The patches that ask, and those that they find, by stream."""
-        ask: dict[str, Tensor] = {}
-        found: dict[str, Tensor] = {}
+        """The patches that are queries, and those that are keys, by stream."""
+        queries: dict[str, Tensor] = {}
+        keys: dict[str, Tensor] = {}
         for term in self.terms:
-            if term.query not in ask:
-                ask[term.query] = self._asking(streams[term.query], patch_size, random)
-            cells = ask[term.query]
+            if term.query not in queries:
+                queries[term.query] = self._query_cells(streams[term.query], patch_size, random)
+            cells = queries[term.query]
             # A place of a mixture finds that place of any image; there may be fewer mixtures than images.
             rows = len(streams[term.key].images)
             places = cells if term.key == term.query else cells.any(dim=0).expand(rows, -1)
-            found[term.key] = found.get(term.key, torch.zeros_like(places)) | places
+            keys[term.key] = keys.get(term.key, torch.zeros_like(places)) | places
         return (
-            {name: _patches(streams[name].as_query, cells, patch_size) for name, cells in ask.items()},
-            {name: _patches(streams[name], cells, patch_size) for name, cells in found.items()},
+            {name: _patches(streams[name].as_query, cells, patch_size) for name, cells in queries.items()},
+            {name: _patches(streams[name], cells, patch_size) for name, cells in keys.items()},
         )
 
-    def _asking(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
-        """(R, cells) bool, on the CPU."""
+    def _query_cells(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
+        """(R, cells) bool, on the CPU: which patches of each row are queries."""
         height, width = stream.grid(patch_size)
         mask, rows = stream.as_query.mask, len(stream.images)
-        asking = torch.ones(rows, height * width, dtype=torch.bool) if mask is None else mask.flatten(1)
+        wanted = torch.ones(rows, height * width, dtype=torch.bool) if mask is None else mask.flatten(1)
         if self.tokens is None:
-            return asking
+            return wanted
         order = torch.rand(height * width, generator=random).argsort()
-        drawn = torch.zeros_like(asking)
-        drawn[:, order] = asking[:, order] & (asking[:, order].cumsum(dim=1) <= self.tokens)
+        drawn = torch.zeros_like(wanted)
+        drawn[:, order] = wanted[:, order] & (wanted[:, order].cumsum(dim=1) <= self.tokens)
         return drawn
 
 

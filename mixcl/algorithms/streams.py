@@ -36,19 +36,19 @@ class Stream:
         composition: of the R rows, over global image ids.
         tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
         mask: (R, h, w) bool, on the CPU: the patches in whose place the backbone sees its mask token; None for none.
-        dropped: the stream as the online encoder sees it, where that sees fewer patches; None where it does not.
+        seen_online: the stream as the online encoder sees it, where patches are dropped or masked; None elsewhere.
     """
 
     images: Tensor
     composition: Composition
     tokens: Tensor | None = None
     mask: Tensor | None = None
-    dropped: 'Stream | None' = None
+    seen_online: 'Stream | None' = None
 
     @property
     def as_query(self) -> 'Stream':
         """The stream as the online encoder sees it."""
-        return self if self.dropped is None else self.dropped
+        return self if self.seen_online is None else self.seen_online
 
     def grid(self, patch_size: int) -> tuple[int, int]:
         """Rows and columns of patches."""
@@ -58,7 +58,7 @@ class Stream:
     def with_masked(self, masks: BlockMasks, patch_size: int, random: torch.Generator) -> 'Stream':
         """The stream, of which the online encoder sees some patches masked."""
         mask = masks(len(self.images), self.grid(patch_size), random)
-        return replace(self, dropped=Stream(self.images, self.composition, mask=mask))
+        return replace(self, seen_online=Stream(self.images, self.composition, mask=mask))
 
     def with_dropped(self, keep: float, patch_size: int, random: torch.Generator) -> 'Stream':
         """The stream, of which the online encoder sees a random share ``keep`` of the patches.
@@ -70,7 +70,7 @@ class Stream:
         kept = max(1, round(keep * grid[0] * grid[1]))
         order = torch.rand(len(self.images), grid[0] * grid[1], generator=random).argsort(dim=1)
         tokens = order[:, :kept].to(self.images.device, non_blocking=True)
-        return replace(self, dropped=Stream(self.images, self.composition.restricted(tokens, grid), tokens))
+        return replace(self, seen_online=Stream(self.images, self.composition.restricted(tokens, grid), tokens))
 
 
 class StreamRecipe:

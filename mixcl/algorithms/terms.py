@@ -40,7 +40,7 @@ class Term:
 
     @property
     def rows(self) -> tuple[str, str]:
-        """Names of the rows that ask and of those that are found: streams, or patches of them."""
+        """Names of the query rows and of the key rows: streams, or patches of them."""
         query, key = self.query, self.key
         return (patches_of(query), patches_of(key)) if self.level == 'patch' else (query, key)
 
@@ -82,7 +82,8 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Ma
         _check_row_options(f'model.terms[{position}]', term, objectives[term.level])
         if any(term.name == other.name for other in terms):
             raise UserError(
-                f'model.terms[{position}] repeats the pair ({term.query}, {term.key}); add the weights in one row'
+                f'model.terms[{position}] repeats the pair ({term.query}, {term.key}), which has one row with one set '
+                'of options; add the weights there'
             )
         terms.append(term)
     if not terms:

@@ -25,7 +25,7 @@ class ChoicePlan:
 
 @MIXERS.register_module()
 class Choice(Mixer):
-    """Draws one of several mixers per step, for all views together (SDMP, 2022; Un-Mix, 2022).
+    """Draws one of several mixers per step and process, for all views together (SDMP, 2022; Un-Mix, 2022).
 
     Args:
         mixers: configs of the mixers, for example ``[dict(type='Mixup'), dict(type='CutMix')]``; may hold a Choice.

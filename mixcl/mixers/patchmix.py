@@ -31,9 +31,9 @@ class PatchMix(Mixer):
 
     Args:
         num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
-            configs use 2. From a sequence one number is drawn per step, for all views together.
+            configs use 2. From a sequence one number is drawn per step and process, for all views together.
         patch_size: side of a patch in pixels.
-        probability: probability that a step mixes at all; all views of a step share the decision.
+        probability: probability that a process mixes at all in a step; all views share the decision.
 
     Raises:
         UserError: from :meth:`check` and :meth:`place`, if the image size is not a multiple of the patch size, or if

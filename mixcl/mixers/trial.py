@@ -31,8 +31,8 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
         if isinstance(tried, nn.Module):
             tried.cpu()
         for _ in range(DRAWS):
-            with undisturbed_generators(), told_as_user_error(f'a mixture of {name}'):
-                made = tried(images, random)
+            with undisturbed_generators(), told_as_user_error(f'a mixture by {name}'):
+                made = tried.place(images, tried.plan(num_images, random), random)
             for problem in problems_of(made, num_images):
                 raise UserError(f'the mixer {name} {problem}')
             numbers.add(len(made[0]))

@@ -28,7 +28,12 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
     names = mixed_streams(cfg)
     if not names:
         raise UserError('this config has no mixed stream (model.streams), so there is nothing to preview')
-    recipe = StreamRecipe(model.get('views') or dict(view1=1, view2=1), model.streams, MIXERS.build(dict(model.mixer)))
+    recipe = StreamRecipe(
+        model.get('views') or dict(view1=1, view2=1),
+        model.streams,
+        MIXERS.build(dict(model.mixer)),
+        model.get('shared_plan', True),
+    )
     images = dataset or training_set(cfg, num_images)
     crops = training_crops(cfg, [images[SampleKey(seed, 0, index)] for index in range(num_images)])
     recipe.check([crop[0] for crop in crops], num_images, set(names))

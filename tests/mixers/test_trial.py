@@ -42,7 +42,7 @@ class Some(Roll):
         return super().place(images[: 2 + int(torch.rand((), generator=generator) * 4)], plan, generator)
 
 
-class WithWeights(Roll, nn.Module):
+class WithWeights(nn.Module, Roll):
     def __init__(self) -> None:
         nn.Module.__init__(self)
         self.other: dict = {}
@@ -82,7 +82,7 @@ OWN = torch.arange(4)
             Roll(shown=OWN.repeat(4, 8, 2)),
             r'numbers up to 3, but it must be \(R, h, w\) with columns of sources, 0 to 1',
         ),
-        (Roll(weights=torch.ones(4)), 'a mixture of Roll cannot be built: ValueError: a composition needs'),
+        (Roll(weights=torch.ones(4)), 'a mixture by Roll cannot be built: ValueError: a composition needs'),
         (Some(), 'mixtures of 4 images: all processes need equally many'),
         (
             Choice([dict(type='Mixup', pairing='halves'), dict(type='CutMix')]),

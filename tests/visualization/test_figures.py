@@ -47,6 +47,18 @@ def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path) -> None:
     assert (again == pixels(path)).all() and (other != again).any()
 
 
+def test_the_preview_draws_partners_as_training_does(tmp_path: Path) -> None:
+    """Once for both views, or with `shared_plan=False` for each."""
+    cfg = run_config(tmp_path)
+    cfg.model.mixer = dict(type='Mixup', pairing='permutation')
+    shown = []
+    for cfg.model.shared_plan in (True, False):
+        mixtures = [title for title in titles(mixture_figure(cfg)) if title.startswith('mix')]
+        shown.append([title.partition(': ')[2] for title in mixtures])
+    (one, other), (first, second) = ((texts[:6], texts[6:]) for texts in shown)
+    assert one == other and first != second
+
+
 def test_a_preview_in_rgb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pipelines give BGR: a blue image must look blue."""
     blue = np.zeros((8, 8, 3), np.uint8)

@@ -1,4 +1,4 @@
-# PatchMix with a momentum encoder on ViT-S/16 (methods: 3-term loss, Eq. 10 to 16; weights as the authors' code).
+# PatchMix with a momentum encoder on ViT-S/16 (three terms, Eq. 10 to 16; weights of the authors' code).
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(

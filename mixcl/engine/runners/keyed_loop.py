@@ -178,7 +178,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
         self._train_step(self._iter, data_batch)
 
     def skip_iter(self, steps: int) -> None:
-        """Of a resumed run. Where mmengine's iterator loads again all that it was trained on, nothing is to be done."""
+        """Do nothing: the iterator begins at the step of a resumed run; mmengine's loads every batch before it."""
 
     def __next__(self) -> dict:
         return next(self._batches)

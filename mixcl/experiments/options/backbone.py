@@ -85,7 +85,7 @@ def backbone_config(name: str) -> dict[str, Any]:
 
 
 def plain_patch_size(backbone: nn.Module) -> int | None:
-    """Of a vision transformer that has the same patches in all its blocks."""
+    """The side of a patch in pixels, where all blocks have the same patches; else None."""
     patch, info = getattr(backbone, 'patch_size', None), getattr(backbone.model, 'feature_info', None)
     return patch if patch and isinstance(info, list) and info[-1]['reduction'] == patch else None
 

@@ -45,7 +45,7 @@ def set_model_size(model: dict, size: int) -> None:
 
 
 def patch_size_of(backbone: ConfigDict) -> int | None:
-    """Of a transformer of timm the name tells, as of vit_small_patch16_224; Swin's patches of 4 are merged later."""
+    """The side of a patch in pixels, for timm by the name (vit_small_patch16_224); None for Swin, which merges them."""
     arguments = backbone.get('arguments') or {}
     named = re.search(r'patch(\d+)', backbone.get('name', '')) if backbone.type == 'TimmBackbone' else None
     size = backbone.get('patch_size') or arguments.get('patch_size') or (int(named[1]) if named else None)
