@@ -1,10 +1,10 @@
 """From a config to a Runner: its folder is taken, its parts are built, its weights are checked."""
 
-from contextlib import ExitStack
 from functools import partial
 
 import torch
 from mmengine.config import Config
+from mmengine.dist import is_main_process
 from mmengine.runner import Runner
 
 from mixcl.distributed import unwrapped
@@ -16,8 +16,7 @@ from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
 from mixcl.engine.runners.sharding import MMFullyShardedDataParallel, ShardedStatesHook
-from mixcl.engine.runners.work_dir import ReleaseHook, RunLock, check_unused, remove_checkpoints
-from mixcl.errors import UserError
+from mixcl.engine.runners.work_dir import RunLock, check_unused, remove_checkpoints
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import check_data_roots, check_files
@@ -56,30 +55,24 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
         check_writable(cfg.work_dir, '`work_dir`')
         return _build(cfg)
     try_schedules(cfg)
-    lock = on_main_process(partial(_enter, cfg, overwrite))
-    with ExitStack() as failed:
-        if lock is not None:
-            failed.callback(lock.release)
-        runner = _build(cfg, allow_changes)
-        failed.pop_all()
-    for note in schedule_notes(cfg):
-        runner.logger.warning(note)
-    if lock is not None:
-        if overwrite:
-            remove_checkpoints(cfg.work_dir)
-        runner.register_hook(ReleaseHook(lock))
-    return runner
+    lock = RunLock(cfg.work_dir)  # of the main process, for all
 
-
-def _enter(cfg: Config, overwrite: bool) -> RunLock:
-    lock = RunLock(cfg.work_dir)
-    lock.acquire()
-    try:
+    def enter() -> None:
+        lock.acquire()
         check_unused(cfg, overwrite)
-    except UserError:
+
+    try:
+        on_main_process(enter)
+        runner = _build(cfg, allow_changes)
+    except BaseException:
         lock.release()
         raise
-    return lock
+    for note in schedule_notes(cfg):
+        runner.logger.warning(note)
+    if overwrite and is_main_process():
+        remove_checkpoints(cfg.work_dir)
+    runner.register_hook(lock)
+    return runner
 
 
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:

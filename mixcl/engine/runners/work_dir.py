@@ -59,12 +59,14 @@ def remove_checkpoints(work_dir: str | Path) -> None:
         checksum_path(path).unlink(missing_ok=True)
 
 
-class RunLock:
-    """Says in a work dir that a living run writes there.
+class RunLock(Hook):
+    """Says in a work dir that a living run writes there; a hook, which lets others in when the run has ended.
 
     As long as the run lives, the system locks the file ``run.lock``, which names its process and machine. Other
     machines see that as far as the file system passes locks on, as NFS does. The file itself stays.
     """
+
+    priority = 'LOWEST'
 
     def __init__(self, work_dir: str | Path) -> None:
         self.path = Path(work_dir, LOCK)
@@ -85,10 +87,13 @@ class RunLock:
             raise UserError(f'the work dir {folder} cannot be used ({error}); choose another one') from error
 
     def release(self) -> None:
-        """Let others in."""
+        """Let others in; nothing where the lock is not held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+    def after_run(self, runner: Runner) -> None:
+        self.release()
 
     def _lock(self) -> None:
         assert self._handle is not None
@@ -103,15 +108,3 @@ class RunLock:
             ) from None
         except OSError:
             pass  # a file system without locks
-
-
-class ReleaseHook(Hook):
-    """Releases the lock of a run that has ended, where the process lives on."""
-
-    priority = 'LOWEST'
-
-    def __init__(self, lock: RunLock) -> None:
-        self.lock = lock
-
-    def after_run(self, runner: Runner) -> None:
-        self.lock.release()
