@@ -21,7 +21,7 @@ class BannerHook(Hook):
     def before_train(self, runner: Runner) -> None:
         model = unwrapped(runner.model)
         loader = runner.train_dataloader
-        batch = loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
+        batch = loader.batch_sampler.batch_size
         lines = [
             _batch_line(runner, batch),
             _learning_rate_line(runner, batch * runner.world_size),

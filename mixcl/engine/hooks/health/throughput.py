@@ -62,15 +62,17 @@ class ThroughputHook(Hook):
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         compiled = any(module._compiled_call_impl for module in runner.model.modules())
-        self.flops = runner.message_hub.runtime_info.get(STORED, {}).get(_batch(runner), 0) if compiled else 0
+        batch = runner.train_dataloader.batch_sampler.batch_size
+        self.flops = runner.message_hub.runtime_info.get(STORED, {}).get(batch, 0) if compiled else 0
         if not self.flops:
             self._counter = flop_counter()
             runner.train_loop.around_step = _counting(self._counter)
 
     def after_train_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None, **kwargs: Any) -> None:
+        batch = runner.train_dataloader.batch_sampler.batch_size
         if self._counter is not None:
             self.flops = self._counter.get_total_flops()
-            runner.message_hub.update_info(STORED, {_batch(runner): self.flops})
+            runner.message_hub.update_info(STORED, {batch: self.flops})
             runner.train_loop.around_step, self._counter = nullcontext(), None
             runner.logger.info(
                 f'{self.flops / 1e9:.4g} GFLOPs per step and process: {self.flops / self.peak:.3g} s at the '
@@ -83,7 +85,7 @@ class ThroughputHook(Hook):
         hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
         waiting = hub.get_scalar('train/data_time').mean(steps)
-        hub.update_scalar('train/images_per_second', _batch(runner) * runner.world_size / seconds)
+        hub.update_scalar('train/images_per_second', batch * runner.world_size / seconds)
         hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
         if self.flops:
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)
@@ -93,11 +95,6 @@ class ThroughputHook(Hook):
             if advice := copies.advice(shapes, len(runner.train_dataloader.dataset), waiting / seconds):
                 runner.logger.info(advice, extra=FOR_PEOPLE)
                 self._advised = True
-
-
-def _batch(runner: Runner) -> int:
-    loader = runner.train_dataloader
-    return loader.batch_size or loader.batch_sampler.batch_size  # a sampler may make the batches, as in mmdet
 
 
 @contextmanager
