@@ -15,14 +15,10 @@ MOST_VERSIONS = 128
 
 def check_compiling(cfg: Config) -> None:
     """Raise UserError if a config asks for compiled blocks beside something with which they do not work."""
-    if not cfg.get('compile'):
-        return
-    for name, value in dict(
-        activation_checkpointing=cfg.get('activation_checkpointing'),
-        model_wrapper_cfg=str((cfg.get('model_wrapper_cfg') or {}).get('type')).endswith('FullyShardedDataParallel'),
-    ).items():
-        if value:
-            raise UserError(f'`compile` does not go with {name}={cfg[name]!r}; leave out one')
+    wrapper = str((cfg.get('model_wrapper_cfg') or {}).get('type'))
+    other = 'model_wrapper_cfg' if wrapper.endswith('FullyShardedDataParallel') else 'activation_checkpointing'
+    if cfg.get('compile') and cfg.get(other):
+        raise UserError(f'`compile` does not go with {other}={cfg[other]!r}; leave out one')
 
 
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:

@@ -41,7 +41,17 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
     check_compiling(cfg)
     _try_hooks(cfg)
     try_schedules(cfg)
-    _check_model(cfg, processes)
+    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
+        # As the Runner does, which hands the preprocessor of the top level to the model.
+        preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
+        model = MODELS.build({**preprocessor, **cfg.model})
+        if cfg.get('train_cfg'):
+            # Without loss scaling, which a machine without a GPU refuses though another may train with it.
+            shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
+            build_optim_wrapper(model, {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper})
+    if cfg.get('activation_checkpointing') is not None:
+        checkpoint_activations(model, cfg.activation_checkpointing)
+    try_views(cfg, model, processes)
     return [*_batch_lines(cfg, processes), *(f'note: {note}' for note in schedule_notes(cfg))]
 
 
@@ -127,29 +137,6 @@ def _schedule(schedule: ConfigDict, cfg: Config) -> None:
     optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
     defaults = dict(optimizer=optim_wrapper, epoch_length=STEPS_PER_EPOCH, end=end)
     PARAM_SCHEDULERS.build(schedule, default_args=defaults)
-
-
-def _check_model(cfg: Config, processes: int) -> None:
-    """Build the model on the CPU, and let its parts judge the batch.
-
-    Raises:
-        UserError: if it cannot be built, or the batch does not fit.
-    """
-    with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-        # As the Runner does, which hands the preprocessor of the top level to the model.
-        preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
-        model = MODELS.build({**preprocessor, **cfg.model})
-        if cfg.get('train_cfg'):
-            build_optim_wrapper(model, _plain_wrapper(cfg.optim_wrapper))
-    if cfg.get('activation_checkpointing') is not None:
-        checkpoint_activations(model, cfg.activation_checkpointing)
-    try_views(cfg, model, processes)
-
-
-def _plain_wrapper(optim_wrapper: dict) -> dict:
-    """The optimiser without loss scaling, which a machine without a GPU refuses though another may train with it."""
-    shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
-    return {name: optim_wrapper[name] for name in shared if name in optim_wrapper}
 
 
 def _batch_lines(cfg: Config, processes: int) -> list[str]:
