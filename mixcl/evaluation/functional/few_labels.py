@@ -80,7 +80,8 @@ def few_label_answers(
         chosen = draw_labelled(bank_labels, max(shots), seed, draw)
         for shot in shots:
             rows = chosen[:, :shot].flatten()
-            answers[shot, 'means'].append(_nearest_mean(directions[chosen[:, :shot]], bank_labels[chosen[:, 0]], asked))
+            means = normalize(directions[chosen[:, :shot]].mean(dim=1), dim=1)
+            answers[shot, 'means'].append(bank_labels[chosen[:, 0]][(asked @ means.T).argmax(dim=1)])
             answers[shot, 'logistic'].append(_regression(train[rows], bank_labels[rows], test))
     return {name: torch.stack(parts) for name, parts in answers.items()}
 
@@ -94,11 +95,6 @@ def _check_counts(labels: Tensor, least: int) -> None:
             f'class {int(classes[fewest])} has {int(counts[fewest])}: ask for less, by `cfg_options` '
             'few_labels.test_evaluator.shots=[1,2]'
         )
-
-
-def _nearest_mean(labelled: Tensor, classes: Tensor, queries: Tensor) -> Tensor:
-    """The classes (Nq,) of the nearest means, of labelled rows (classes, k, D)."""
-    return classes[(queries @ normalize(labelled.mean(dim=1), dim=1).T).argmax(dim=1)]
 
 
 def _regression(train: np.ndarray, labels: Tensor, test: np.ndarray) -> Tensor:

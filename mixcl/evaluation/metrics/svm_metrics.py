@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,14 +22,9 @@ from mixcl.randomness import generator
 from mixcl.registry import METRICS
 from mixcl.terminal import progress
 
-if TYPE_CHECKING:  # scikit-learn takes seconds to import
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.svm import LinearSVC
-
 COSTS = (1.0, 10.0, 100.0, *(0.5**power for power in range(4, 20)))
 FOLDS = 3
 NEGATIVES_PER_POSITIVE = 19
-Classifier = TypeVar('Classifier', 'LinearSVC', 'GridSearchCV')
 
 
 @METRICS.register_module()
@@ -167,14 +162,14 @@ def normalise(features: Tensor) -> np.ndarray:
     return (features / (features.norm(dim=1, keepdim=True) + 1e-5)).numpy()
 
 
-def new_classifier(cost: float, seed: int) -> 'LinearSVC':
+def new_classifier(cost: float, seed: int) -> Any:
     """The protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2."""
-    from sklearn.svm import LinearSVC
+    from sklearn.svm import LinearSVC  # takes seconds, as all of scikit-learn
 
     return LinearSVC(C=cost, dual=True, class_weight={1: 2, -1: 1}, max_iter=2000, random_state=seed)
 
 
-def fit(classifier: Classifier, features: np.ndarray, label: np.ndarray) -> Classifier:
+def fit(classifier: Any, features: np.ndarray, label: np.ndarray) -> Any:
     """Fit to the features (N, D) of a class, label 1, and its rest, -1; images with the label 0 are left out."""
     from sklearn.exceptions import ConvergenceWarning
 

@@ -1,5 +1,6 @@
 """Linear classifiers at several depths of a frozen backbone, learned side by side."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
@@ -8,28 +9,15 @@ from mmpretrain.structures import DataSample
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mixcl.encoders.sync_batch_norm import SyncBatchNorm
 from mixcl.registry import MODELS
-
-
-class StageProbe(nn.Module):
-    """Batch normalisation per channel without scale and offset, and a linear layer: (B, D) to (B, num_classes).
-
-    Of maps with ``map_channels`` that were flattened channel by channel, ``in_channels`` being D.
-    """
-
-    def __init__(self, in_channels: int, map_channels: int, num_classes: int) -> None:
-        super().__init__()
-        self.norm = MODELS.build(dict(type='mixcl.SyncBatchNorm', num_features=map_channels, affine=False))
-        self.fc = nn.Linear(in_channels, num_classes)
-
-    def forward(self, features: Tensor) -> Tensor:
-        maps = features.unflatten(1, (self.norm.num_features, -1))
-        return self.fc(self.norm(maps).flatten(1))
 
 
 @MODELS.register_module()
 class StageProbes(BaseModule):
     """One probe per depth; each has a loss of its own, so that none changes what another learns.
+
+    A probe is a batch normalisation per channel of the map, without scale and offset, and a linear layer.
 
     The head of a classifier over a frozen backbone that gives one flattened map per depth. Losses are
     ``loss_feat1``, ``loss_feat2``, ...; predictions hold ``stage_scores`` (stages, K) for
@@ -54,7 +42,14 @@ class StageProbes(BaseModule):
         super().__init__(init_cfg)
         self.num_classes = num_classes
         self.probes = nn.ModuleList(
-            StageProbe(length, channels, num_classes)
+            nn.Sequential(
+                OrderedDict(
+                    maps=nn.Unflatten(1, (channels, -1)),
+                    norm=SyncBatchNorm(channels, affine=False),
+                    flat=nn.Flatten(),
+                    fc=nn.Linear(length, num_classes),
+                )
+            )
             for length, channels in zip(in_channels, map_channels, strict=True)
         )
 
