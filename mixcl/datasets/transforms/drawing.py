@@ -57,7 +57,7 @@ class DeviceView:
                 f'{", ".join(self._of_colours)} out of the steps of the views (ColorJitter may keep brightness and '
                 'contrast), as configs/patchmix/vit-s16_folder_4channels.py does'
             )
-        program = [row for transform in self._photometry for row in draw_program(transform)]
+        program = [row for transform in self._photometry for row in DRAWS[type(transform)](transform)]
         mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}
         return {**results, **mirrored, 'program': program}
 
@@ -69,11 +69,6 @@ def pack_programs(programs: Sequence[Program], length: int) -> Tensor:
         if program:
             rows[view, : len(program)] = program
     return torch.from_numpy(rows)
-
-
-def draw_program(transform: Any) -> Program:
-    """Draw what the device is to do for a transform to the next image."""
-    return DRAWS[type(transform)](transform)
 
 
 def colour_steps(transform: Any) -> list[str]:
@@ -108,7 +103,7 @@ def program_length(transform: Any) -> int | None:
 
 def _draw_apply(transform: RandomApply) -> Program:
     chosen = np.random.random_sample() < transform.prob
-    return [row for part in transform.transforms for row in draw_program(part)] if chosen else []
+    return [row for part in transform.transforms for row in DRAWS[type(part)](part)] if chosen else []
 
 
 def _draw_jitter(transform: ColorJitter) -> Program:
@@ -145,3 +140,4 @@ DRAWS: dict[type, Callable[[Any], Program]] = {
     Solarize: _draw_solarize,
     RandomFlip: _draw_flip,
 }
+"""What draws for a transform what the device is to do to the next image."""

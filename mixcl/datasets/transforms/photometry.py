@@ -45,6 +45,7 @@ class Operation(IntEnum):
     """Left to right."""
 
 
+@torch.no_grad()
 def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     """Run every image's program, in place.
 
@@ -55,13 +56,6 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     Returns:
         ``images``, again integers in [0, 255].
     """
-    # The products of a blur would be too coarse in half precision.
-    with torch.autocast(images.device.type, enabled=False), torch.no_grad():
-        _run(images, programs)
-    return images
-
-
-def _run(images: Tensor, programs: Tensor) -> None:
     steps = [
         (Operation(code), place, (programs[:, place, 0] == code).nonzero()[:, 0])
         for place in range(programs.shape[1])
@@ -69,19 +63,21 @@ def _run(images: Tensor, programs: Tensor) -> None:
         if code != Operation.NOTHING
     ]
     if not steps:
-        return
+        return images
     # One transfer for all, which does not wait.
     rows = torch.cat([chosen for *_, chosen in steps]).to(images.device, non_blocking=True)
     numbers = torch.cat([programs[chosen, place, 1] for _, place, chosen in steps])
     numbers = numbers.to(images.device, non_blocking=True)[:, None, None, None]
     begin = 0
-    for operation, _, chosen in steps:
-        part = slice(begin, begin + len(chosen))
-        begin += len(chosen)
-        if len(chosen) == len(images):
-            images.copy_(IMPLEMENTATIONS[operation](images, numbers[part]))
-        else:
-            images.index_copy_(0, rows[part], IMPLEMENTATIONS[operation](images[rows[part]], numbers[part]))
+    with torch.autocast(images.device.type, enabled=False):  # half precision would be too coarse for a blur
+        for operation, _, chosen in steps:
+            part = slice(begin, begin + len(chosen))
+            begin += len(chosen)
+            if len(chosen) == len(images):
+                images.copy_(IMPLEMENTATIONS[operation](images, numbers[part]))
+            else:
+                images.index_copy_(0, rows[part], IMPLEMENTATIONS[operation](images[rows[part]], numbers[part]))
+    return images
 
 
 def luma(images: Tensor) -> Tensor:
