@@ -16,11 +16,7 @@ from mixcl.registry import DATASETS
 
 
 def imagenet_classes(subset: str = 'imagenet') -> list[str]:
-    """WordNet ids of the classes in ascending order, as timm ships them.
-
-    Args:
-        subset: 'imagenet' (1,000 classes), 'imagenet_a' or 'imagenet_r' (200 of them each).
-    """
+    """WordNet ids in ascending order, as timm ships them: of 'imagenet', or of 200 in 'imagenet_a' or 'imagenet_r'."""
     return (files('timm') / f'data/_info/{subset}_synsets.txt').read_text().split()
 
 

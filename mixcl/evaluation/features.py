@@ -64,12 +64,9 @@ Step = Callable[[dict], Mapping[str, Any]]
 
 
 def encode_all(model: nn.Module, batches: Iterable[dict], step: Step) -> dict[str, list]:
-    """What a step finds of every batch, by name: the loop by which all features of checkpoints and runs are made.
+    """What a step, usually :func:`encode` and more, finds of every batch, by name: the loop that makes all features.
 
-    Args:
-        model: gets its modes back afterwards, its buffers are not touched.
-        batches: as they are loaded.
-        step: usually :func:`encode` and more.
+    The model gets its modes back afterwards; its buffers are not touched.
     """
     found: defaultdict[str, list] = defaultdict(list)
     with evaluating(model):

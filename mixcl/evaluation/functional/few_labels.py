@@ -6,7 +6,6 @@ are the same for every encoder, so that two encoders are compared draw by draw.
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -41,13 +40,6 @@ def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
     return torch.stack(rows)
 
 
-def standardised(bank: Tensor, queries: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """L2-normalise features, then standardise them by mean and deviation of the bank's; float64."""
-    rows, others = (normalize(features.cpu().double(), dim=1) for features in (bank, queries))
-    mean, deviation = mean_and_deviation(rows)
-    return ((rows - mean) / deviation).numpy(), ((others - mean) / deviation).numpy()
-
-
 def few_label_answers(
     bank: Tensor, bank_labels: Tensor, queries: Tensor, shots: Sequence[int] = SHOTS, draws: int = DRAWS, seed: int = 0
 ) -> dict[tuple[int, str], Tensor]:
@@ -73,7 +65,9 @@ def few_label_answers(
     check_finite(bank=bank, query=queries)
     bank_labels = bank_labels.cpu()
     _check_counts(bank_labels, max(shots))
-    train, test = standardised(bank, queries)
+    train, test = (normalize(features.cpu().double(), dim=1) for features in (bank, queries))
+    mean, deviation = mean_and_deviation(train)
+    train, test = (train - mean) / deviation, (test - mean) / deviation
     directions, asked = normalize(bank.cpu().float(), dim=1), normalize(queries.cpu().float(), dim=1)
     answers: dict[tuple[int, str], list[Tensor]] = {(shot, measure): [] for shot in shots for measure in MEASURES}
     for draw in progress(range(draws), 'draws of few labels', draws, 'draws'):
@@ -97,8 +91,8 @@ def _check_counts(labels: Tensor, least: int) -> None:
         )
 
 
-def _regression(train: np.ndarray, labels: Tensor, test: np.ndarray) -> Tensor:
+def _regression(train: Tensor, labels: Tensor, test: Tensor) -> Tensor:
     from sklearn.linear_model import LogisticRegression  # takes seconds
 
-    fitted = LogisticRegression(C=1.0, max_iter=1000).fit(train, labels.numpy())
-    return torch.from_numpy(fitted.predict(test))
+    fitted = LogisticRegression(C=1.0, max_iter=1000).fit(train.numpy(), labels.numpy())
+    return torch.from_numpy(fitted.predict(test.numpy()))
