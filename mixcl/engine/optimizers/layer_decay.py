@@ -29,17 +29,10 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
     Source: He et al., Masked Autoencoders Are Scalable Vision Learners, 2021, appendix A.1.
     """
 
-    def add_params(
-        self,
-        params: list[dict],
-        module: nn.Module,
-        prefix: str = '',
-        get_layer_depth: LayerDepth | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def add_params(self, params: list[dict], module: nn.Module, prefix: str = '', **kwargs: Any) -> None:
         if prefix == '':
-            get_layer_depth = self._checked_depth(module)
-        super().add_params(params, module, prefix, get_layer_depth=get_layer_depth, **kwargs)
+            kwargs['get_layer_depth'] = self._checked_depth(module)
+        super().add_params(params, module, prefix, **kwargs)
 
     def _checked_depth(self, model: Any) -> LayerDepth:
         try:
