@@ -28,14 +28,11 @@ def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
             f'clustering indices need two classes or more, one of them with two images or more, but the {len(labels)} '
             f'images have {classes} classes; check the data set, or classes= and images= of the metric'
         )
-    spread, clusters = _spread(features), labels.cpu().numpy()
-    if spread is None:
-        return dict(davies_bouldin=math.nan, calinski_harabasz=math.nan)
-    points = spread.numpy()
-    return dict(
-        davies_bouldin=float(davies_bouldin_score(points, clusters)),
-        calinski_harabasz=float(calinski_harabasz_score(points, clusters)),
-    )
+    points = _spread(features)
+    scores = dict(davies_bouldin=davies_bouldin_score, calinski_harabasz=calinski_harabasz_score)
+    if points is None:
+        return dict.fromkeys(scores, math.nan)
+    return {name: float(score(points.numpy(), labels.cpu().numpy())) for name, score in scores.items()}
 
 
 def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
