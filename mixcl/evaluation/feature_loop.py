@@ -89,7 +89,7 @@ class FeatureLoop(ValLoop):
         metrics: dict[str, float] = {}
         for encoder in self.encoders:
             measure = partial(self._measured, bank.pop(encoder), bank_labels, queries.pop(encoder), labels)
-            results = on_main_process(measure, shared=True)
+            results = on_main_process(measure)
             metrics |= {f'{encoder}_{name}': value for name, value in results.items()}
         self.runner.call_hook(f'after_{mode}_epoch', metrics=metrics)
         self.runner.call_hook(f'after_{mode}')

@@ -87,7 +87,7 @@ def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     path = cfg.get('load_from')
     if cfg.get('resume') and not path:
         # Not before the processes know each other: on a shared disk they may see different files.
-        path = on_main_process(partial(newest_checkpoint, cfg.work_dir), shared=True)
+        path = on_main_process(partial(newest_checkpoint, cfg.work_dir))
         runner._load_from, runner._resume = path, path is not None
     _check_weights(runner, path, allow_changes)
     return runner

@@ -51,17 +51,15 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def on_main_process(act: Callable[[], Any], shared: bool = False) -> Any:
-    """Let the first process act, and all raise the UserError that it met; the others get its result if ``shared``."""
-    result: Any = None
+def on_main_process(act: Callable[[], Any]) -> Any:
+    """Let the first process act; all get its result, or raise the UserError that it met."""
     told: list[Any] = [None]
     if is_main_process():
         try:
-            result = act()
-            told = [result if shared else None]
+            told = [act()]
         except UserError as error:
             told = [error]
     broadcast_object_list(told)
     if isinstance(told[0], UserError):
         raise told[0]
-    return told[0] if shared else result
+    return told[0]
