@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+import torch
 from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import PackInputs
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.decoding import read_image
-from mixcl.datasets.transforms.drawing import DeviceView, pack_programs
+from mixcl.datasets.transforms.drawing import DeviceView
 from mixcl.datasets.transforms.photo_cache import PhotoCache
 from mixcl.datasets.transforms.views import KeyedMultiView, LoadImage
 from mixcl.randomness import seed_global_generators
@@ -37,9 +39,12 @@ class DeviceViews(BaseTransform):
         """Put the views in the place of ``img``, and add ``photometry``, float32 (views, n, 2): what
         :func:`~mixcl.datasets.transforms.photometry.run_programs` is to do."""
         loaded, views = self.drawn(results)
-        programs = pack_programs([view.pop('program') for view in views], max(view.length for view in self.views))
+        programs = np.zeros((len(views), max(view.length for view in self.views), 2), dtype=np.float32)
+        for rows, view in zip(programs, views, strict=True):  # the rest are Operation.NOTHING
+            if program := view.pop('program'):
+                rows[: len(program)] = program
         made = views[0] if self.whole is None else self.whole.combined(loaded, views)
-        return {**made, 'photometry': programs}
+        return {**made, 'photometry': torch.from_numpy(programs)}
 
     def drawn(self, results: dict) -> tuple[dict, list[dict]]:
         """The results with the loaded image, and those of each view with its ``program``."""

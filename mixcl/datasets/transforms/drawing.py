@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from mmcv.transforms import Compose, RandomApply, RandomFlip, RandomGrayscale
 from mmpretrain.datasets import ColorJitter, GaussianBlur, Solarize
-from torch import Tensor
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.photometry import Operation
@@ -60,15 +58,6 @@ class DeviceView:
         program = [row for transform in self._photometry for row in DRAWS[type(transform)](transform)]
         mirrored = {'flip': True, 'flip_direction': 'horizontal'} if (Operation.FLIP, 0.0) in program else {}
         return {**results, **mirrored, 'program': program}
-
-
-def pack_programs(programs: Sequence[Program], length: int) -> Tensor:
-    """(views, length, 2) float32 of the programs of an image's views, filled up with :attr:`Operation.NOTHING`."""
-    rows = np.zeros((len(programs), length, 2), dtype=np.float32)
-    for view, program in enumerate(programs):
-        if program:
-            rows[view, : len(program)] = program
-    return torch.from_numpy(rows)
 
 
 def colour_steps(transform: Any) -> list[str]:
