@@ -1,6 +1,7 @@
 """Starts a run from a pretrained backbone."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
@@ -13,6 +14,7 @@ from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 
 
 @HOOKS.register_module()
+@dataclass(eq=False)
 class PretrainedBackboneHook(Hook):
     """Loads a pretrained backbone into the model before its first epoch of training, validation or test.
 
@@ -28,21 +30,14 @@ class PretrainedBackboneHook(Hook):
             backbone names as its ``new_parameters`` come on top.
     """
 
-    priority = 'VERY_HIGH'
+    checkpoint: str
+    encoder: str | Sequence[str] = 'online'
+    module: str = 'backbone'
+    new: Sequence[str] = ()
 
-    def __init__(
-        self,
-        checkpoint: str,
-        encoder: str | Sequence[str] = 'online',
-        module: str = 'backbone',
-        new: Sequence[str] = (),
-    ) -> None:
-        self.checkpoint = checkpoint
-        self.encoder = encoder
-        self.module = module
-        self.new = tuple(new)
-        self._read: PretrainedBackbone | None = None
-        self._done = False
+    priority = 'VERY_HIGH'
+    _read: PretrainedBackbone | None = field(init=False, default=None)
+    _done = False
 
     def check(self, runner: Runner) -> None:
         """Raise :class:`~mixcl.errors.UserError` unless the file fits the model, before it is initialised."""

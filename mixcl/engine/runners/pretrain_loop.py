@@ -1,6 +1,7 @@
 """The train loops of pretraining: the model learns the step, and its target encoder follows every optimiser step."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -70,6 +71,7 @@ class PretrainLoop(KeyedTrainLoop):
         self._model.check_batch(crops if isinstance(crops, list) else [crops], self.dataloader.batch_size)
 
 
+@dataclass(eq=False)
 class ChunkedLoader:
     """Hands out every batch of a loader, prepared, once per chunk: ``chunk(batch, number)``.
 
@@ -77,18 +79,11 @@ class ChunkedLoader:
         first_chunk: of the next iteration's first batch, where a run continues within one.
     """
 
-    def __init__(
-        self,
-        loader: DataLoader,
-        chunks: int,
-        chunk: Callable[[dict, int], dict],
-        prepare: Callable[[dict], dict] = lambda batch: batch,
-    ) -> None:
-        self.loader = loader
-        self.prepare = prepare
-        self.chunks = chunks
-        self.chunk = chunk
-        self.first_chunk = 0
+    loader: DataLoader
+    chunks: int
+    chunk: Callable[[dict, int], dict]
+    prepare: Callable[[dict], dict]
+    first_chunk: int = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)  # what mmengine and its hooks read from one
@@ -126,8 +121,9 @@ class ChunkedPretrainLoop(PretrainLoop):
                 f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
             )
         chunks = model.count_chunks(self._first_sample())
-        prepare = [model.data_preprocessor.finish] if isinstance(model.data_preprocessor, ViewPreprocessor) else []
-        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, *prepare)
+        preprocessor = model.data_preprocessor
+        prepare = preprocessor.finish if isinstance(preprocessor, ViewPreprocessor) else lambda batch: batch
+        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, prepare)
         self._max_iters = self.max_epochs * len(self.dataloader)
 
     def _skip(self, steps: int) -> None:
