@@ -19,11 +19,9 @@ from mixcl.registry import METRICS
 @METRICS.register_module()
 @dataclass
 class KNNAccuracy(CheckedMetric):
-    """Accuracy of weighted nearest neighbours: :func:`~mixcl.evaluation.functional.knn.knn_accuracy`.
+    """Accuracy of weighted nearest neighbours.
 
-    Args:
-        neighbours: values of k, each 1 or more; one larger than the bank uses the whole bank.
-        temperature: of the vote, above 0.
+    See :func:`~mixcl.evaluation.functional.knn.knn_accuracy`, also for the arguments.
     """
 
     neighbours: Sequence[int] = knn.NEIGHBOURS
