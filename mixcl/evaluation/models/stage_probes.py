@@ -67,10 +67,8 @@ class StageProbes(BaseModule):
     ) -> list[DataSample]:
         """Fill ``stage_scores`` (stages, K), ``pred_score`` (K,) and ``pred_label`` of every sample."""
         scores = torch.stack(self(features), dim=1).softmax(dim=-1)
-        samples = data_samples or [None] * len(scores)
-        return [_with_scores(sample or DataSample(), score) for sample, score in zip(samples, scores, strict=True)]
-
-
-def _with_scores(sample: DataSample, scores: Tensor) -> DataSample:
-    sample.set_field(scores, 'stage_scores')
-    return sample.set_pred_score(scores[-1]).set_pred_label(scores[-1].argmax())
+        samples = [sample or DataSample() for sample in data_samples or [None] * len(scores)]
+        for sample, stages in zip(samples, scores, strict=True):
+            sample.set_field(stages, 'stage_scores')
+            sample.set_pred_score(stages[-1]).set_pred_label(stages[-1].argmax())
+        return samples
