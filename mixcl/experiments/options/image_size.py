@@ -1,7 +1,7 @@
 """The size of a config's images: of its views, of the images that it evaluates on, and of its model."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mmengine.config import Config, ConfigDict
 
@@ -54,33 +54,23 @@ def patch_size_of(backbone: ConfigDict) -> int | None:
 
 def resize_views(node: object, scale: float, multiple: int) -> None:
     """Scale every size in the transforms below a part of a config, in place; crops to multiples of so many pixels."""
-    for transform in {id(found): found for found in _sized_transforms(node)}.values():
+    for transform, name in {(id(part), name): (part, name) for part, name in _sizes(node)}.values():
         unit = 1 if kind_of(transform) in EDGES else multiple
-        for name in _sizes(transform):
-            sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
-            transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
+        sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
+        transform[name] = tuple(sides) if isinstance(transform[name], Sequence) else sides[0]
 
 
 def crop_sizes(node: object) -> list[int]:
     """The larger side of every crop below a part of a config."""
-    return [
-        max(_pair(transform[name]))
-        for transform in _sized_transforms(node)
-        for name in _sizes(transform)
-        if kind_of(transform) not in EDGES
-    ]
+    return [max(_pair(transform[name])) for transform, name in _sizes(node) if kind_of(transform) not in EDGES]
 
 
-def _sized_transforms(node: object) -> list[ConfigDict]:
-    """Every transform config, at any depth, that sets a size."""
-    parts = [part for _, part in walk(node) if isinstance(part, dict) and 'type' in part]
-    return [part for part in parts if _sizes(part)]
-
-
-def _sizes(transform: ConfigDict) -> list[str]:
-    """The names of the settings of a transform that are sizes of images in pixels."""
-    names = ['scale', 'crop_size', *['input_size'] * (kind_of(transform) == 'SimMIMMaskGenerator')]
-    return [name for name in names if name in transform]
+def _sizes(node: object) -> Iterator[tuple[dict, str]]:
+    """Yield every setting of a transform, at any depth, that is a size of images in pixels, as its dict and its key."""
+    for _, part in walk(node):
+        if isinstance(part, dict) and 'type' in part:
+            names = ['scale', 'crop_size', *['input_size'] * (kind_of(part) == 'SimMIMMaskGenerator')]
+            yield from ((part, name) for name in names if name in part)
 
 
 def _pair(size: int | Sequence[int]) -> tuple[int, ...]:
