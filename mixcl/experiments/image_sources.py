@@ -8,13 +8,7 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import check_data_roots
 from mixcl.experiments.options.image_size import EDGES, crop_sizes
-from mixcl.experiments.options.own_data import (
-    READERS,
-    evaluation_pipeline,
-    extensions_of,
-    reader_of,
-    source_config,
-)
+from mixcl.experiments.options.own_data import READERS, evaluation_pipeline, reader_of, source_config
 from mixcl.experiments.paths import innermost, kind_of
 
 
@@ -41,9 +35,7 @@ def source_images(
     Other arguments and errors same as :func:`~mixcl.experiments.options.own_data.source_config`; the config says which
     files of a folder are images.
     """
-    images = source_config(spec, data_root)
-    images |= extensions_of(config) if spec.startswith('folder:') else {}
-    return dict(**images, pipeline=pipeline, test_mode=True)
+    return dict(**source_config(spec, data_root, config), pipeline=pipeline, test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:

@@ -8,14 +8,7 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.image_size import crop_sizes, resize_views
-from mixcl.experiments.options.own_data import (
-    evaluation_pipeline,
-    extensions_of,
-    limit_guesses,
-    reader_of,
-    source_config,
-    survey,
-)
+from mixcl.experiments.options.own_data import evaluation_pipeline, limit_guesses, reader_of, source_config, survey
 from mixcl.experiments.reading import read_config
 
 STEPS = 8
@@ -49,8 +42,7 @@ def read_own_data(
     if protocol in OWN_DATA:
         raise UserError(f'the protocol {protocol} is not for {spec}; choose {OWN_DATA[protocol][0]} by `data`')
     data = read_config(configs / 'evaluation/_base_/own_images.py')
-    extensions = extensions_of(pretraining or {}) if spec.startswith('folder:') else {}
-    data.images = source_config(spec, data_root if spec.startswith('list:') else None) | extensions
+    data.images = source_config(spec, data_root if spec.startswith('list:') else None, pretraining)
     found = survey(data.images)
     if not found.classes:
         raise UserError(f'`data={spec}`: {protocol} needs labels, but there are {found}; see docs/your_images.md')

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
-from mmengine.registry import DefaultScope
 
 from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import EVALUATOR_SECTIONS
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.paths import innermost, kind_of, preprocessors_of, walk
-from mixcl.registry import DATASETS
+from mixcl.registry import DATASETS, build
 from mixcl.shipped import shipped
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
@@ -20,10 +19,11 @@ FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
-def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
+def source_config(spec: str, data_root: str | None = None, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
 
-    ``data_root`` is what the paths of a list are relative to, by default its folder.
+    ``data_root`` is what the paths of a list are relative to, by default its folder. In a folder those files are images
+    which the config ``like`` trains on, where it names their extensions.
 
     Raises:
         UserError: if it is none of these.
@@ -33,9 +33,11 @@ def source_config(spec: str, data_root: str | None = None) -> dict[str, Any]:
         raise UserError(f'`data={spec}` is none of {FORMS}{meant(spec)}')
     if kind == 'folder' and os.path.isfile(place):
         raise UserError(f'`data={spec}`{meant(place)}')
-    settings = dict(data_root=data_root or '') if kind == 'list' else {}
-    if data_root and not settings:
+    if data_root and kind != 'list':
         raise UserError(f'`data_root={data_root}`: with `data` it is for lists, whose paths are relative to it')
+    settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
+    if kind == 'folder' and (extensions := _trained_on(like or {}).get('extensions')):
+        settings['extensions'] = extensions
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
 
@@ -50,8 +52,7 @@ def meant(path: str) -> str:
 
 def survey(images: Mapping[str, Any]) -> Survey:
     """Count what a config of :func:`source_config` finds; raises UserError where it cannot be read."""
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        return DATASETS.build({**images, 'lazy_init': True}).survey()
+    return build(DATASETS, {**images, 'lazy_init': True}).survey()
 
 
 def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
@@ -67,11 +68,10 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
         UserError: if the images cannot be read, the config is not one of image-wise training, or a classifier is to be
             trained without labels.
     """
-    images = source_config(spec, data_root)
+    images = source_config(spec, data_root, cfg)
     if not cfg.get('train_dataloader') or cfg.get('default_scope') == 'mmdet':
         raise UserError(f'`data={spec}` is for pretraining and for classifiers, which this config does not train')
     own = innermost(cfg.train_dataloader.dataset)
-    images |= extensions_of(cfg) if images['type'] == 'mixcl.FolderImages' else {}
     found = survey(images)
     head = (cfg.get('model') or {}).get('head') or {}
     if 'num_classes' in head:
@@ -120,11 +120,6 @@ def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
     """The step that reads images from files for a config: its own of other than three channels, else ``LoadImage``."""
     steps = _trained_on(cfg).get('pipeline') or []
     return next((dict(step) for step in steps if kind_of(step) == 'LoadChannels'), dict(type='LoadImage'))
-
-
-def extensions_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the files that a config trains on, where it names them."""
-    return {name: value for name, value in _trained_on(cfg).items() if name == 'extensions'}
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
