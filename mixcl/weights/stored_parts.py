@@ -10,13 +10,13 @@ from typing import Any
 import mmpretrain.registry  # noqa: F401  (adds its registries to mmengine's)
 import torch
 from mmengine.config import Config
-from mmengine.registry import DefaultScope, Registry
+from mmengine.registry import Registry
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from mixcl.errors import UserError
 from mixcl.randomness import undisturbed_generators
-from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS
+from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, TARGET_ENCODERS, TRANSFORMS, build
 from mixcl.weights.checkpoint import is_trusted
 
 LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
@@ -123,10 +123,9 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
     hook = register_module_parameter_registration_hook(count)
     try:
         for device in ('meta', 'cpu'):  # some cannot be built without memory
-            scope = DefaultScope.overwrite_default_scope('mixcl')
-            with suppress(Exception), undisturbed_generators(), torch.device(device), scope:
+            with suppress(Exception), undisturbed_generators(), torch.device(device):
                 built.clear()
-                MODELS.build(copy.deepcopy(dict(model)))
+                build(MODELS, copy.deepcopy(model))
                 return
             if len(built) > most or sum(built) > numbers:
                 raise UserError(

@@ -8,7 +8,6 @@ import timm
 import torch
 import torchvision
 from mmengine.config import Config, ConfigDict
-from mmengine.registry import DefaultScope
 from torch import nn
 
 from mixcl.errors import UserError, told_as_user_error
@@ -17,7 +16,7 @@ from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resi
 from mixcl.experiments.paths import kind_of, walk
 from mixcl.heads.mlp import pooled
 from mixcl.randomness import undisturbed_generators
-from mixcl.registry import MODELS
+from mixcl.registry import MODELS, build
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
 """Settings of the backbone before that hold for the new one."""
@@ -93,13 +92,13 @@ def plain_patch_size(backbone: nn.Module) -> int | None:
 def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
     """Build a backbone with those of the optional settings that it takes, which are added to its config."""
     if backbone.type != 'TimmBackbone':
-        return _built(backbone)
+        return build(MODELS, copy.deepcopy(backbone))
     own = {key: old[key] for key in ('drop_path_rate', 'frozen_patch_embed') if old.get(key)}
     arguments = dict(img_size=size, dynamic_img_size=True)
     while True:
         wanted = ConfigDict(backbone, **own, **({'arguments': arguments} if arguments else {}))
         try:
-            built = _built(wanted)
+            built = build(MODELS, copy.deepcopy(wanted))
         except TypeError as error:
             unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
             holder = own if unknown and unknown[1] in own else arguments
@@ -108,11 +107,6 @@ def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
         else:
             backbone.update(wanted)
             return built
-
-
-def _built(backbone: ConfigDict) -> Any:
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        return MODELS.build(copy.deepcopy(backbone))
 
 
 def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: torch.device) -> int:
