@@ -51,7 +51,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return _fits(value, arguments[0])
     if origin is Literal:
         return value in arguments
-    is_dict = _is_class(origin, Mapping)
+    is_dict = inspect.isclass(origin) and issubclass(origin, Mapping)
     if isinstance(value, (list, tuple)):
         if origin is tuple and len(arguments) == len(value) and Ellipsis not in arguments:
             return all(map(_fits, value, arguments))
@@ -66,11 +66,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _is_list(kind: Any) -> bool:
-    return kind is tuple or (_is_class(kind, object) and kind is not object and issubclass(list, kind))
-
-
-def _is_class(kind: Any, base: type) -> bool:
-    return inspect.isclass(kind) and issubclass(kind, base)
+    return kind is tuple or (inspect.isclass(kind) and kind is not object and issubclass(list, kind))
 
 
 def _in_words(kind: Any) -> str:

@@ -27,7 +27,11 @@ def check_config(cfg: Config) -> None:
         UserError: names every unknown key and ``type`` with its place and a similar one, and all wrong values.
     """
     scope = cfg.get('default_scope') or 'mmengine'
-    problems = list(_misspelt_sections(cfg))
+    problems = []
+    for name in cfg:
+        known = slip_of(name, RUNNER_KEYS)
+        if known and not name.startswith('_'):
+            problems.append(f'{name} is read by nothing; did you mean {known!r}?')
     for path, value in empty_pipelines(cfg):
         problems.append(f'{readable(path)}={reprlib.repr(value)} must be a list of transforms, at least one')
     for name, wanted in mistyped(dict(runner_sections(cfg)), accepted_keywords(Runner.__init__).types):
@@ -38,13 +42,6 @@ def check_config(cfg: Config) -> None:
     if problems:
         count = f'{len(problems)} problems:\n  ' if len(problems) > 1 else ''
         raise UserError(f'config: {count}' + '\n  '.join(problems))
-
-
-def _misspelt_sections(cfg: Config) -> Iterator[str]:
-    for name in cfg:
-        known = slip_of(name, RUNNER_KEYS)
-        if known and not name.startswith('_'):
-            yield f'{name} is read by nothing; did you mean {known!r}?'
 
 
 def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any) -> Iterator[str]:

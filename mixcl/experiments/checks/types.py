@@ -3,7 +3,7 @@
 import difflib
 import functools
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -37,9 +37,12 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
     if callable(name):
         return [name]
     package, _, rest = name.partition('.')
-    registries: Iterable[Registry] = _registries(package) if rest else ()
+    registries = _registries(package) if rest else ()
     known_as = rest if registries else name
-    registries = registries or _visible_registries(scope, owner, key)
+    if not registries:
+        # mmpretrain asks its own registry, whatever the scope, for normalisation layers
+        owned = (one for one in _registries(owner or '') if key == 'norm_cfg' or scope not in one.root.children)
+        registries = (*_registries(scope), *_registries('mmengine'), *owned)
     found: list[Any] = [registry.module_dict[known_as] for registry in registries if known_as in registry.module_dict]
     if not found and rest and package.isidentifier():
         found = [get_object_from_string(name)]
@@ -72,13 +75,6 @@ def _registries(package: str) -> tuple[Registry, ...]:
     except (ImportError, AssertionError) as error:
         raise UserError(f'the classes of {package} cannot be imported: {error}') from error
     return tuple(registries)
-
-
-def _visible_registries(scope: str, owner: str | None, key: str | int) -> list[Registry]:
-    owned = _registries(owner) if owner else ()
-    # mmpretrain asks its own registry, whatever the scope, for normalisation layers
-    visible = [registry for registry in owned if key == 'norm_cfg' or scope not in registry.root.children]
-    return [*_registries(scope), *_registries('mmengine'), *visible]
 
 
 def _unknown(name: str, scope: str) -> str:
