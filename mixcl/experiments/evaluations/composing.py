@@ -34,6 +34,14 @@ from mixcl.experiments.options.own_data import meant
 from mixcl.experiments.paths import RUNNER_KEYS
 from mixcl.experiments.reading import read_config
 
+NUMBERS = dict(
+    rate='optim_wrapper.optimizer.lr',
+    batch='auto_scale_lr.base_batch_size',
+    epochs='train_cfg.max_epochs',
+    val_interval='train_cfg.val_interval',
+)
+"""What the ``variants`` of a recipe may change: the learning rate, the images per step that it is for, and so on."""
+
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     """Read the config of a data set below the folder of all configs.
@@ -64,7 +72,9 @@ def compose(
     parts = recipe.to_dict().items()  # a copy
     cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
     cfg.protocol.name = protocol
-    _set_training(cfg, **variant)
+    before = epochs_of(cfg)
+    cfg.merge_from_dict({NUMBERS[name]: value for name, value in variant.items()})
+    keep_shares(cfg, before)
     trains = cfg.get('train_cfg') is not None
     view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
     _set_images(cfg, data, data.views.get(view) or data.views.plain)
@@ -136,25 +146,6 @@ def keep_shares(cfg: Config, before: int | None) -> None:
             schedule.milestones = [max(step * epochs // before, 1) for step in schedule.milestones]
         if schedule.get('end') == before and schedule.get('begin', 0) < epochs:
             schedule.end = epochs
-
-
-def _set_training(
-    cfg: Config,
-    rate: float | None = None,
-    batch: int | None = None,
-    epochs: int | None = None,
-    val_interval: int | None = None,
-) -> None:
-    """Set the learning rate, the images per step that it is for, the epochs, and those between validations."""
-    values = {
-        'optim_wrapper.optimizer.lr': rate,
-        'auto_scale_lr.base_batch_size': batch,
-        'train_cfg.val_interval': val_interval,
-        'train_cfg.max_epochs': epochs,
-    }
-    before = epochs_of(cfg)
-    cfg.merge_from_dict({name: value for name, value in values.items() if value is not None})
-    keep_shares(cfg, before)
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:
