@@ -15,14 +15,13 @@ from mixcl.experiments.options.image_size import set_image_size
 from mixcl.experiments.options.own_data import use_data
 from mixcl.experiments.options.run import (
     be_patient,
-    choose_start,
     choose_tested,
     limit_time,
     measure_in_bfloat16,
     use_cache,
     use_launcher,
     use_mixed_precision,
-    without_training,
+    use_pretrained,
 )
 from mixcl.experiments.options.smoke import shrink_to_smoke
 from mixcl.experiments.overrides import override
@@ -101,7 +100,15 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
         cfg.auto_scale_lr.enable = True
     if asked.no_validate:
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    choose_start(cfg, asked.resume, asked.pretrained, asked.encoder)
+    if asked.resume:
+        cfg.resume = True
+        cfg.load_from = None if asked.resume == 'auto' else asked.resume
+    if asked.pretrained:
+        use_pretrained(cfg, asked.pretrained, asked.encoder)
+    elif asked.encoder:
+        raise UserError(
+            f'`encoder={asked.encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it'
+        )
     check_metric_files(cfg, 'val_evaluator')
     use_launcher(cfg, asked.launcher)
     return cfg
@@ -117,7 +124,8 @@ def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options)
     if cfg.get('test_cfg') is None:
         raise UserError(f'{config} has no test_cfg: its data set has no labels to evaluate with')
     cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config)
-    without_training(cfg)
+    # A run that trains would hold its work dir.
+    cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
     choose_tested(cfg, checkpoint, asked.pretrained, asked.encoder)
     if asked.amp:
         measure_in_bfloat16(cfg)

@@ -31,7 +31,7 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.own_data import meant
-from mixcl.experiments.paths import RUNNER_KEYS
+from mixcl.experiments.paths import RUNNER_KEYS, kind_of
 from mixcl.experiments.reading import read_config
 
 NUMBERS = dict(
@@ -121,7 +121,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )
     cfg.auto_scale_lr.enable = False  # the batch is what the rate is for
-    if str(cfg.train_dataloader.sampler.type).removeprefix('mixcl.') in ('KeyedSampler', 'RepeatedKeyedSampler'):
+    if kind_of(cfg.train_dataloader.sampler) in ('KeyedSampler', 'RepeatedKeyedSampler'):
         cfg.train_dataloader.sampler.multiple_of = batch
     share = batch // processes
     most = min(cfg.train_dataloader.batch_size, share)

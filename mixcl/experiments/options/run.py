@@ -8,7 +8,7 @@ import torch
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.paths import walk
+from mixcl.experiments.paths import kind_of, walk
 from mixcl.files import check_writable
 
 RANDOM = 'random'
@@ -48,7 +48,7 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     if cfg.get('load_from') and not cfg.get('resume'):
         raise UserError(f'`pretrained` and load_from={cfg.load_from!r} both give weights; leave one of them out')
     hooks = list(cfg.get('custom_hooks') or [])
-    own = [hook for hook in hooks if str(hook.get('type')).removeprefix('mixcl.') == 'PretrainedBackboneHook']
+    own = [hook for hook in hooks if kind_of(hook) == 'PretrainedBackboneHook']
     others = [hook for hook in hooks if hook not in own]
     if str(checkpoint) == RANDOM:
         cfg.custom_hooks = others
@@ -74,17 +74,6 @@ def limit_time(cfg: Config, duration: str) -> None:
         raise UserError(f'`max_time` takes a duration such as 23h30m, 90m or 45s, not {duration!r}')
 
 
-def choose_start(cfg: Config, resume: str | None, pretrained: str | None, encoder: str | None) -> None:
-    """From which weights, or from which step of an earlier run, a training starts (``--resume``, ``--pretrained``)."""
-    if resume:
-        cfg.resume = True
-        cfg.load_from = None if resume == 'auto' else resume
-    if pretrained:
-        use_pretrained(cfg, pretrained, encoder)
-    elif encoder:
-        raise UserError(f'`encoder={encoder}` chooses an encoder of the checkpoint that `pretrained` names; give it')
-
-
 def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
     """Let a test load a whole checkpoint, or where it measures features the backbone in one (``--pretrained``).
 
@@ -92,7 +81,7 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
         UserError: if that is not one thing, or not of the kind that the config's model takes.
     """
     kind = cfg.model.get('type')
-    frozen = str(kind).removeprefix('mixcl.') == 'FrozenEncoder'
+    frozen = kind_of(cfg.model) == 'FrozenEncoder'
     unused = (checkpoint,) if frozen else (pretrained, encoder)
     if any(unused) or (pretrained if frozen else checkpoint) is None:
         wanted = '`pretrained=CHECKPOINT`' if frozen else 'the CHECKPOINT of a run of it (see mixcl train)'
@@ -105,14 +94,9 @@ def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, e
 
 def measure_in_bfloat16(cfg: Config) -> None:
     """Encode under bfloat16 autocast; raises UserError if the config does not measure features."""
-    if str(cfg.test_cfg.get('type')).removeprefix('mixcl.') != 'FeatureLoop':
+    if kind_of(cfg.test_cfg) != 'FeatureLoop':
         raise UserError(f'`amp` is for configs that measure features, but {cfg.config_name} has another test_cfg.type')
     cfg.test_cfg.amp = True
-
-
-def without_training(cfg: Config) -> None:
-    """Take out what only training needs: a run that trains would hold its work dir."""
-    cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
 
 
 def use_launcher(cfg: Config, launcher: str) -> None:
