@@ -1,6 +1,5 @@
 """The config of the encoder that a pretraining, or any other training, leaves behind."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
@@ -26,9 +25,7 @@ def backbone_config(config: Config | None) -> dict | None:
     found, part = None, None if config is None else config.get('model')
     while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):
         part = found = part['backbone']
-    return None if found is None else _plain(found.to_dict())
-
-
-def _plain(backbone: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in backbone.items() if name not in ONLY_MASKED}
-    return kept | PLAIN.get(kind_of(backbone), {})
+    if found is None:
+        return None
+    kept = {name: value for name, value in found.to_dict().items() if name not in ONLY_MASKED}
+    return kept | PLAIN.get(kind_of(found), {})

@@ -42,16 +42,10 @@ def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: 
     They stand inside of parts that are used, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads
     and decoders, may be missing.
     """
-    used = {_part(name) for names in (own, state) for name in without_wrapper(names)[0] if name not in unused}
-    return [
-        name
-        for name in unused
-        if _part(name) in ESSENTIAL | used - HEADS and name.rpartition('.')[2] not in NOT_LEARNED
-    ]
-
-
-def _part(name: str) -> str:
-    return name.partition('.')[0]
+    names = [name for weights in (own, state) for name in without_wrapper(weights)[0] if name not in unused]
+    parts = ESSENTIAL | {name.partition('.')[0] for name in names} - HEADS
+    learned = [name for name in unused if name.rpartition('.')[2] not in NOT_LEARNED]
+    return [name for name in learned if name.partition('.')[0] in parts]
 
 
 def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:

@@ -26,15 +26,6 @@ class Format:
     target: str | None = None
     marker: str = ''
 
-    def is_of(self, weights: Mapping[str, Tensor]) -> bool:
-        """Whether a file has such names."""
-        starts = (self.marker,) if self.marker else (self.online, self.target or self.online)
-        return any(name.startswith(starts) for name in weights)
-
-    def prefix(self, encoder: str) -> str | None:
-        """Where an encoder is, 'online' or 'target'; None where the format has none."""
-        return self.online if encoder == 'online' else self.target
-
 
 FORMATS = (
     Format('mixcl', 'backbone.', 'target.backbone.', 'target.backbone.'),
@@ -63,12 +54,13 @@ ALONE = dict(
 
 def format_of(weights: Mapping[str, Tensor]) -> Format:
     """Which format the weights of a file have."""
-    found = next((one for one in FORMATS if one.is_of(weights)), None)
-    if found is None:
-        plain, _ = without_wrapper(weights)
-        is_resnet = 'layer1.0.conv1.weight' in plain
-        found = Format('torchvision or timm' if is_resnet else ALONE.get(layout_of(plain) or '', 'unknown'), '')
-    return found
+    for kind in FORMATS:
+        starts = kind.marker or (kind.online, kind.target or kind.online)
+        if any(name.startswith(starts) for name in weights):
+            return kind
+    plain, _ = without_wrapper(weights)
+    is_resnet = 'layer1.0.conv1.weight' in plain
+    return Format('torchvision or timm' if is_resnet else ALONE.get(layout_of(plain) or '', 'unknown'), '')
 
 
 def parts_of(names: Iterable[str]) -> list[str]:

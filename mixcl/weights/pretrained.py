@@ -85,9 +85,9 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
     kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
     epochs, heads = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), said_beside(local_file(path))
     for encoder in ENCODERS:
-        prefix = kind.prefix(encoder)
-        own = [] if prefix is None else [name for name in weights if name.startswith(prefix)]
-        if prefix is not None and own:
+        prefix = getattr(kind, encoder)
+        own = [name for name in weights if prefix is not None and name.startswith(prefix)]
+        if own:
             found[encoder] = PretrainedBackbone(
                 source=str(path),
                 encoder=encoder,
