@@ -21,7 +21,7 @@ from mixcl.visualization.attention_maps import (
     rollout,
     shares_by_source,
 )
-from mixcl.visualization.canvas import PALETTE, bare, heat, plain, show
+from mixcl.visualization.canvas import PALETTE, heat, plain, show
 from mixcl.visualization.gallery import displayed, gallery_of
 from mixcl.visualization.pictured import Pictured
 
@@ -109,9 +109,7 @@ def _draw_mixtures(
     for row, (image, where, map_, bars) in enumerate(axes[:count]):
         titles = ('mixture', 'source', name) if row == 0 else ('', '', '')
         show(image, visible[row], titles[0])
-        where.imshow(shown[row].int().numpy(), cmap=colours, vmin=0, vmax=sources - 1, interpolation='nearest')
-        where.set_title(titles[1], fontsize=7)
-        bare(where)
+        heat(where, shown[row].int(), titles[1], colours, vmin=0, vmax=sources - 1)
         heat(map_, maps[row], titles[2])
         _draw_bars(bars, attended[row], area[row], composition.sources[row].tolist(), kind if row == 0 else '')
 

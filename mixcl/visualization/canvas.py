@@ -3,10 +3,12 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -46,14 +48,14 @@ def pixels(figure: Figure) -> np.ndarray:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = (), size: int = 7) -> None:
+def show(axis: Axes, image: Tensor, title: str, below: Sequence[str] = ()) -> None:
     """Draw an image (C, H, W), float in [0, 1]; of one channel in grey, of many the first three."""
     pixels = image.float().clamp(0, 1).permute(1, 2, 0)
     colours = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)
     axis.imshow(colours.numpy(), interpolation='nearest')
-    axis.set_title(title, fontsize=size)
+    axis.set_title(title, fontsize=7)
     bare(axis)
-    axis.set_xlabel('\n'.join(below), fontsize=size)
+    axis.set_xlabel('\n'.join(below), fontsize=7)
 
 
 def bare(axis: Axes) -> None:
@@ -62,10 +64,10 @@ def bare(axis: Axes) -> None:
     axis.spines[:].set_visible(False)
 
 
-def heat(axis: Axes, values: Tensor, title: str = '', size: int = 7) -> None:
-    """Draw a map (h, w) of numbers, from its smallest in black to its largest in yellow."""
-    axis.imshow(values.numpy(), cmap='inferno', interpolation='nearest')
-    axis.set_title(title, fontsize=size)
+def heat(axis: Axes, values: Tensor, title: str, cmap: str | Colormap = 'inferno', **limits: Any) -> None:
+    """Draw a map (h, w) of numbers, by default from its smallest in black to its largest in yellow."""
+    axis.imshow(values.numpy(), cmap=cmap, interpolation='nearest', **limits)
+    axis.set_title(title, fontsize=7)
     bare(axis)
 
 

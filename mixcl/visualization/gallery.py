@@ -47,9 +47,9 @@ class Gallery:
         samples = [dict(inputs=self.dataset[self.indices[number]]['inputs']) for number in numbers]
         return collate_one_size(samples)['inputs']
 
-    def features(self, model: BaseModel, side: str = 'online', batch_size: int = 64) -> Tensor:
+    def features(self, model: BaseModel, side: str = 'online') -> Tensor:
         """(N, C) float32 features of all of these images, on the CPU, by an encoder or a side of a learner."""
-        loader = DataLoader(Subset(self.dataset, self.indices), batch_size, collate_fn=collate_one_size)
+        loader = DataLoader(Subset(self.dataset, self.indices), 64, collate_fn=collate_one_size)
         return features_of(model, shown(loader), side)
 
 

@@ -51,14 +51,14 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     dataset = dataset or training_set(cfg, num_images)
     keys = [SampleKey(seed, 0, index) for index in range(num_images)]
     samples = [dataset[key] for key in keys]
-    originals, drawn = _drawn(dataset, keys)
+    drawn = _drawn(dataset, keys)
     crops = training_crops(cfg, samples)
     columns = 1 + min(len(crops), MOST_VIEWS)
-    lines = max(len(_parameters(view, image)) for views, image in zip(drawn, originals, strict=True) for view in views)
+    lines = max(len(_parameters(view, image)) for image, views in drawn for view in views)
     figure = Figure(figsize=(1.6 * columns, num_images * (1.75 + 0.13 * lines) + 0.4), layout='constrained')
     axes = figure.subplots(num_images, columns, squeeze=False)
     swap = (cfg.get('data_preprocessor') or {}).get('to_rgb')
-    for row, (image, views) in enumerate(zip(originals, drawn, strict=True)):
+    for row, (image, views) in enumerate(drawn):
         pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1) / 255
         show(axes[row][0], pixels.flip(0) if swap and len(pixels) == 3 else pixels, f'image {row + 1}')
         tokens = samples[row]['data_samples'].get('tokens') if 'data_samples' in samples[row] else None
@@ -79,8 +79,8 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     return figure
 
 
-def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> tuple[list[np.ndarray], list[list[dict]]]:
-    """Each image as its views found it, and the results of their pipelines, up to the photometry."""
+def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, list[dict]]]:
+    """Each image as its views found it, with the results of their pipelines, up to the photometry."""
     dataset = KeyedDataset(dataset.dataset, views='device')
     steps: list[Any] = [
         step for steps in dataset.pipelines for step in steps if isinstance(step, DeviceViews) and step.whole
@@ -100,7 +100,7 @@ def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> tuple[list[np.nd
     for key in keys:
         dataset[key]
         found.append(seen[-1])
-    return [image for image, _ in found], [views for _, views in found]
+    return found
 
 
 def _parameters(view: dict, image: np.ndarray) -> list[str]:

@@ -68,17 +68,17 @@ def test_the_worst_mistake_is_the_nearest_of_another_class() -> None:
 def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -> None:
     cfg = run_config(tmp_path, train_dataloader__dataset__views='device')
     keys = [SampleKey(3, 0, index) for index in range(4)]
-    originals, drawn = _drawn(training_set(cfg, 4), keys)
+    drawn = _drawn(training_set(cfg, 4), keys)
     cfg.train_dataloader.dataset.views = views
     dataset = training_set(cfg, 4)
     crops = training_crops(cfg, [dataset[key] for key in keys])
-    for row in range(4):
-        view = drawn[row][0]
+    for row, (_, (view, *_)) in enumerate(drawn):
         finished = torch.from_numpy(view['img'][..., ::-1].copy()).permute(2, 0, 1)[None]
         finished = run_programs(finished, torch.tensor([view['program']], dtype=torch.float32))
         assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # roundings of the crop, times a contrast
-    _, _, height, width = drawn[0][0]['crop_box']
-    words = _parameters(drawn[0][0], originals[0])
+    image, (view, *_) = drawn[0]
+    _, _, height, width = view['crop_box']
+    words = _parameters(view, image)
     assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
 
 
