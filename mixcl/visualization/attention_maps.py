@@ -33,11 +33,9 @@ class _Attention(TorchFunctionMode):
 
 
 def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
-    """The attention of every block, (B, heads, tokens, tokens) each; rows sum to 1.
+    """The attention of every block for normalised images (B, C, H, W): (B, heads, tokens, tokens) each, rows sum to 1.
 
-    Args:
-        backbone: a vision transformer that attends by ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
-        images: (B, C, H, W), normalised.
+    The backbone must attend by ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
     """
     with evaluating(backbone), _Attention() as attention:
         backbone(images)

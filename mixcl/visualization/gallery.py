@@ -56,13 +56,10 @@ class Gallery:
 def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
     """Draw images that a model is evaluated on: of the source, else those that the config tests, else trains on.
 
-    Args:
-        pictured: the model.
-        most: how many; the same ones for the same seed. All where there are fewer.
-        least: how many there must be.
+    The same seed draws the same ones; all are taken where there are fewer than ``most``.
 
     Raises:
-        UserError: if there are too few, or they cannot be read.
+        UserError: if there are fewer than ``least``, or they cannot be read.
     """
     cfg = pictured.config
     if pictured.source:

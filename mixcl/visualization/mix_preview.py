@@ -15,11 +15,7 @@ from mixcl.visualization.pictured import training_crops, training_set
 def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
     """Draw originals and the mixtures that a pretraining config makes of them, with the sources' shares.
 
-    Args:
-        cfg: a pretraining config; its training data is read.
-        num_images: how many images to show, at least what the mixer needs.
-        seed: of the random draws.
-        dataset: that of the config, where it is there already.
+    ``dataset`` is the config's training set, where it was built already.
 
     Raises:
         UserError: if the config mixes nothing, or the images cannot be mixed.

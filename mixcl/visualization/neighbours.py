@@ -30,14 +30,9 @@ def mistakes(labels: Tensor, cosines: Tensor, indices: Tensor) -> Tensor:
 def neighbour_figure(
     pictured: Pictured, num_images: int = 6, k: int = 7, worst: bool = False, among: int = 2000
 ) -> Figure:
-    """Draw rows of an image and its k nearest, with cosines, and class names where there are labels.
+    """Draw rows of an image and its k nearest ``among`` so many, with cosines, and class names where there are labels.
 
-    Args:
-        pictured: the model and its images.
-        num_images: rows.
-        k: neighbours of each.
-        worst: first those images whose neighbours of other classes are nearest; needs labels.
-        among: how many images are looked at, at most.
+    With ``worst``, which needs labels, those images come first whose neighbours of other classes are nearest.
 
     Raises:
         UserError: if there are too few images, or no labels where they are needed.

@@ -98,12 +98,8 @@ def read_pictured(
 ) -> Pictured:
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
-    Args:
-        name: of the config or the checkpoint.
-        config: that a checkpoint was trained with, in the place of the one that it carries.
-        overrides: of ``--cfg-options``.
-        data_root: root folder of every data set of the config, or of a source.
-        source: as for :func:`~mixcl.experiments.options.own_data.source_config`.
+    ``config`` takes the place of the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and
+    ``source`` is as for :func:`~mixcl.experiments.options.own_data.source_config`.
 
     Raises:
         UserError: if it cannot be read, or carries no config and none is given.

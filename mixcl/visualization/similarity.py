@@ -36,10 +36,7 @@ class TermSimilarity(NamedTuple):
 def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> list[TermSimilarity]:
     """What the objective compares in one step of training, without changing weights.
 
-    Args:
-        model: buffers such as queues move, as in the step; batch-norm statistics only in training mode.
-        batch: of its data loader.
-        seed: of the mixing.
+    Buffers such as queues move, as in the step; batch-norm statistics only in training mode.
     """
     compared: list[tuple[Tensor, Tensor, SoftTarget]] = []
 

@@ -37,16 +37,11 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
 
     The views are those of the config's kind, 'device' or 'pillow'; which numbers were drawn is read from the device's
     programs, which a key gives alike for both. Steps that the device does not do are named without numbers. Of sampled
-    patches (APS) the first chunk is shown, the others are dimmed.
-
-    Args:
-        cfg: of a training with ``KeyedMultiView`` or ``SampledPatchPair``.
-        num_images: how many images.
-        seed: of the draws.
-        dataset: that of the config, where it is there already.
+    patches (APS) the first chunk is shown, the others are dimmed. ``dataset`` is the config's training set, where it
+    was built already.
 
     Raises:
-        UserError: if the config makes no such views, or has too few images.
+        UserError: if the config has neither ``KeyedMultiView`` nor ``SampledPatchPair``, or too few images.
     """
     dataset = dataset or training_set(cfg, num_images)
     keys = [SampleKey(seed, 0, index) for index in range(num_images)]

@@ -61,12 +61,9 @@ class Encoder(BaseModel):
 
 
 def load_encoder(settings: Mapping, pretrained: PretrainedBackbone | None, seed: int = 0) -> Encoder:
-    """Build an encoder and load its weights: in evaluation mode, on the CPU.
+    """Build an encoder by the arguments of :class:`Encoder` and load its weights: in evaluation mode, on the CPU.
 
-    Args:
-        settings: arguments of :class:`Encoder`.
-        pretrained: the weights; None for random ones, by the seed.
-        seed: of random weights. Global generators stay as they are.
+    Without ``pretrained`` the weights are random, by the seed; global generators stay as they are.
 
     Raises:
         UserError: if the weights do not fit.
