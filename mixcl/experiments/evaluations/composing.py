@@ -22,7 +22,8 @@ A file of ``datasets/`` has these variables:
     <protocol>      values that differ from the recipe's in that protocol
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,8 @@ def compose(
     parts = recipe.to_dict().items()  # a copy
     cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
     cfg.protocol.name = protocol
-    before = epochs_of(cfg)
-    cfg.merge_from_dict({NUMBERS[name]: value for name, value in variant.items()})
-    keep_shares(cfg, before)
+    with keeping_shares(cfg, variant):
+        cfg.merge_from_dict({NUMBERS[name]: value for name, value in variant.items()})
     trains = cfg.get('train_cfg') is not None
     view = 'enlarged' if trains and family == 'resnet' and 'enlarged' in data.views else recipe.views
     _set_images(cfg, data, data.views.get(view) or data.views.plain)
@@ -93,10 +93,8 @@ def compose(
     own = data.get('statistics') if recipe.get('statistics') else None
     cfg.data_preprocessor.update(own or data.get('normalisation') or {})
     if protocol in data:
-        before = epochs_of(cfg)
-        cfg.merge_from_dict(data[protocol].to_dict())
-        if 'param_scheduler' not in data[protocol]:
-            keep_shares(cfg, before)
+        with keeping_shares(cfg, data[protocol]):
+            cfg.merge_from_dict(data[protocol].to_dict())
     return cfg
 
 
@@ -131,15 +129,14 @@ def keep_batch(cfg: Config, processes: int) -> None:
         cfg.optim_wrapper.accumulative_counts = share // at_once
 
 
-def epochs_of(cfg: Config) -> int | None:
-    """How long a config trains, where it trains by epochs."""
-    return (cfg.get('train_cfg') or {}).get('max_epochs')
-
-
-def keep_shares(cfg: Config, before: int | None) -> None:
-    """Let the steps and the end of schedules stay at the same shares of the epochs, of which there were ``before``."""
-    epochs, schedules = epochs_of(cfg), cfg.get('param_scheduler') or []
-    if not before or not epochs or epochs == before:
+@contextmanager
+def keeping_shares(cfg: Config, changes: Iterable[str]) -> Iterator[None]:
+    """Let the steps and the end of schedules stay at the same shares of the epochs while settings of these names are
+    changed, unless schedules are among them."""
+    before = (cfg.get('train_cfg') or {}).get('max_epochs')
+    yield
+    epochs, schedules = (cfg.get('train_cfg') or {}).get('max_epochs'), cfg.get('param_scheduler') or []
+    if not before or not epochs or epochs == before or any(name.startswith('param_scheduler') for name in changes):
         return
     for schedule in [schedules] if isinstance(schedules, Mapping) else schedules:
         if 'milestones' in schedule:  # one at 0 would come before the first step

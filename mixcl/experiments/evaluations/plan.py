@@ -14,7 +14,7 @@ from mixcl.errors import UserError
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
 from mixcl.experiments.evaluations.adaptation import check_trainable, fit, put_backbone, put_classifier
-from mixcl.experiments.evaluations.composing import compose, epochs_of, keep_batch, keep_shares, read_data_set
+from mixcl.experiments.evaluations.composing import compose, keep_batch, keeping_shares, read_data_set
 from mixcl.experiments.evaluations.own_data_set import is_own, read_own_data, short_name, suit
 from mixcl.experiments.evaluations.recipes import (
     PROTOCOLS,
@@ -209,10 +209,8 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
                 f'`cfg_options` {name}: {path} has no {section}; put the protocol that it is for in front of it, as in '
                 f'linear.train_cfg.max_epochs'
             )
-    epochs = epochs_of(cfg)
-    override(cfg, overrides)
-    if not any(name.startswith('param_scheduler') for name in overrides):
-        keep_shares(cfg, epochs)
+    with keeping_shares(cfg, overrides):
+        override(cfg, overrides)
     for name in overrides:  # settings that decide the number stand beside it
         section, _, last = name.rpartition('.')
         if section in ('test_evaluator', 'train_dataloader.dataset.dataset') and last in cfg.protocol:
