@@ -76,6 +76,5 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
         raise UserError(f'{args.data} is of detection; give the folders of its images, one after the other')
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
-        configs = [config for _, config in data_sets(cfg)]
-        wrapped = [config['dataset'] if kind_of(config) == 'KeyedDataset' else config for config in configs]
+        wrapped = [config['dataset'] if kind_of(config) == 'KeyedDataset' else config for config in data_sets(cfg)]
         return [part for config in wrapped for part in KeyedDataset(config).parts]

@@ -44,14 +44,13 @@ def check_data_roots(cfg: Config) -> None:
         root = node['data_root']
         if not root or '://' in str(root):
             continue
+        place, kind = f'{readable(path)}.data_root', kind_of(node)
         problem = 'is empty' if FilePath(root).is_dir() else 'does not exist'
         if problem == 'does not exist' or not any(FilePath(root).iterdir()):
-            place = f'{readable(path)}.data_root'
             raise UserError(f"the data folder '{root}' ({place}) {problem}; put the data there or pass `data_root=DIR`")
-        kind = kind_of(node)
         if kind in ('CIFAR10', 'CIFAR100') and (kind, root) not in checked:
             checked.add((kind, root))
-            _check_cifar(node, f'{readable(path)}.data_root')
+            _check_cifar(node, place)
 
 
 def _check_cifar(node: Mapping[str, Any], place: str) -> None:
@@ -97,11 +96,11 @@ def _check_file(file: str | None, place: str, kind: str, advice: str) -> None:
         raise UserError(f'there is no {kind} {file} ({place}); {advice}')
 
 
-def data_sets(cfg: Config) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the config of every data set that a run will load."""
+def data_sets(cfg: Config) -> Iterator[Any]:
+    """Yield the config of every data set that a run will load."""
     for path, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
-        if path and path[-1] == 'dataset' and 'dataset' not in path[:-1] and isinstance(node, Mapping):
-            yield readable(path), node
+        if path[-1:] == ('dataset',) and 'dataset' not in path[:-1] and isinstance(node, Mapping):
+            yield node
 
 
 def _with_data_root(sections: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
