@@ -10,7 +10,7 @@ from mixcl.errors import UserError
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import check_metric_files, set_data_root
 from mixcl.experiments.options.backbone import use_backbone
-from mixcl.experiments.options.fit import Fit, fit_to_images, use_recipe_of
+from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.options.image_size import set_image_size
 from mixcl.experiments.options.own_data import use_data
 from mixcl.experiments.options.run import (
@@ -26,6 +26,7 @@ from mixcl.experiments.options.run import (
 from mixcl.experiments.options.smoke import shrink_to_smoke
 from mixcl.experiments.overrides import override
 from mixcl.experiments.reading import import_modules, read_config
+from mixcl.registry import DATASETS, build
 from mixcl.shipped import default_work_dir
 
 
@@ -152,7 +153,8 @@ def _prepared(config: str | Path, asked: Options) -> Config:
     elif asked.image_size is not None:
         set_image_size(cfg, asked.image_size)
     if asked.fit:
-        fit_to_images(cfg, asked.fit)
+        images = build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []})
+        fit_to(cfg, len(images), asked.fit)
         _override(cfg, asked)
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)

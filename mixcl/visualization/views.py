@@ -17,6 +17,7 @@ from mixcl.datasets.transforms.device_views import DeviceViews
 from mixcl.datasets.transforms.photometry import Operation
 from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, plain, show
+from mixcl.visualization.gallery import displayed
 from mixcl.visualization.pictured import training_crops, training_set
 
 MOST_VIEWS = 12
@@ -52,10 +53,9 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     lines = max(len(_parameters(view, image)) for image, views in drawn for view in views)
     figure = Figure(figsize=(1.6 * columns, num_images * (1.75 + 0.13 * lines) + 0.4), layout='constrained')
     axes = figure.subplots(num_images, columns, squeeze=False)
-    swap = (cfg.get('data_preprocessor') or {}).get('to_rgb')
     for row, (image, views) in enumerate(drawn):
-        pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1) / 255
-        show(axes[row][0], pixels.flip(0) if swap and len(pixels) == 3 else pixels, f'image {row + 1}')
+        pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)
+        show(axes[row][0], displayed(cfg, pixels[None])[0], f'image {row + 1}')
         tokens = samples[row]['data_samples'].get('tokens') if 'data_samples' in samples[row] else None
         for number, (axis, view) in enumerate(zip(axes[row][1:], views, strict=False)):
             colour = PALETTE[number % len(PALETTE)]

@@ -8,7 +8,6 @@ from mmengine.config import Config
 from mixcl.command_line import cpu_cores
 from mixcl.errors import UserError
 from mixcl.experiments.reading import read_config
-from mixcl.registry import DATASETS, build
 
 STEPS = 25_000
 EPOCHS = (100, 800)
@@ -49,11 +48,6 @@ def use_recipe_of(cfg: Config, backbone: str) -> None:
         recipe = read_config('mocov3/vit-s16_in1k')
         for part in ('optim_wrapper', 'param_scheduler', 'auto_scale_lr'):
             cfg[part] = recipe[part]
-
-
-def fit_to_images(cfg: Config, wanted: Fit) -> None:
-    """Fit a config to the number of its training images; see :func:`fit_to`."""
-    fit_to(cfg, len(build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []})), wanted)
 
 
 def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
