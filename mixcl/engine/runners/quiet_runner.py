@@ -16,6 +16,7 @@ from mixcl.algorithms import Learner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
+from mixcl.experiments.checks.keys import DEFAULT_HOOKS
 from mixcl.faults import with_run
 from mixcl.quiet_log import quieten
 from mixcl.starting import without_warnings_of_others
@@ -34,10 +35,6 @@ class QuickConfig(Config):
         if self.__dict__.get('_formatted', ('',))[0] != content:
             self.__dict__['_formatted'] = content, Config.pretty_text.fget(self)
         return self.__dict__['_formatted'][1]
-
-
-OF_MMENGINE = ('runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint')
-"""Hooks that its Runner has unless a config says None."""
 
 
 class QuietRunner(Runner):
@@ -86,7 +83,7 @@ class QuietRunner(Runner):
     def register_default_hooks(self, hooks: Any = None) -> None:
         """Leave out what is None; mmengine knows that of its own hooks only."""
         super().register_default_hooks(
-            {name: hook for name, hook in (hooks or {}).items() if hook is not None or name in OF_MMENGINE}
+            {name: hook for name, hook in (hooks or {}).items() if hook is not None or name in DEFAULT_HOOKS}
         )
 
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:

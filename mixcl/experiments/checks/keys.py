@@ -92,6 +92,7 @@ class Acceptor:
 
 
 DEFAULT_HOOKS = frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'})
+"""Hooks that mmengine's Runner has unless a config says None."""
 
 SECTIONS: dict[Path, Acceptor] = {
     ('auto_scale_lr',): Acceptor('mmengine', frozenset({'enable', 'base_batch_size'})),

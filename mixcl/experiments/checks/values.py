@@ -33,8 +33,6 @@ RANGES: dict[str, Range] = {
 }
 """By the name of a key, whatever the library: what each of its numbers may be."""
 
-INFINITE = ('max_norm',)
-
 LAST = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
 """How far options of schedules may reach, counted from the length of the run."""
 
@@ -46,7 +44,7 @@ def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         plain = [part for part in parts if isinstance(part, (bool, int, float, str))]
         if key in RANGES and not all(map(RANGES[key].holds, plain)):
             yield key, RANGES[key].words
-        elif key not in INFINITE and any(isinstance(part, float) and not math.isfinite(part) for part in plain):
+        elif key != 'max_norm' and any(isinstance(part, float) and not math.isfinite(part) for part in plain):
             yield key, 'finite'
     width, heads = node.get('embed_dims'), node.get('num_heads')
     if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):

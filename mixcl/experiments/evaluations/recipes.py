@@ -129,9 +129,8 @@ def family_of(backbone: Mapping | None) -> str:
     # Here, since a command knows the protocols before it imports the models.
     from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
-    for name, base in (('resnet-cifar', ResNet_CIFAR), ('resnet', ResNet)):
-        if isinstance(kind, type) and issubclass(kind, base):
-            return name
+    if isinstance(kind, type) and issubclass(kind, ResNet):
+        return 'resnet-cifar' if issubclass(kind, ResNet_CIFAR) else 'resnet'
     return 'other'
 
 
