@@ -162,7 +162,7 @@ def _tell(error: Exception) -> None:
 
 
 @contextmanager
-def told_as_user_error(what: str) -> Iterator[None]:
+def as_user_error(what: str) -> Iterator[None]:
     """Let whatever a class says of its arguments become a UserError; ``what`` is its name in the config."""
     try:
         yield

@@ -14,8 +14,8 @@ from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.options.image_size import set_image_size
 from mixcl.experiments.options.own_data import use_data
 from mixcl.experiments.options.run import (
-    be_patient,
     choose_tested,
+    lengthen_process_timeout,
     limit_time,
     measure_in_bfloat16,
     use_cache,
@@ -130,7 +130,7 @@ def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options)
     choose_tested(cfg, checkpoint, asked.pretrained, asked.encoder)
     if asked.amp:
         measure_in_bfloat16(cfg)
-    be_patient(cfg)
+    lengthen_process_timeout(cfg)
     check_metric_files(cfg, 'test_evaluator')
     use_launcher(cfg, asked.launcher)
     return cfg

@@ -7,7 +7,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.registry import Registry
 
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.evaluations.recipes import data_of_name, family_of, find_recipe
 from mixcl.experiments.image_sources import image_pipeline
 from mixcl.experiments.options.run import RANDOM
@@ -103,12 +103,12 @@ class Subject:
         """Load the encoder asked for, by default that of :func:`default_encoder`, or a random one where there is no
         checkpoint; see :func:`~mixcl.weights.encoder.load_encoder`, and :mod:`mixcl.evaluation.models` for features."""
         side, settings = self.side(asked), self.settings(feature)
-        with told_as_user_error(f'the encoder of {self.named or self.checkpoint}'):
+        with as_user_error(f'the encoder of {self.named or self.checkpoint}'):
             return load_encoder(settings, self.encoders[side] if self.encoders else None, seed)
 
     def pipeline(self, image_size: int | None = None) -> list[dict[str, Any]]:
         """How images in files are prepared for the backbone, see :func:`image_pipeline`; checked as in any file."""
-        with told_as_user_error(f'the pipeline of {self.named or self.checkpoint}'):
+        with as_user_error(f'the pipeline of {self.named or self.checkpoint}'):
             return self.checked(image_pipeline(self.config or Config(), image_size), TRANSFORMS, 'pipeline')
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mixcl.composition import ABSENT, Composition
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError, as_user_error
 from mixcl.mixers.base import Mixer
 from mixcl.mixers.choice import Choice
 from mixcl.randomness import undisturbed_generators
@@ -31,7 +31,7 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
         if isinstance(tried, nn.Module):
             tried.cpu()
         for _ in range(DRAWS):
-            with undisturbed_generators(), told_as_user_error(f'a mixture by {name}'):
+            with undisturbed_generators(), as_user_error(f'a mixture by {name}'):
                 made = tried.place(images, tried.plan(num_images, random), random)
             for problem in problems_of(made, num_images):
                 raise UserError(f'the mixer {name} {problem}')

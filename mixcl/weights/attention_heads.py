@@ -18,7 +18,7 @@ USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
 """Heads of a vision transformer by its width in all formats, except that :data:`MOCO_V3` has 12 for 384."""
 
 
-def said_beside(path: Path) -> int | None:
+def heads_beside(path: Path) -> int | None:
     """How many the ``config.json`` beside a file of Hugging Face or timm says; None where there is none."""
     config = path.with_name('config.json')
     if path.name not in LIBRARY_FILES or not config.is_file():
@@ -27,7 +27,7 @@ def said_beside(path: Path) -> int | None:
     return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
 
 
-def said_by_config(backbone: Mapping[str, Any] | None) -> int | None:
+def heads_in_config(backbone: Mapping[str, Any] | None) -> int | None:
     """How many the config of a backbone says that a checkpoint of mixcl or mmpretrain carries."""
     backbone = backbone or {}
     architecture = backbone.get('arch')

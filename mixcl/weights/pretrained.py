@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import other_heads, said_beside, said_by_config, usual_heads
+from mixcl.weights.attention_heads import heads_beside, heads_in_config, other_heads, usual_heads
 from mixcl.weights.backbone_config import backbone_config
 from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, inseparable, renamed_for
@@ -83,7 +83,7 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
     """
     weights = weights_of(checkpoint, path)
     kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
-    epochs, heads = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), said_beside(local_file(path))
+    epochs, heads = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), heads_beside(local_file(path))
     for encoder in ENCODERS:
         prefix = getattr(kind, encoder)
         own = [name for name in weights if prefix is not None and name.startswith(prefix)]
@@ -129,7 +129,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     own = module.state_dict()
     given = pretrained.state if any('.lora_' in name for name in own) else merged_updates(pretrained.state)
     state, unused = renamed_for(own, given)
-    said = pretrained.num_heads or said_by_config(pretrained.backbone)
+    said = pretrained.num_heads or heads_in_config(pretrained.backbone)
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
     lost = inseparable(own, given, unused)
@@ -196,7 +196,7 @@ def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
     """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
-    found += other_heads(model, said_by_config(backbone_config(stored_config(checkpoint, path))))
+    found += other_heads(model, heads_in_config(backbone_config(stored_config(checkpoint, path))))
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '

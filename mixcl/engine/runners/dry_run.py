@@ -17,7 +17,7 @@ from mixcl.datasets import KeyedDataset
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.building import built_from
 from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import check_files
@@ -126,7 +126,7 @@ def _check_device_views(cfg: Config, loader: Mapping) -> None:
 
 
 def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
-    with told_as_user_error(place), DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
+    with as_user_error(place), DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'):
         return build()
 
 

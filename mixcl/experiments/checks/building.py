@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from mmengine.config import Config
 
-from mixcl.errors import told_as_user_error
+from mixcl.errors import as_user_error
 from mixcl.experiments.paths import readable, walk
 
 
@@ -16,7 +16,7 @@ def built_from(cfg: Config) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        with told_as_user_error(place_of(error, cfg)):
+        with as_user_error(place_of(error, cfg)):
             raise
 
 

@@ -8,7 +8,7 @@ from mmengine.optim import build_optim_wrapper
 from mmengine.registry import DefaultScope
 from mmpretrain.models import ResNet
 
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.options.image_size import set_model_size
 from mixcl.experiments.paths import holder_of_backbone, preprocessors_of, walk, whole_model
@@ -62,7 +62,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
     """
     holder, size = holder_of_backbone(cfg.model), image_size(cfg)
-    with told_as_user_error(f'the backbone {holder["backbone"]["type"]}'):
+    with as_user_error(f'the backbone {holder["backbone"]["type"]}'):
         feature = holder.get('feature')
         features = build(MODELS, dict(type='FrozenFeatures', backbone=holder['backbone'], feature=feature))
     if pretrained is not None:

@@ -26,7 +26,7 @@ from mixcl.experiments.evaluations.recipes import (
     parts_of_name,
     variant_of,
 )
-from mixcl.experiments.options.run import be_patient, use_launcher, use_mixed_precision
+from mixcl.experiments.options.run import lengthen_process_timeout, use_launcher, use_mixed_precision
 from mixcl.experiments.overrides import override
 from mixcl.experiments.paths import RUNNER_KEYS, walk
 from mixcl.experiments.reading import read_config
@@ -123,7 +123,7 @@ def planned(
             _complete(cfg, protocol, subject, each, finetuned.get(each))
             whole = copy.deepcopy(cfg)
             keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
-            be_patient(cfg)
+            lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
     return evaluations

@@ -10,7 +10,7 @@ import torchvision
 from mmengine.config import Config, ConfigDict
 from torch import nn
 
-from mixcl.errors import UserError, told_as_user_error
+from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.data_roots import DATA_SECTIONS
 from mixcl.experiments.options.image_size import crop_sizes, patch_size_of, resize_views, set_image_size
 from mixcl.experiments.paths import kind_of, walk
@@ -48,7 +48,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
         set_image_size(cfg, image_size)
     # An own module may do anything while it is built, also look at its weights.
     device = torch.device('cpu' if model.backbone.type == 'ImportedBackbone' else 'meta')
-    with device, undisturbed_generators(), told_as_user_error(f'`backbone={name}`'):
+    with device, undisturbed_generators(), as_user_error(f'`backbone={name}`'):
         built = _fitted(model.backbone, old, max(crop_sizes(cfg.train_dataloader)))
     if patch := plain_patch_size(built):
         resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, 1.0, patch)

@@ -120,6 +120,6 @@ def use_launcher(cfg: Config, launcher: str) -> None:
             part['type'] = 'mixcl.SyncBatchNorm'  # torch's refuses CPUs
 
 
-def be_patient(cfg: Config) -> None:
+def lengthen_process_timeout(cfg: Config) -> None:
     """Let processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
     cfg.merge_from_dict({'env_cfg.dist_cfg.timeout': 24 * 3600})
