@@ -102,13 +102,24 @@ class ContrastiveLearner(Learner):
             shared_plan,
             swap_views,
         )
+        self._read_table(terms, objective, patches, memory or {})
+        check_joint(joint, self.recipe.names)
+        check_widths(neck, predictor, self.objectives, self.queues)
+        self.joint = joint
+        self.neck_channels = neck.get('in_channels')
+        self._build_encoders(backbone, neck, predictor, target)
+        self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
+        self.step_key = StepKey(seed=0, step=0, rank=get_rank())
+
+    def _read_table(self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict) -> None:
+        """The rows of the table, what compares them, and their negatives."""
         self.objective: Objective = LOSSES.build(objective)
         self.objectives = dict(image=self.objective)
         if patches is not None:
             check_settings(patches)
             self.objectives['patch'] = LOSSES.build(patches.get('objective', objective))
         self.terms = parse_terms(terms, self.recipe.names, self.objectives)
-        self.queues = build_memory(memory or {}, self.recipe.names)
+        self.queues = build_memory(memory, self.recipe.names)
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
         own_parts = [*parts_of(self.recipe.mixer), *(one for sources in self.sources.values() for one in sources)]
@@ -122,10 +133,9 @@ class ContrastiveLearner(Learner):
             self.patches = PatchLevel(self.terms, self.objectives['patch'], patches.get('tokens'))
         self.query_names = {term.rows[0] for term in self.terms}
         self.key_names = self._key_names()
-        check_joint(joint, self.recipe.names)
-        check_widths(neck, predictor, self.objectives, self.queues)
-        self.joint = joint
-        self.neck_channels = neck.get('in_channels')
+
+    def _build_encoders(self, backbone: dict, neck: dict, predictor: dict | None, target: dict) -> None:
+        """The online encoder and the target encoder, and whether they go with the table."""
         self.backbone = MODELS.build(backbone)
         check_keep(self.recipe.keep, self.query_names, self.backbone)
         check_masks(self.recipe.masks, {term.query for term in self.terms}, self.backbone)
@@ -136,8 +146,6 @@ class ContrastiveLearner(Learner):
             encoded = self.target.passes(self.query_names, self.key_names)
             heads = has_batch_norm(self.neck) or has_batch_norm(self.predictor)
             check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded, heads)
-        self.observers: list[Callable[[dict[str, Tensor], dict[str, Tensor]], None]] = []
-        self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
     def _sources(self, term: Term) -> list[NegativesSource]:
         """The negatives of a row: queues, rows of streams, or sources built from configs."""
