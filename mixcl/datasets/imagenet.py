@@ -16,7 +16,8 @@ from mixcl.registry import DATASETS
 
 
 def imagenet_classes(subset: str = 'imagenet') -> list[str]:
-    """WordNet ids in ascending order, as timm ships them: of 'imagenet', or of 200 in 'imagenet_a' or 'imagenet_r'."""
+    """WordNet ids of the classes in ascending order, as timm ships them: 1,000 of 'imagenet', 200 each of 'imagenet_a'
+    and 'imagenet_r'."""
     return (files('timm') / f'data/_info/{subset}_synsets.txt').read_text().split()
 
 

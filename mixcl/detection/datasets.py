@@ -97,8 +97,8 @@ class CocoDetection(_CompleteData, CocoDataset):
 class VOCDetection(_CompleteData, VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data, and learns from objects that are marked difficult.
 
-    A test leaves them out, as VOC says. mmdet leaves them out of training, too, where they so become background; the
-    papers' numbers come from detectron2, which takes them.
+    A test leaves them out, as VOC says. mmdet leaves them out of training, too, which makes them background there;
+    the papers' numbers come from detectron2, which takes them.
 
     Raises:
         UserError: if the list of images is missing, an image is not there, or no image is left.
@@ -111,7 +111,8 @@ class VOCDetection(_CompleteData, VOCDataset):
         data = super().load_data_list()
         if not self.test_mode:
             for instance in (instance for item in data for instance in item['instances']):
-                instance['ignore_flag'] = 0
+                left, top, right, bottom = instance['bbox']
+                instance['ignore_flag'] = int(min(right - left, bottom - top) < (self.bbox_min_size or 0))
         return data
 
 

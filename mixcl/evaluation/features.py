@@ -64,9 +64,9 @@ Step = Callable[[dict], Mapping[str, Any]]
 
 
 def encode_all(model: nn.Module, batches: Iterable[dict], step: Step) -> dict[str, list]:
-    """What a step, usually :func:`encode` and more, finds of every batch, by name: the loop that makes all features.
+    """Run a step, usually :func:`encode` and more, on every batch, and collect what it finds by name.
 
-    The model gets its modes back afterwards; its buffers are not touched.
+    All features are made by this loop. The model gets its modes back afterwards; its buffers are not touched.
     """
     found: defaultdict[str, list] = defaultdict(list)
     with evaluating(model):

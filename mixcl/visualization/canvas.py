@@ -48,7 +48,7 @@ def pixels(figure: Figure) -> np.ndarray:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(axis: Axes, image: Tensor, title: str, below: Sequence[str] = ()) -> None:
+def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = ()) -> None:
     """Draw an image (C, H, W), float in [0, 1]; of one channel in grey, of many the first three."""
     pixels = image.float().clamp(0, 1).permute(1, 2, 0)
     colours = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)

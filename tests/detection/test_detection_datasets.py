@@ -133,6 +133,8 @@ def test_difficult_objects_of_voc_are_learned_from_and_not_tested(voc, test_mode
         found = [(dataset.metainfo['classes'][item['bbox_label']], item['ignore_flag']) for item in objects]
         assert found == [('car', int(test_mode)), ('person', 0), ('person', 0)]
         assert all(item['bbox'] == [0, 0, 62, 62] for item in objects)  # VOC counts pixels from 1
+    small = voc_set(voc, filter_cfg=dict(bbox_min_size=63)).get_data_info(0)['instances'] if not test_mode else []
+    assert all(item['ignore_flag'] for item in small)
     with pytest.raises(UserError, match=r'no image of .*test.txt is left'):
         voc_set(voc, filter_cfg=dict(min_size=500))
 

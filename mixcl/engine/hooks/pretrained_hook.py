@@ -36,8 +36,11 @@ class PretrainedBackboneHook(Hook):
     new: Sequence[str] = ()
 
     priority = 'VERY_HIGH'
-    _read: PretrainedBackbone | None = field(init=False, default=None)
+    _read: PretrainedBackbone | None = field(init=False, default=None, repr=False)
     _done = False
+
+    def __post_init__(self) -> None:
+        self.new = tuple(self.new)
 
     def check(self, runner: Runner) -> None:
         """Raise :class:`~mixcl.errors.UserError` unless the file fits the model, before it is initialised."""

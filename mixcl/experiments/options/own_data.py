@@ -22,8 +22,8 @@ READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 def source_config(spec: str, data_root: str | None = None, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
 
-    ``data_root`` is what the paths of a list are relative to, by default its folder. In a folder those files are images
-    which the config ``like`` trains on, where it names their extensions.
+    ``data_root`` is what the paths of a list are relative to, by default its folder. The images of a folder
+    are the files with the extensions that the config ``like`` trains on, if it names any.
 
     Raises:
         UserError: if it is none of these.
@@ -36,8 +36,8 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
     if data_root and kind != 'list':
         raise UserError(f'`data_root={data_root}`: with `data` it is for lists, whose paths are relative to it')
     settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
-    if kind == 'folder' and (extensions := _trained_on(like or {}).get('extensions')):
-        settings['extensions'] = extensions
+    trained = _trained_on(like or {}) if kind == 'folder' else {}
+    settings |= {name: trained[name] for name in ('extensions',) if name in trained}
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
 
