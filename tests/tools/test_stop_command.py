@@ -73,7 +73,8 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert_continues(tmp_path, step, STEPS_PER_EPOCH)
 
 
-WAIT = "print('waiting', flush=True); time.sleep(60)"
+# A signal that comes just before a sleep is acted on after it, so the sleeps are short.
+WAIT = "print('waiting', flush=True); any(time.sleep(0.1) for _ in range(600))"
 STAGES = dict(
     reading=f'import time; {WAIT}',
     formatting="custom_imports = dict(imports=['slow_format'])",
