@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.distributed import host_group
 from mixcl.errors import launcher_tells
-from mixcl.starting import hear
+from mixcl.starting import STOP_SIGNALS, hear
 
 NICENESS = 10
 """Of data workers where the CPU trains: they work while its threads wait for each other, and do not interrupt them."""
@@ -93,6 +93,8 @@ def shield_workers(loader: DataLoader) -> None:
     """
     niceness = 0 if torch.cuda.is_available() else NICENESS
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn, niceness)
+    # Only torch's own method covers every loop that iterates over the loader.
+    loader._get_iterator = partial(_start_held, loader._get_iterator)  # type: ignore[method-assign]
 
 
 def kill_workers() -> None:
@@ -106,12 +108,22 @@ def kill_workers() -> None:
     signal.signal(signal.SIGCHLD, on_their_end)
 
 
+def _start_held(start: Callable[[], Any]) -> Any:
+    """Start workers that hold the stop signals back, until each is shielded from them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        return start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_shielded(start: Callable[[int], None] | None, niceness: int, worker: int) -> None:
     os.nice(niceness)
     for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    if hasattr(signal, 'sigtimedwait'):  # not on macOS
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    watches = hasattr(signal, 'sigtimedwait')  # not on macOS
+    signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGTERM} if watches else ())
+    if watches:
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if start is not None:
         start(worker)

@@ -44,9 +44,17 @@ class SendToWorkers(Hook):
             if worker.pid in self.others:
                 continue
             self.workers.add(worker.pid)
-            for number in STOP_SIGNALS:
-                # Not from this process, whose SIGTERM is how workers are told to end.
-                os.system(f'kill -{int(number)} {worker.pid}')
+            send_all(worker.pid)
+
+
+def send_all(process: int) -> None:
+    for number in STOP_SIGNALS:
+        # Not from this process, whose SIGTERM is how workers are told to end.
+        os.system(f'kill -{int(number)} {process}')
+
+
+def send_to_myself() -> None:
+    send_all(os.getpid())
 
 
 def stopped(folder: Path, hook: Hook, **overrides: object) -> RunStopped:
@@ -104,7 +112,11 @@ def test_the_time_limit_stops_like_a_signal(tmp_path: Path, straight: Runner) ->
     assert_same(straight, trained(run_config(tmp_path, resume=True, train_cfg__max_seconds=3600)))
 
 
-def test_workers_live_through_signals_and_end_with_the_run(tmp_path: Path, straight: Runner) -> None:
+def test_workers_live_through_signals_and_end_with_the_run(
+    tmp_path: Path, straight: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a worker does first, before it is told anything of ours.
+    monkeypatch.setattr('torch.utils.data._utils.signal_handling._set_worker_signal_handlers', send_to_myself)
     runner, send = build_runner(run_config(tmp_path, train_dataloader__num_workers=2)), SendToWorkers()
     runner.register_hook(send)
     runner.train()
