@@ -1,4 +1,4 @@
-# MoCo v3, ResNet-50 on CIFAR-10: batch 256, 200 epochs; the SGD rate of i-mix (SDMP gives no recipe).
+# MoCo v3, ResNet-50 on CIFAR-10: batch 256, 200 epochs. SDMP (Table 5) gives no recipe: the schedule is i-mix'.
 _base_ = '../_base_/datasets/cifar10.py'
 
 model = dict(
@@ -15,8 +15,8 @@ model = dict(
 crop = dict(_base_.crop, crop_ratio_range=(0.2, 1.0), interpolation='bilinear')
 views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, *_base_.cifar_steps]])
 train_dataloader = dict(batch_size=256, dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-# SGD as MoCo v2 trains ResNets: learning rate .125 for batch 256, cosine per epoch to 0, no warm-up.
+# SGD, learning rate .125 for batch 256, cosine to 0 after 5 epochs of warm-up, 10 in runs of more than 500 epochs.
 optim_wrapper = dict(type='OptimWrapper', optimizer=dict(type='SGD', lr=0.125, momentum=0.9, weight_decay=1e-4))
-param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]
+param_scheduler = [dict(type='WarmupCosineLR', warmup=5, by_epoch=True, convert_to_iter_based=True)]
 auto_scale_lr = dict(base_batch_size=256)
 train_cfg = dict(type='PretrainLoop', max_epochs=200, val_interval=10)

@@ -2,6 +2,7 @@
 _base_ = ['../_base_/methods/mocov3.py', '../_base_/datasets/cifar10.py']
 
 model = dict(backbone=dict(img_size=32, patch_size=2))
+# PatchMix' crops (bicubic, from a tenth), so that the table compares losses
 crop = dict(_base_.crop, crop_ratio_range=(0.1, 1.0))
 views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
