@@ -2,6 +2,7 @@
 
 import gc
 import os
+import random
 import shutil
 import signal
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mixcl.quiet_imports  # noqa: F401  # isort: skip  # before mmpretrain, which may fail with transformers
+import numpy as np
 import pytest
 import torch
 from mmengine.logging import MMLogger
@@ -35,6 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
     python.chmod(0o755)
     os.environ[FOLDER] = str(folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Draw the same in a test, and in the fixtures that it is the first to ask for, whatever ran before it."""
+    for seed in (random.seed, np.random.seed, torch.manual_seed):
+        seed(0)
 
 
 @pytest.fixture(scope='session', autouse=True)
