@@ -69,7 +69,7 @@ def test_resnets_keep_channels_last_and_transformers_do_not(backbone: str, last:
     put_channels_last(model)
     layers = [layer for layer in model.modules() if isinstance(layer, nn.Conv2d) and layer.kernel_size[0] > 1]
     assert all(layer.weight.is_contiguous(memory_format=torch.channels_last) == last for layer in layers)
-    torch.testing.assert_close(model.loss(images), before, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(model.loss(images), before, rtol=1e-3, atol=1e-4)
 
 
 NARROW = """
