@@ -31,6 +31,8 @@ def test_threads_sleep_unless_told_otherwise() -> None:
 
 @pytest.mark.skipif(not GLIBC, reason='an allocator other than that of glibc')
 def test_large_blocks_are_kept() -> None:
+    machine.keep_large_blocks()
+
     def page_faults() -> int:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         activations = torch.ones(10 * 2**20)

@@ -35,7 +35,17 @@ def main() -> int:
     for number in passed_on:
         signal.signal(number, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
-    status = int(server.makefile().readline() or -signal.SIGKILL)
+    server.settimeout(0.1)  # a signal that comes just before a wait is acted on after it
+    said = b''
+    while not said.endswith(b'\n'):
+        try:
+            part = server.recv(64)
+        except TimeoutError:
+            continue
+        if not part:
+            break
+        said += part
+    status = int(said or -signal.SIGKILL)
     if status < 0:
         with contextlib.suppress(OSError):  # SIGKILL has no other
             signal.signal(-status, signal.SIG_DFL)
