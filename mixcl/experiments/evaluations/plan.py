@@ -115,8 +115,9 @@ def planned(
         if protocol == 'robustness' and subject.classes is None:
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
         changes = _overrides_of(protocol, overrides)
-        for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder', 'online')):
+        for each in finetuned or subject.encoders_for(encoder, start.protocol.get('encoder')):
             cfg = copy.deepcopy(start)
+            cfg.protocol.setdefault('encoder', each)
             _apply_options(cfg, changes, roots.get(name), path)
             if amp and cfg.get('train_cfg'):
                 use_mixed_precision(cfg)

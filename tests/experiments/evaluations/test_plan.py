@@ -158,6 +158,18 @@ def test_robustness_tests_what_finetune_trains(archives: dict[str, str]) -> None
     assert not {evaluation.digest for evaluation in short} & {evaluation.digest for evaluation in (finetune, *others)}
 
 
+def test_deits_recipe_starts_from_the_encoder_of_the_linear_probe(
+    archives: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('mixcl.experiments.evaluations.plan.fit', lambda cfg, weights: None)
+    for host, expected in (('dino', 'target'), ('mocov3', 'online')):
+        config = Config(dict(config_name=f'sdmp/vit-s16_in1k_{host}'))
+        subject = Subject('x.pth', 'ab', dict.fromkeys(('online', 'target')), TINY_VIT, config)
+        (found,) = plan('finetune', data='in1k', subject=subject, roots=dict(in1k=archives['in1k']))
+        # the config says it, too, for those who run it by itself
+        assert (found.cfg.protocol.recipe, found.encoder, found.cfg.protocol.encoder) == ('deit', expected, expected)
+
+
 def test_robustness_is_that_of_the_encoder_and_recipe_that_finetune_takes(
     archives: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 # ViT-T 2e-3, ViT-B 5e-4). Images are normalised by ImageNet's statistics, though those of pretraining are CIFAR's own.
 _base_ = './deit.py'
 
-protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation")
+protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation", encoder='online')
 model = dict(
     backbone=dict(drop_path_rate=0.0),  # .1 in the authors' configs, where nothing reads it
     head=dict(init_cfg=None),  # torch's own

@@ -1,6 +1,6 @@
 # MoCo v3's fine-tuning: DeiT's recipe for 150 epochs. Numbers of DeiT's 100 epochs do not stand beside it.
 _base_ = './deit.py'
 
-protocol = dict(recipe='mocov3')
+protocol = dict(recipe='mocov3', encoder='online')
 train_cfg = dict(max_epochs=150)
 variants = None
