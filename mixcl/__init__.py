@@ -1,7 +1,7 @@
 """mixcl: contrastive pretraining on mixed images, and what to do with the result.
 
-``from mixcl import PatchMix, InfoNCE, pretrain``: what stands below is imported when it is first asked for, so that
-``import mixcl`` loads neither torch nor a registry, and sets nothing in the process: :mod:`mixcl.starting` does for
+The names below are imported when they are first used (``from mixcl import PatchMix, InfoNCE, pretrain``), so
+``import mixcl`` loads neither torch nor a registry. Nor does it change the process: :mod:`mixcl.starting` does that for
 commands, ``mixcl.machine.prepare()`` for other programs that train.
 """
 

@@ -1,4 +1,4 @@
-"""Options that several commands have. Nothing here takes long to import, so that ``--help`` answers at once."""
+"""Options that several commands share. Imports here must be fast, so that ``--help`` answers at once."""
 
 import os
 from argparse import SUPPRESS, ArgumentParser, Namespace
@@ -8,7 +8,7 @@ from mmengine.config import DictAction
 
 
 class OverrideAction(DictAction):
-    """``NAME=VALUE ...`` on the command line; mmengine's action, which ends in a traceback where it cannot read."""
+    """mmengine's action for ``NAME=VALUE ...``, with one error line instead of a traceback for what it cannot parse."""
 
     def __call__(self, parser: ArgumentParser, namespace: Namespace, values: list[str], *rest: Any) -> None:
         try:
@@ -23,7 +23,7 @@ class OverrideAction(DictAction):
 
 
 def positive(text: str) -> int:
-    """The ``type`` of an option that is a whole number of at least 1."""
+    """Parse a whole number of at least 1; the ``type`` of an option."""
     if int(text) < 1:
         raise ValueError
     return int(text)
@@ -33,7 +33,7 @@ def add_config_option(parser: ArgumentParser, action: str = 'store') -> None:
     """Add ``--config``, which means the same wherever a checkpoint is read."""
     parser.add_argument('--config', action=action, metavar='FILE', help='the config that the checkpoint was trained '
                         'with, in the place of the one in it; what it imports is run')  # fmt: skip
-    parser.add_argument('--backbone-config', action=action, dest='config', help=SUPPRESS)  # as it was called
+    parser.add_argument('--backbone-config', action=action, dest='config', help=SUPPRESS)  # its former name
 
 
 def add_overrides(parser: ArgumentParser, help: str = 'override values', metavar: str = 'NAME=VALUE') -> None:
@@ -47,24 +47,24 @@ def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data
 
 
 def add_allow_pickle(parser: ArgumentParser) -> None:
-    """Add ``--allow-pickle``, which :func:`mixcl.console.run` does for all commands."""
+    """Add ``--allow-pickle``, which :func:`mixcl.console.run` applies for all commands."""
     parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
 
 
 def add_launcher(parser: ArgumentParser) -> None:
-    """Add ``--launcher``, and the option by which old launchers tell a process its number."""
+    """Add ``--launcher``, and the option by which old launchers tell a process its local rank."""
     parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=SUPPRESS)
 
 
 def arguments_of(args: Namespace) -> dict[str, Any]:
-    """The options of a command with :func:`add_launcher`, as the function takes them that does its work."""
+    """Return the options of a command with :func:`add_launcher` as arguments of the function that does its work."""
     options = dict(vars(args))
     os.environ.setdefault('LOCAL_RANK', str(options.pop('local_rank')))
-    options.pop('allow_pickle', None)  # the command line has done it
+    options.pop('allow_pickle', None)  # mixcl.console.run has applied it
     return options
 
 
 def cpu_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1

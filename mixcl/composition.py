@@ -1,4 +1,4 @@
-"""What the rows of a stream count as: which images of the batch, and how much of each.
+"""Compositions: which images of the batch the rows of a stream count as, and how much of each.
 
 Every method in mixcl pulls a query towards each key in proportion to how much of their source images the two share.
 A :class:`Composition` says what a stream of rows is made of; :meth:`Composition.target` turns two of them into the
@@ -28,10 +28,10 @@ class Composition:
         sources: (R, K) int64, ids of images in the global batch (``rank * batch size + i``). Column 0 is the row's
             owner. An image that is listed belongs to the row, whatever its share.
         weights: (R, K) float, shares; every row sums to 1. An image listed twice counts once with the summed share.
-        reach: in how many rows one image may occur, at most. ``None`` lets :meth:`target` count it, which costs
+        reach: largest number of rows in which one image may occur. ``None`` lets :meth:`target` count it, which costs
             a synchronisation with the GPU; the mixers of mixcl know the number and set it.
         shown: (R, h, w) integers or bool: which of the K listed images each cell of a grid over the row's image shows.
-            The cells may be pixels or patches. ``None`` where every part of the image shows all of them (Mixup).
+            The cells may be pixels or patches. ``None`` if every part of the image shows all K images (Mixup).
     """
 
     sources: Tensor
@@ -56,7 +56,7 @@ class Composition:
 
     @classmethod
     def identity(cls, n: int, start: int = 0, device: torch.device | str | None = None) -> 'Composition':
-        """The composition of n plain views: row i is image ``start + i`` with share 1."""
+        """Return the composition of n plain views: row i is image ``start + i`` with share 1."""
         sources = torch.arange(start, start + n, device=device)[:, None]
         return cls(sources, torch.ones(n, 1, device=device), reach=1)
 
@@ -74,30 +74,30 @@ class Composition:
 
     @property
     def owner(self) -> Tensor:
-        """(R,) the image that each row belongs to."""
+        """Image that each row belongs to, (R,)."""
         return self.sources[:, 0]
 
     def lists(self, images: Tensor) -> Tensor:
-        """(R, n) bool: whether each row lists each of the images (n,), whatever its share."""
+        """Return (R, n) bool: whether each row lists each of the images (n,), whatever its share."""
         return (self.sources[:, :, None] == images).any(dim=1)
 
     def owned(self) -> 'Composition':
-        """Every row counts as its owner alone (DACL; SDMP's fixed mixture target)."""
+        """Return the rows, each counted as its owner alone (DACL; SDMP's fixed mixture target)."""
         return Composition(self.sources[:, :1], torch.ones_like(self.weights[:, :1]), self.reach)
 
     def even(self) -> 'Composition':
-        """Every row counts as all that it lists, in equal shares (SDMP's fixed lambda)."""
+        """Return the rows, each counted as all images that it lists, in equal shares (SDMP's fixed lambda)."""
         return Composition(self.sources, torch.full_like(self.weights, 1 / self.weights.shape[1]), self.reach)
 
     def shifted(self, start: int) -> 'Composition':
-        """The same rows with ``start`` added to every image id, which turns local ids into global ones."""
+        """Return the same rows with ``start`` added to every image id, which turns local ids into global ones."""
         return replace(self, sources=self.sources + start)
 
     def restricted(self, patches: Tensor, grid: tuple[int, int]) -> 'Composition':
-        """What the rows count as where only some patches (R, n) of a grid over their images are seen.
+        """Return what the rows count as if only some patches (R, n) of a grid over their images are seen.
 
-        Every listed image gets the share of these patches that shows it; it stays listed without any. Where every part
-        of the image shows all that are listed, nothing changes.
+        The share of a listed image becomes the share of these patches that shows it; with a share of 0 the image stays
+        listed. If every part of a row's image shows all listed images, nothing changes.
         """
         if self.shown is None:
             return self
@@ -105,7 +105,7 @@ class Composition:
         return replace(self, weights=share.take_along_dim(patches[:, None], dim=2).mean(dim=2), shown=None)
 
     def of_cells(self, cells: Tensor, grid: tuple[int, int]) -> 'Composition':
-        """What cells of a grid over the rows' images count as: the same cells of the images that they show.
+        """Return what cells of a grid over the rows' images count as: the same cells of the images that they show.
 
         The id of a cell is ``image * number of cells + cell``, so that cells at other places never match. A cell that
         shows several images has a share of each.
@@ -127,7 +127,7 @@ class Composition:
         return Composition(sources, self._shown_in_cells(grid)[row, :, cell], self.reach)
 
     def _shown_in_cells(self, grid: tuple[int, int]) -> Tensor:
-        """(R, K, cells) the share of every cell of a grid that shows each listed image."""
+        """Return (R, K, cells): the share of every cell of a grid that shows each listed image."""
         assert self.shown is not None
         shows = torch.stack([self.shown == k for k in range(self.weights.shape[1])], dim=1).to(self.weights.dtype)
         # Cut both into cells so small that each lies within one cell of either grid.
@@ -135,7 +135,7 @@ class Composition:
         return functional.adaptive_avg_pool2d(functional.interpolate(shows, fine), grid).flatten(2)
 
     def merged(self) -> 'Composition':
-        """The same rows, each image listed once with its summed share; freed entries: source ``ABSENT``, share 0."""
+        """List each image of a row once, with its summed share; freed entries get source ``ABSENT`` and share 0."""
         if self.sources.shape[1] == 1:
             return self
         same = self.sources[:, :, None] == self.sources[:, None, :]  # (R, K, K)
@@ -146,7 +146,7 @@ class Composition:
         )
 
     def overlap(self, other: 'Composition') -> Tensor:
-        """How much the rows share, dense and un-normalised.
+        """Compute how much the rows share, dense and un-normalised.
 
         ``overlap[i, j] = sum over images s of min(own share of s in row i, other's share of s in row j)``
 
@@ -159,15 +159,15 @@ class Composition:
         return (hit * share).sum(dim=(1, 3))
 
     def target(self, keys: 'Composition', start: int = 0) -> 'SoftTarget':
-        """The soft target of these query rows over the rows of ``keys``: their overlap, each row normalised.
+        """Return the soft target of these query rows over the rows of ``keys``: their overlap, each row normalised.
 
-        Gives, without a special case, the one-hot target of instance discrimination (view to view), the mixing
+        Without a special case, this is the one-hot target of instance discrimination (view to view), the mixing
         weights (mixture to view; PatchMix Eq. 10, MixCo Eq. 3, SDMP Eq. 3, BSIM Eq. 1) and the mixture-to-mixture
         targets (PatchMix Eq. 11; SDMP Eq. 4, where both views have the same shares).
 
         Args:
             keys: composition of this process's key rows.
-            start: column of the first of them among the gathered keys (``rank * len(keys)``).
+            start: column of the first key row among the gathered keys (``rank * len(keys)``).
 
         Returns:
             A :class:`SoftTarget` whose rows sum to 1, except rows that share nothing with any key (not ``valid``).
@@ -199,7 +199,7 @@ def _same_source(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _consecutive(first: Tensor, count: int, size: int) -> Tensor:
-    """(..., count) the positions first, first + 1, ..., clamped to the last one."""
+    """Return (..., count): the positions first, first + 1, ..., clamped to the last one."""
     return (first[..., None] + torch.arange(count, device=first.device)).clamp_max(max(size - 1, 0))
 
 
@@ -208,7 +208,7 @@ class SoftTarget:
     """A sparse target of R query rows over key rows, P entries each.
 
     Attributes:
-        columns: (R, P) int64, rows of this process's key stream; a column may repeat, entries then add up.
+        columns: (R, P) int64, rows of this process's key stream; entries of a repeated column add up.
         weights: (R, P) float; rows sum to 1, or to 0 where a row shares nothing with any key.
         hit: (R, P) bool, entries that name a shared image (its share may be 0).
         start: column of this process's first key among the gathered keys.
@@ -221,40 +221,40 @@ class SoftTarget:
 
     @property
     def valid(self) -> Tensor:
-        """(R,) bool: rows that share something with some key. Others take no part in a loss."""
+        """Rows that share something with some key, (R,) bool. The others take no part in a loss."""
         return self.weights.sum(dim=1) > 0
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean of (R,) values over the valid rows; 0 if there are none."""
+        """Return the mean of (R,) values over the valid rows; 0 if there are none."""
         valid = self.valid
         return torch.where(valid, values, torch.zeros_like(values)).sum() / valid.sum().clamp_min(1)
 
     def dense(self, num_keys: int) -> Tensor:
-        """(R, num_keys) float: the target as a matrix over the gathered keys."""
+        """Return the target as a matrix over the gathered keys, (R, num_keys) float."""
         table = self.weights.new_zeros(len(self.weights), num_keys)
         return table.scatter_add(1, self._gathered_columns(), self.weights * self.hit)
 
     def pick(self, table: Tensor) -> Tensor:
-        """(R,) the weighted sum of the entries of ``table`` (R, gathered keys) that the target names.
+        """Return (R,): the weighted sum of the entries of ``table`` (R, gathered keys) that the target names.
 
-        Selects instead of multiplying, so that a masked entry of -inf elsewhere never makes 0 * -inf.
+        Entries are selected, not multiplied by a dense target, so a masked -inf elsewhere never makes 0 * -inf.
         """
         chosen = table.gather(1, self._gathered_columns())
         return torch.where(self.hit, chosen * self.weights.to(chosen.dtype), torch.zeros_like(chosen)).sum(dim=1)
 
     def log_expect(self, log_table: Tensor) -> Tensor:
-        """(R,) the log of the weighted sum of the exponentials of the entries that the target names."""
+        """Return (R,): the log of the weighted sum of the exponentials of the entries that the target names."""
         chosen = log_table.gather(1, self._gathered_columns()) + self.weights.log().to(log_table.dtype)
-        # An entry without a share would put a NaN into the gradient of a row that has none at all.
+        # An entry with share 0 would put a NaN into the gradient of a row that has no shares at all.
         return torch.where(self.hit & (self.weights > 0), chosen, -torch.inf).logsumexp(dim=1)
 
     def expect(self, keys: Tensor) -> Tensor:
-        """(R, D) the mean of this process's key rows (n, D), weighted by the target."""
+        """Return (R, D): the mean of this process's key rows (n, D), weighted by the target."""
         weights = (self.weights * self.hit).to(keys.dtype)
         return functional.embedding_bag(self.columns, keys, per_sample_weights=weights, mode='sum')
 
     def support(self, num_keys: int) -> Tensor:
-        """(R, num_keys) bool: the gathered keys that share an image with the row, whatever the share."""
+        """Return (R, num_keys) bool: the gathered keys that share an image with the row, whatever the share."""
         counts = torch.zeros(len(self.weights), num_keys, device=self.weights.device)
         return counts.scatter_add(1, self._gathered_columns(), self.hit.to(counts.dtype)) > 0
 

@@ -1,4 +1,4 @@
-"""The command ``mixcl``, wherever the package is installed; ``tools/NAME.py`` are other doors to the same commands.
+"""The command ``mixcl``, wherever the package is installed; the files ``tools/NAME.py`` run the same commands.
 
 ``mixcl train patchmix/vit-s16_in1k`` is ``python tools/train.py configs/patchmix/vit-s16_in1k.py``. For several
 processes: ``torchrun --nproc-per-node 8 -m mixcl train ... --launcher pytorch``.
@@ -33,23 +33,23 @@ COMMANDS = {
     'verify-data': 'Read every image of a folder, or of all data sets of a config, before a run does',
     'visualize-detections': 'Draw what a detector finds in test images, beside their annotations',
 }
-"""What each command is for; first those that most people need."""
+"""Commands and what each is for; first those that most people need."""
 
 
 def module_of(name: str) -> ModuleType:
-    """The module in mixcl.commands of a command."""
+    """Import the module of mixcl.commands that implements a command."""
     return import_module(f'mixcl.commands.{name.replace("-", "_")}')
 
 
 def parsed(name: str, words: Sequence[str], program: str | None = None) -> Namespace:
-    """The options of a command; it is called ``program`` in its help, by default as the process was started."""
+    """Parse the options of a command; its help calls it ``program``, by default the name of the started program."""
     parser = ArgumentParser(prog=program, description=f'{COMMANDS[name]}.')
     module_of(name).add_options(parser)
     return parser.parse_args(words)
 
 
 def run(name: str, words: Sequence[str] | None = None, program: str | None = None) -> None:
-    """Run a command, by default with the words of the command line: what a file of tools/ does."""
+    """Run a command, by default with the words of the command line; files of tools/ call this."""
     begin('__main__')
     with reported_to_user('mixcl doctor looks at the installation'):
         args = parsed(name, sys.argv[1:] if words is None else words, program)
@@ -65,7 +65,7 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
 
 
 def overview() -> str:
-    """The help of ``mixcl``."""
+    """Return the help of ``mixcl``."""
     width = max(map(len, COMMANDS))
     lines = [f'  {name:{width}}  {text}' for name, text in COMMANDS.items()]
     more = 'mixcl COMMAND --help says more; mixcl --version tells the version'
@@ -73,7 +73,7 @@ def overview() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """``mixcl NAME ...``, by default with the words of the command line."""
+    """Run ``mixcl NAME ...``, by default with the words of the command line."""
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ['--help']
     if name in ('--help', '-h', 'help'):
         print(overview())

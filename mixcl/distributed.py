@@ -1,4 +1,4 @@
-"""Tensors that are spread over the processes: gathering rows, and parts of sharded parameters."""
+"""Tensors that are spread over the processes: gathered rows, and sharded parameters."""
 
 import os
 import sys
@@ -15,51 +15,51 @@ from torch.distributed.tensor import DTensor, Replicate
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """The rows (n, ...) of all processes in rank order, (world size * n, ...); n must be the same in every process.
+    """Gather the rows (n, ...) of all processes in rank order, (world size * n, ...); n must be the same in all.
 
-    Where they carry a gradient, the gradient of the sum of all processes' losses flows back. After the averaging of
-    DistributedDataParallel it is that of one process with the whole batch.
+    If rows carry a gradient, the gradient of the sum of all processes' losses flows back. After DistributedDataParallel
+    has averaged it, this gradient is that of one process with the whole batch.
     """
     return rows if get_world_size() == 1 else torch.cat(all_gather(rows))
 
 
 def first_row(num_rows: int) -> int:
-    """Index among the gathered rows at which this process's ``num_rows`` rows start."""
+    """Return the index among the gathered rows at which this process's ``num_rows`` rows start."""
     return get_rank() * num_rows
 
 
 def host_group() -> distributed.ProcessGroup | None:
-    """A new group of all processes that sends tensors from host to host, past the GPUs; None of a single process.
+    """Create a group of all processes that exchanges CPU tensors, without the GPUs; None for a single process.
 
-    All must ask for it at the same point of the program.
+    All processes must call this at the same point of the program.
     """
-    with silent_stdout():  # gloo tells who is connected to whom
+    with silent_stdout():  # gloo prints who is connected to whom
         return distributed.new_group(backend='gloo') if get_world_size() > 1 else None
 
 
 def unwrapped(model: Any) -> Any:
-    """The module inside of a distributed wrapper, or the module itself."""
+    """Return the module inside a distributed wrapper, or the module itself."""
     return model.module if is_model_wrapper(model) else model
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The complete tensor, where it may be sharded over the processes (FSDP). All processes must call this together."""
+    """Return all of a tensor that may be sharded over the processes (FSDP). All processes must call this together."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def local_part(tensor: Tensor) -> Tensor:
-    """This process's part of a tensor that may be sharded over the processes, without a copy."""
+    """Return this process's part of a tensor that may be sharded over the processes, without a copy."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def replicated(tensor: Tensor) -> Tensor:
-    """The same values, replicated on all processes; sharded tensors can still be combined with the result."""
+    """Return the same values, replicated on all processes; sharded tensors can still be combined with the result."""
     return tensor.redistribute(placements=[Replicate()]) if isinstance(tensor, DTensor) else tensor
 
 
 @contextmanager
 def silent_stdout() -> Iterator[None]:
-    """Drop what libraries in C print to the standard output in a ``with`` block."""
+    """Drop what C libraries print to the standard output in a ``with`` block."""
     sys.stdout.flush()
     kept = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,6 +1,6 @@
-"""Look at an installation: what is there, what is missing, what it is for, and the command that helps.
+"""Checks of an installation: what is there, what is missing, what it is for, and the command that helps.
 
-Packages may be missing or broken, so what needs them is imported within functions.
+Packages may be missing or broken, so modules that need them are imported within functions.
 """
 
 import importlib
@@ -17,11 +17,11 @@ NEEDED = {
     'sklearn': 'scikit-learn',
     'cv2': 'opencv-python-headless',
 }
-"""Modules that pretraining imports, and the distributions that bring them; None where those have the same name."""
+"""Modules that pretraining imports, and the distributions that provide them; None if the name is the same."""
 
 
 class Finding(NamedTuple):
-    """One line of the report: a NOTE if what only some need is missing; a FAULT if pretraining cannot work."""
+    """One line of the report: a NOTE if something optional is missing, a FAULT if pretraining cannot work."""
 
     state: str
     subject: str
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
 
 
 def check_packages() -> list[Finding]:
-    """Import everything that pretraining needs, and let pip compare versions with those that mixcl asks for."""
+    """Import everything that pretraining needs, and let pip compare versions with mixcl's requirements."""
     findings = [check_package(module, distribution or module) for module, distribution in NEEDED.items()]
     pip = subprocess.run([sys.executable, '-m', 'pip', 'check'], capture_output=True, text=True)
     advice = 'pip install -c constraints.txt -e .'
@@ -41,11 +41,11 @@ def check_package(module: str, distribution: str) -> Finding:
     advice = f'pip install -c constraints.txt {distribution}'
     try:
         imported = importlib.import_module(module)
-        if module == 'torchvision':  # one that was built for another torch may be imported, but not called
+        if module == 'torchvision':  # built for another torch, it can be imported, but not called
             import torch
 
             imported.ops.nms(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([1.0]), 0.5)
-    except Exception as error:  # packages that do not fit each other fail in any way
+    except Exception as error:  # incompatible packages fail in any way
         return Finding(FAULT, module, f'cannot be used ({type(error).__name__}: {_one_line(error)}): {advice}')
     rivals = {one.metadata['Name'] for one in metadata.distributions()} & {module, distribution}
     if len(rivals) > 1:
@@ -56,18 +56,18 @@ def check_package(module: str, distribution: str) -> Finding:
 
 
 def check_detection() -> Finding:
-    """Call the operators that detection needs; pretraining needs none."""
+    """Call the operators that detection needs; pretraining needs none of them."""
     try:
         from mixcl.detection.requirements import check_requirements
 
         check_requirements()
-    except Exception as error:  # packages that do not fit each other fail in any way
+    except Exception as error:  # incompatible packages fail in any way
         return Finding(NOTE, 'detection', f'not usable: {_one_line(error)}; pretraining works without')
     return Finding(OK, 'detection', "mmdet is installed, and mmcv's nms and roi_align give the right results")
 
 
 def check_gpus() -> list[Finding]:
-    """Compute on every GPU."""
+    """Check that every GPU computes."""
     import torch
 
     found = []

@@ -18,17 +18,17 @@ PATIENCE = 10.0
 """Seconds for which the other processes wait so that the first one can report the error."""
 
 RANKS = ('RANK', 'OMPI_COMM_WORLD_RANK', 'SLURM_PROCID')
-"""Variables in which a launcher tells a process its number."""
+"""Environment variables in which a launcher tells a process its rank."""
 
 LOST_PEER = r'gloo.*(Connection|Broken pipe|Timed out)|Connection (closed|reset) by peer|remote process exited'
-"""How torch says that another process of the run has ended, which is the one to say why."""
+"""Pattern of torch's errors when another process of the run has ended; that process says why."""
 
 
 class UserError(ValueError):
-    """Something that the user gave cannot work: one sentence says what was wrong, which value, and what to do.
+    """Error in something that the user gave: one sentence says what was wrong, which value, and what to do.
 
-    The command-line tools print it without a traceback; Python callers may catch it as a ``ValueError``. Settings stand
-    in single backticks, as Python calls them; a command shows its own option (:func:`with_options`).
+    The command-line tools print the sentence without a traceback; Python callers may catch the ``ValueError``. Settings
+    have their Python names in single backticks; a command shows its own options instead (:func:`with_options`).
     """
 
     of_one_process = False
@@ -42,24 +42,24 @@ class UserError(ValueError):
 
 
 class RunStopped(BaseException):
-    """A run that was asked to stop before its last step, and has saved everything.
+    """End of a run that was asked to stop before its last step, and has saved everything.
 
-    Like KeyboardInterrupt it is no ``Exception``, so handlers of errors do not catch it.
+    Like KeyboardInterrupt it is not an ``Exception``, so error handlers do not catch it.
     """
 
     exit_status = 85
-    """Status of a program that should be started again with ``--resume``; batch scripts may requeue on it."""
+    """Exit status of a program that should be started again with ``--resume``; batch scripts may requeue on it."""
 
 
 _afterwards = ''
-"""What the present command says that the user can do next."""
+"""Advice of the current command on what the user can do next."""
 
 _options: dict[str, str] = {}
-"""How the present command calls its settings: the options by their names in Python."""
+"""Options of the current command, by the Python names of its settings."""
 
 
 def with_options(text: str) -> str:
-    """A message as people at the keyboard read it: ``image_size=160`` in single backticks is ``--image-size 160``."""
+    """Rewrite settings in a message as options: ``image_size=160`` in single backticks becomes ``--image-size 160``."""
 
     def option(setting: re.Match) -> str:
         name, value = setting.groups()
@@ -70,14 +70,14 @@ def with_options(text: str) -> str:
 
 @contextmanager
 def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None) -> Iterator[None]:
-    """End a command-line tool: every error becomes one sentence on the standard error, and an exit status.
+    """Turn every error of a command-line tool into one sentence on the standard error, and an exit status.
 
-    - :class:`UserError`, or what the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
-    - An error that nothing foresaw: status 1, and :func:`~mixcl.faults.fault_sentence`.
+    - :class:`UserError`, or something the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
+    - An unforeseen error: status 1, and the sentence of :func:`~mixcl.faults.fault_sentence`.
     - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
-    ``afterwards`` says what the user can do next; ``options`` are those of the command, by the names of settings.
-    ``MIXCL_TRACEBACK=1`` in the environment shows the tracebacks, for people who write their own parts.
+    ``afterwards`` says what the user can do next; ``options`` has the options of the command, by names of settings.
+    ``MIXCL_TRACEBACK=1`` in the environment shows tracebacks, for people who write their own parts.
     """
     global _afterwards, _options
     _afterwards, _options = afterwards, options or {}
@@ -101,11 +101,11 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
 
 
 def stop_at_once(number: int, frame: FrameType | None) -> None:
-    """End a command that has nothing to save by a signal: with a line, and status 85, or 130 after Ctrl-C.
+    """End a command that has nothing to save, after a signal: print a line, exit with status 85, or 130 after Ctrl-C.
 
-    It raises no exception, which imports and libraries swallow, or turn into others.
+    Raises no exception, because imports and libraries swallow exceptions or turn them into others.
     """
-    with suppress(Exception):  # such as that of a stream that is being written to
+    with suppress(Exception):  # for example, the signal interrupted a write to the stream
         sys.stdout.flush()
     status = 130 if number == signal.SIGINT else RunStopped.exit_status
     if status == RunStopped.exit_status:
@@ -118,34 +118,34 @@ def stop_at_once(number: int, frame: FrameType | None) -> None:
 
 
 def launcher_tells(error: BaseException | None) -> bool:
-    """Whether an error only says that another process has ended, which torchrun names if it is on this machine."""
+    """Whether an error only says that another process has ended; torchrun names a process that was on this machine."""
     return re.search(LOST_PEER, str(error)) is not None and 'TORCHELASTIC_RUN_ID' in os.environ
 
 
 def _end_by(error: Exception) -> NoReturn:
-    # torchrun kills all processes as soon as one has failed, even the one that is about to report why. None of them was
-    # stopped, which status 85 would say.
+    # torchrun kills all processes as soon as one has failed, even the one that is about to report why. Status 85 would
+    # wrongly say that they were asked to stop.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with suppress(OSError):  # nobody reads it any longer
+    with suppress(OSError):  # its reader is gone
         sys.stdout.flush()
     _tell(error)
     sys.exit(2 if isinstance(error, UserError) or system_fault(error) else 1)
 
 
 def _note_status(status: int) -> None:
-    """For launchers that do not return it."""
+    """Write the exit status to a file, for launchers that do not return it."""
     if os.environ.get('MIXCL_STATUS_FILE'):
         Path(os.environ['MIXCL_STATUS_FILE']).write_text(f'{status}\n')
 
 
 def _tell(error: Exception) -> None:
-    """Print an error, if this process of a distributed run is the one to tell it.
+    """Print an error, if this process of a distributed run is the one to report it.
 
-    All processes meet most UserErrors: the first one tells. What nothing foresaw may have happened to any of them, so
-    the others tell it if the launcher has not ended them before.
+    All processes meet most UserErrors, so the first one reports them. An unforeseen error may have happened to any one
+    process, so the others report theirs, too, if the launcher has not ended them before.
     """
     if launcher_tells(error):
-        # Unless the other is on another machine, torchrun ends these before; else one of these tells.
+        # If the lost process is on this machine, torchrun ends this one before. If not, one per machine reports.
         first = os.environ.get('LOCAL_RANK') == '0'
         time.sleep(PATIENCE if first else 2 * PATIENCE)
         if first:
@@ -163,7 +163,7 @@ def _tell(error: Exception) -> None:
 
 @contextmanager
 def as_user_error(what: str) -> Iterator[None]:
-    """Let whatever a class says of its arguments become a UserError; ``what`` is its name in the config."""
+    """Turn an error of a class about its arguments into a UserError; ``what`` names the class, as in the config."""
     try:
         yield
     except UserError:

@@ -1,4 +1,4 @@
-"""Errors that nothing foresaw, and what the system does to a program, told in a sentence."""
+"""Sentences that report unforeseen errors, and what the system did to a program."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 SYSTEM_FAULTS = (
     (
-        r'os error (28|122)\b|inline_container\.cc.* unexpected pos',  # of safetensors, and of torch.save
+        r'os error (28|122)\b|inline_container\.cc.* unexpected pos',  # from safetensors, and torch.save
         'a file cannot be written, most likely because the disk is full: make room, or choose another folder',
     ),
     (
@@ -26,21 +26,21 @@ SYSTEM_FAULTS = (
         'fewer of them (num_workers), smaller batches, or more memory',
     ),
 )
-"""What the system does to a run: how libraries put it, and the likely cause and cure."""
+"""What the system does to a run: patterns of the libraries' messages, and a sentence with likely cause and cure."""
 
 LENGTH = 300
-"""Letters of an error that a sentence has; the file with its traceback has all."""
+"""Number of characters after which an error is cut off in a sentence; the traceback file has all of them."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def printable(text: str) -> str:
-    """A name for people: what would move the cursor, begin a line, or has no character, is written as in Python."""
+    """Escape, as Python does, characters that would move the cursor, begin a line, or cannot be displayed."""
     return ''.join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def system_fault(error: BaseException) -> str | None:
-    """What the system did to the program, with likely cause and cure: a full disk, a killed process; else None."""
+    """Say what the system did, with likely cause and cure (a full disk, a killed process); None for other errors."""
     if isinstance(error, OSError):
         place = printable(str(error.filename or 'a file'))
         full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
@@ -50,15 +50,16 @@ def system_fault(error: BaseException) -> str | None:
 
 
 def fault_sentence(error: Exception) -> str:
-    """What the system did; or else the error, the line that raised it, the file that now has the traceback, and what
-    is saved (:func:`with_run`).
+    """Return a sentence on what the system did, or else on the error, whose traceback goes to a file.
+
+    The latter has the error, the line that raised it, the file, and what is saved (:func:`with_run`).
     """
     known = system_fault(error)
     if known is not None:
         return known
     text = ''.join(traceback.format_exception(error))
     what = f'{type(error).__name__}: {error}'
-    if 'Original Traceback' in what:  # of a data worker, which torch puts into the message
+    if 'Original Traceback' in what:  # torch puts the traceback of a data worker into the message
         what = what.strip().rpartition('\n')[2]
     what = printable(' '.join(what.split())[:LENGTH])
     folder, saved = getattr(error, 'of_run', (None, ''))
@@ -68,7 +69,7 @@ def fault_sentence(error: Exception) -> str:
 
 
 def _place(text: str) -> str:
-    """File and line of the innermost frame of a traceback that is not Python's or another package's."""
+    """Return file and line of the innermost frame of a traceback that is not Python's or another package's."""
     frames = re.findall(r'^ *File "(.+)", line (\d+)', text, re.MULTILINE)
     others, package = (sysconfig.get_path('stdlib'), sysconfig.get_path('purelib')), str(Path(__file__).parent)
     own = [frame for frame in frames if frame[0].startswith(package) or not frame[0].startswith((*others, '<'))]
@@ -76,7 +77,7 @@ def _place(text: str) -> str:
 
 
 def _written(text: str, folder: Path | None) -> str | None:
-    """The new file with a text, in a folder or, where that cannot be written, that of temporary files; None if none."""
+    """Write a text to a new file in ``folder``, or else among temporary files; return its path, or None on failure."""
     for place in (folder, None):
         with suppress(OSError):
             handle, path = tempfile.mkstemp('.txt', 'traceback_', place)
@@ -91,7 +92,7 @@ def _written(text: str, folder: Path | None) -> str | None:
 
 @contextmanager
 def with_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
-    """Note on errors that nothing foresaw in which folder of a run their tracebacks belong, and what is saved."""
+    """Note on an error in which folder of a run its traceback belongs, and what is saved."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; checkpoints among them with a checksum beside each."""
+"""Files that appear whole or not at all; each checkpoint has a checksum beside it."""
 
 import errno
 import hashlib
@@ -18,17 +18,17 @@ from mmengine.fileio import LocalBackend, register_backend
 from mixcl.errors import UserError
 
 UNFINISHED = '.part'
-"""Ending of a file that is being written; what a kill leaves behind."""
+"""Suffix of a file that is being written, which a kill leaves behind."""
 
 WHOLE_FILES = 'whole_files'
 """Name under which mmengine finds :class:`WholeFileBackend`, for ``backend_args=dict(backend=...)``."""
 
 
 def open_regular(path: str | Path) -> BinaryIO:
-    """Open a file for reading; neither waits for the other end of a pipe nor reads a device, which may never end.
+    """Open a regular file for reading; refuse a pipe, on which it might wait, and a device, which may never end.
 
     Raises:
-        OSError: if it cannot be opened, or is no regular file.
+        OSError: if the file cannot be opened, or is not a regular file.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     kind = os.fstat(handle).st_mode
@@ -39,7 +39,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def read_regular(path: str | Path, most: int) -> bytes:
-    """The content of a file of at most so many bytes; errors as of :func:`open_regular`."""
+    """Read a file of at most ``most`` bytes; errors as in :func:`open_regular`."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
@@ -49,13 +49,13 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing; it takes its name, and the place of an earlier one, once it is complete on the disk.
+    """Open a file for writing, which takes its name and replaces an earlier file once it is complete on the disk.
 
-    So at every moment either the old content or all of the new one is there, also after a kill or a power cut. Missing
-    folders are made.
+    So either the old content or all of the new content is there at any time, also after a kill or a power cut. Missing
+    folders are created.
 
     Raises:
-        OSError: if there is no room or no permission; it names the file.
+        OSError: if there is no room or no permission; the error names the file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,22 +67,22 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as error:
-        error.filename = error.filename or str(path)  # a write that fails does not know it
+        error.filename = error.filename or str(path)  # a failed write does not know its file
         raise
     finally:
         unfinished.unlink(missing_ok=True)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name of the file, too
+        os.fsync(folder)  # for the new name of the file
     finally:
         os.close(folder)
 
 
 @contextmanager
 def folder_written_whole(path: str | Path) -> Iterator[Path]:
-    """Make a folder to fill; it takes its name once it is filled, and after an error nothing of it is left.
+    """Create a folder to fill, which takes its name once it is filled; after an error nothing of it is left.
 
-    What a kill left of an earlier one is removed.
+    What an earlier, killed call has left is removed.
     """
     path = Path(path)
     unfinished = path.with_name(path.name + UNFINISHED)
@@ -100,10 +100,10 @@ def folder_written_whole(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(folder: str | Path, option: str) -> None:
-    """Make a folder and check that files can be written there, before there is something to lose.
+    """Create a folder and check that files can be written to it, before there are results to lose.
 
     Raises:
-        UserError: if no file can be written there; it names the command-line option for another folder.
+        UserError: if no file can be written; the message names the command-line option for another folder.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def check_writable(folder: str | Path, option: str) -> None:
 
 
 def sha256_of(path: str | Path) -> str:
-    """The SHA-256 of a file's content, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file's content, as 64 hexadecimal digits."""
     digest = hashlib.sha256()
     with open_regular(path) as file:
         while block := file.read(2**20):
@@ -125,7 +125,7 @@ def sha256_of(path: str | Path) -> str:
 
 
 def checksum_path(path: Path) -> Path:
-    """Where the checksum of a file is stored: ``<name>.sha256`` beside it."""
+    """Return the path of a file's checksum: ``<name>.sha256`` beside it."""
     return path.with_name(f'{path.name}.sha256')
 
 
@@ -140,14 +140,14 @@ def write_with_checksum(path: str | Path, content: bytes) -> None:
 
 
 def matches_checksum(path: Path) -> bool | None:
-    """Whether a file is what its checksum says; None where there is no (readable) checksum."""
+    """Whether a file matches its checksum; None if there is no (readable) checksum."""
     stored = checksum_path(path)
     found = re.match(r'[0-9a-f]{64}\b', stored.read_text(errors='replace')) if stored.is_file() else None
     return None if found is None else found.group() == sha256_of(path)
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a checkpoint file is undamaged: by its checksum, or by those inside the zip archive, if it is one."""
+    """Whether a checkpoint file is undamaged, by its checksum, or without one by those inside a zip archive."""
     try:
         open_regular(path).close()
         matches = matches_checksum(path)
@@ -159,7 +159,7 @@ def is_whole(path: Path) -> bool:
 
 
 class WholeFileBackend(LocalBackend):
-    """mmengine's storage on local disks, which writes by :func:`write_with_checksum`."""
+    """mmengine's backend for local disks, which writes by :func:`write_with_checksum`."""
 
     def put(self, obj: bytes, filepath: str | Path) -> None:
         write_with_checksum(filepath, obj)

@@ -1,4 +1,4 @@
-"""What makes training, and its start, fast: to be called before torch is imported."""
+"""Settings of the process that make training and its start fast; to be made before torch is imported."""
 
 import ctypes
 import gc
@@ -7,31 +7,32 @@ import sys
 from typing import Any
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
-"""How OpenMP's threads wait for each other: asleep, and GNU's (in torch's wheels) for a fraction of a millisecond awake
-before, which is how long most operations of a small model wait for their slowest thread."""
+"""Variables that let OpenMP's threads sleep while they wait for each other. Those of GNU's OpenMP (in torch's wheels)
+first stay awake for a fraction of a millisecond, as long as most operations of a small model wait for their slowest
+thread."""
 
 OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
-"""Variables that say how they wait; one that is set decides."""
+"""Variables by which users set how threads wait; if one is set, it decides."""
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # of malloc.h
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # from malloc.h
 LARGE = 2**31 - 1
 
 UNUSED = dict(
     transformers=('mmengine.optim.optimizer.builder', 'mmdet.models'),
     mmdet=('mmpretrain.models.utils.res_layer_extra_norm',),
 )
-"""Packages that take seconds to import, and who imports them where they are installed: ``transformers`` for Adafactor,
-which torch has, too, and for texts; ``mmdet`` for a part of detectors, which ``mixcl.detection`` imports."""
+"""Packages that take seconds to import, and the modules that import them if they are installed: ``transformers`` for
+Adafactor, which torch has, too, and for texts; ``mmdet`` for a part of detectors, which ``mixcl.detection`` imports."""
 
 NEW_OBJECTS = 10_000
-"""After so many Python looks for cycles of objects; its own 700 are a sixth of the time of our imports."""
+"""Number of new objects after which Python collects garbage; its default of 700 takes a sixth of our import time."""
 
 
 def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
-    """Prepare this process, and those that it starts, for training; commands do it by themselves.
+    """Prepare this process, and those that it starts, for training; commands do so by themselves.
 
-    OpenMP's threads sleep while they wait, and glibc keeps large blocks; what the user has set for either stays.
-    Imports do without packages that mixcl does not use, and Python collects garbage less often.
+    OpenMP's threads sleep while they wait, and glibc keeps large blocks; settings of the user for either stay.
+    Imports skip packages that mixcl does not use, and Python collects garbage less often.
     """
     if not any(name in environment for name in OF_THE_USER):
         environment.update(WAITING)
@@ -44,12 +45,12 @@ def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
 
 
 def plain(environment: dict[str, str] | os._Environ = os.environ) -> dict[str, str]:
-    """The environment without what :func:`prepare` has added, for a process to compare with."""
+    """Return the environment without what :func:`prepare` has added, for a process to compare with."""
     return {name: value for name, value in environment.items() if WAITING.get(name) != value}
 
 
 def keep_large_blocks() -> None:
-    """Let glibc keep freed blocks of any size for the next step, where it would pay for each in page faults anew."""
+    """Let glibc keep freed blocks of any size for the next step, which would otherwise pay for each in page faults."""
     if not sys.platform.startswith('linux'):
         return
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)  # musl has none
@@ -60,8 +61,8 @@ def keep_large_blocks() -> None:
     mallopt(M_TRIM_THRESHOLD, LARGE)
 
 
-class _WithoutUnused:  # no importlib.abc.MetaPathFinder: its imports take longer than all else here
-    """Keeps the modules of :data:`UNUSED` from importing a package for a part that mixcl does not use."""
+class _WithoutUnused:  # no importlib.abc.MetaPathFinder, whose imports take longer than all else here
+    """Import hook that keeps the modules of :data:`UNUSED` from importing packages which mixcl does not use there."""
 
     def find_spec(self, name: str, *_: Any) -> None:
         specs = [getattr(sys.modules.get(module), '__spec__', None) for module in UNUSED.get(name, ())]

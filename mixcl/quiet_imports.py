@@ -1,4 +1,4 @@
-"""mmpretrain, imported before anything else of mixcl imports it: so that it can be, and says nothing meanwhile."""
+"""Import of mmpretrain before the rest of mixcl imports it: prints nothing, and works with transformers 5."""
 
 import contextlib
 import io
@@ -9,13 +9,13 @@ from mmpretrain.utils import dependency
 
 from mixcl.starting import without_warnings_of_others
 
-MMLogger.get_current_instance()  # mmpretrain would make it now, to print where its own output is dropped
+MMLogger.get_current_instance()  # mmpretrain would make it below, bound to the output that is dropped there
 
 kept, told = dependency.WITH_MULTIMODAL, logging.root.manager.disable
-# With transformers 5 these models fail while they are imported, and mmpretrain with them.
+# With transformers 5 the multimodal models fail to import, and mmpretrain with them.
 dependency.WITH_MULTIMODAL = kept and not dependency.satisfy_requirement('transformers>=5')
-logging.disable(logging.WARNING)  # of operators of mmcv that are not compiled
-with contextlib.redirect_stdout(io.StringIO()), without_warnings_of_others():  # and packages that are not installed
+logging.disable(logging.WARNING)  # about operators of mmcv that are not compiled
+with contextlib.redirect_stdout(io.StringIO()), without_warnings_of_others():  # about packages that are not installed
     import mmpretrain.datasets
     import mmpretrain.models  # noqa: F401
 logging.disable(told)

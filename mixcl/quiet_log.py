@@ -1,4 +1,4 @@
-"""Which lines of a log a terminal shows: warnings, and what is marked for people."""
+"""Lines of a log that a terminal shows: warnings, and lines marked for people."""
 
 import logging
 
@@ -9,7 +9,7 @@ from mixcl.errors import with_options
 from mixcl.terminal import say
 
 FOR_PEOPLE = dict(for_people=True)
-"""``extra`` of a record that the terminal shows, too."""
+"""``extra`` of a log record that the terminal shows, too."""
 
 OF_OTHERS = (
     '"FileClient" will be deprecated',
@@ -17,18 +17,18 @@ OF_OTHERS = (
     'This model cannot work without CUDA',
     'is skipped since its requires_grad=False',  # the banner says how much is frozen
 )
-"""Warnings of other libraries about what neither the user nor the config decides."""
+"""Hidden warnings of other libraries, about things that neither the user nor the config decides."""
 
 
 def quieten(logger: logging.Logger) -> None:
-    """Let a logger print what is for people only; its files get everything."""
+    """Let a logger print only what is for people; its files get everything."""
     logger.handlers = [
         TerminalHandler(handler) if type(handler) is logging.StreamHandler else handler for handler in logger.handlers
     ]
 
 
 def tell(text: str) -> None:
-    """Log a line for people where no run has a log of its own: once, whatever the number of processes."""
+    """Log a line for people if no run has a log of its own; once, whatever the number of processes."""
     logger = MMLogger.get_instance('mmengine')
     quieten(logger)
     if is_main_process():
@@ -36,7 +36,7 @@ def tell(text: str) -> None:
 
 
 class TerminalHandler(logging.StreamHandler):
-    """Takes the place of a handler that would print everything, and does not break the live lines."""
+    """Replacement for a handler that would print everything; does not break the live lines."""
 
     def __init__(self, full: logging.StreamHandler) -> None:
         super().__init__(full.stream)

@@ -14,7 +14,7 @@ import torch
 
 
 def seed_of(*key: int | str) -> int:
-    """The seed of a key, in [0, 2**63).
+    """Return the seed of a key, in [0, 2**63).
 
     The digest is fixed (BLAKE2b), unlike Python's ``hash``, which is salted per process.
 
@@ -29,7 +29,7 @@ def seed_of(*key: int | str) -> int:
 
 
 def generator(*key: int | str) -> torch.Generator:
-    """A CPU generator seeded from the key."""
+    """Return a CPU generator seeded from the key."""
     return torch.Generator().manual_seed(seed_of(*key))
 
 
@@ -46,7 +46,7 @@ def seed_global_generators(*key: int | str) -> None:
 
 @contextmanager
 def undisturbed_generators() -> Iterator[None]:
-    """Restore the global generators of python, numpy and torch's CPU afterwards."""
+    """Restore the global generators of python, numpy and torch's CPU after a ``with`` block."""
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield

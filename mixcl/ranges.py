@@ -9,13 +9,13 @@ from mixcl.errors import UserError
 
 
 class Range(NamedTuple):
-    """What a number may be, in words and as a test. Bools and NaN are no numbers."""
+    """Range of a number, in words and as a test. No range has bools or NaN."""
 
     words: str
     test: Callable[[Any], bool]
 
     def holds(self, value: object) -> bool:
-        """Whether a value is such a number."""
+        """Whether a value is a number in this range."""
         return isinstance(value, Real) and not isinstance(value, bool) and bool(self.test(value))
 
 
@@ -34,7 +34,7 @@ def check_range(owner: str, allowed: Range, **settings: object) -> None:
 
 
 def check_list(owner: str, allowed: Range, **settings: object) -> None:
-    """The same for settings that are lists of such numbers, one at least."""
+    """Check, like :func:`check_range`, settings that are lists of at least one number."""
     for name, values in settings.items():
         if not isinstance(values, (list, tuple)) or not values or not all(map(allowed.holds, values)):
             raise UserError(f'{owner}: {name} must be a list of one or more, each {allowed.words}, not {values!r}')

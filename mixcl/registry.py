@@ -12,7 +12,7 @@ from mmengine import registry as mmengine
 from mmengine.config.utils import MODULE2PACKAGE
 from mmengine.registry import DefaultScope, Registry
 
-# So that any config may say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'. mmengine has no other place to say it.
+# Lets any config say _base_ = 'mixcl::patchmix/vit-s16_in1k.py'. mmengine has no other place to register it.
 MODULE2PACKAGE['mixcl'] = 'mixcl'
 
 MODELS = Registry(
@@ -29,16 +29,16 @@ MODELS = Registry(
         'mixcl.evaluation.models',
     ],
 )
-"""Algorithms, backbones, heads, batch normalisation, the preprocessor of views, models of evaluation."""
+"""Algorithms, backbones, heads, batch normalisation, the preprocessor of views, models for evaluation."""
 
 MIXERS = Registry('mixer', scope='mixcl', locations=['mixcl.mixers'])
-"""Mixers: who is mixed with whom, how much, and where."""
+"""Mixers: which images are mixed, how much of each, and where."""
 
 PAIRINGS = Registry('pairing', scope='mixcl', locations=['mixcl.mixers'])
-"""Functions that say who is mixed with whom: (n, generator) to owners and partners."""
+"""Functions that choose which images are mixed: (n, generator) to owners and partners."""
 
 SHARES = Registry('share', scope='mixcl', locations=['mixcl.mixers'])
-"""Distributions of the own share (lambda) of a mixture of two."""
+"""Distributions of the owner's share (lambda) of a mixture of two."""
 
 LOSSES = Registry('loss', scope='mixcl', locations=['mixcl.losses'])
 """Objectives: one loss per query row."""
@@ -47,7 +47,7 @@ NEGATIVES = Registry('negatives', scope='mixcl', locations=['mixcl.losses'])
 """Kinds of extra negatives that are configured by a dict."""
 
 TARGET_ENCODERS = Registry('target encoder', scope='mixcl', locations=['mixcl.encoders'])
-"""Where the keys come from."""
+"""Target encoders, which give the keys."""
 
 DATASETS = Registry('dataset', parent=mmengine.DATASETS, scope='mixcl', locations=['mixcl.datasets'])
 TRANSFORMS = Registry('transform', parent=mmengine.TRANSFORMS, scope='mixcl', locations=['mixcl.datasets'])
@@ -74,7 +74,7 @@ OPTIM_WRAPPER_CONSTRUCTORS = Registry(
 
 MODEL_WRAPPERS = Registry('model wrapper', parent=mmengine.MODEL_WRAPPERS, scope='mixcl', locations=['mixcl.engine'])
 
-# They exist so that mmengine, asked from scope 'mixcl', finds its own classes without a warning; it asks for locations.
+# These let mmengine find its own classes from scope 'mixcl' without a warning, for which it needs locations.
 OPTIMIZERS = Registry('optimizer', parent=mmengine.OPTIMIZERS, scope='mixcl', locations=['mixcl.engine'])
 WEIGHT_INITIALIZERS = Registry(
     'weight initializer', parent=mmengine.WEIGHT_INITIALIZERS, scope='mixcl', locations=['mixcl.heads']
@@ -84,6 +84,6 @@ VISUALIZERS = Registry('visualizer', parent=mmengine.VISUALIZERS, scope='mixcl',
 
 
 def build(registry: Registry, config: Mapping) -> Any:
-    """Build a part by its config, in which types without a scope are those of mixcl."""
+    """Build a part from its config, in which types without a scope are mixcl's."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         return registry.build(dict(config))

@@ -1,4 +1,4 @@
-"""Configs by their names: those that come with the package, wherever mixcl is installed, and people's own."""
+"""Configs by name: those that come with the package, wherever it is installed, and the user's own."""
 
 from difflib import get_close_matches
 from fnmatch import fnmatch
@@ -10,22 +10,22 @@ PACKAGE = Path(__file__).resolve().parent
 SCOPE = 'mixcl::'
 
 PREFERRED = ('vit-s16_folder', 'vit-s16_in1k', 'vit-s16_in100', 'vit-b16_in1k', 'r50_in1k', 'r18_tinyimagenet')
-"""Of a method's configs the one that is taken, with the host behind its name."""
+"""Names of a method's configs, without the host at the end; the first that exists is taken."""
 
 HOSTS = ('mocov3', 'mocov2', 'dino', 'simclr', 'byol', 'simsiam', 'mocov1')
-"""Of several hosts the one that is taken where none is named."""
+"""Hosts of methods; if none is named, the first that a method has is taken."""
 
 
 def shipped(folder: str) -> Path:
-    """The folder ``configs`` or ``tools``: that of an installed package, or of the repository."""
+    """Return the folder ``configs`` or ``tools`` of the installed package, or of the repository."""
     installed = PACKAGE / '.mim' / folder
     return (installed if installed.is_dir() else PACKAGE.parent / folder).resolve()
 
 
 def known_configs(pattern: str = '*') -> dict[str, Path]:
-    """The configs that train, by name, such as ``'patchmix/vit-s16_in1k'``.
+    """Return the configs that train, by name, such as ``'patchmix/vit-s16_in1k'``.
 
-    The pattern is of the whole name, with ``*`` and ``?``; a word without them may be any part of it.
+    A pattern with ``*`` or ``?`` must match the whole name; a word without them may be any part of a name.
     """
     folder = shipped('configs')
     paths = sorted(path for path in folder.glob('*/**/*.py') if '_base_' not in path.parts)
@@ -35,10 +35,10 @@ def known_configs(pattern: str = '*') -> dict[str, Path]:
 
 
 def find_config(name: str | Path) -> Path:
-    """The config file of that path, or of that name: ``patchmix/vit-s16_in1k``, ``mixcl::patchmix/vit-s16_in1k.py``.
+    """Find a config file by its path or name: ``patchmix/vit-s16_in1k``, ``mixcl::patchmix/vit-s16_in1k.py``.
 
     Raises:
-        UserError: if there is none; it offers the nearest.
+        UserError: if there is none; the message offers the nearest.
     """
     if Path(name).is_file():
         return Path(name)
@@ -48,31 +48,31 @@ def find_config(name: str | Path) -> Path:
         return found
     parts = Path(stem).parts[-2:]
     near = get_close_matches('/'.join(parts), sorted(known_configs()))
-    if len(Path(name).parts) > len(parts):  # a path, for which paths are offered
+    if len(Path(name).parts) > len(parts):  # for a path, paths are offered
         near = [f'configs/{one}.py' for one in near]
     hint = f'did you mean {" or ".join(near)}?' if near else '`mixcl configs` lists those that come with mixcl'
     raise UserError(f'there is no config file {name}; {hint}')
 
 
 def default_work_dir(config_path: str | Path, suffix: str = '') -> str:
-    """``work_dirs/<method>/<name of the config file>``; elsewhere than in configs/ the method is its folder's name."""
+    """Return ``work_dirs/<method>/<name of the config file>``; outside configs/ the method is the folder's name."""
     return str(Path('work_dirs', config_name(config_path, parents=1) + suffix))
 
 
 def config_name(path: str | Path, parents: int = 0) -> str:
-    """The path of a config below ``configs/``, or elsewhere the file and so many of its parent folders; no ending."""
+    """Return a config's path below ``configs/``, or elsewhere its file and ``parents`` parent folders; no suffix."""
     parts = Path(path).resolve().with_suffix('').parts[1:]
     below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
     return '/'.join(parts[below:])
 
 
 def config_of(method: str, model: str | None = None) -> Path:
-    """The config that pretrains by a method, 'patchmix', or by one of its hosts, 'mixco/simclr'; or that config itself.
+    """Return the config of a method ('patchmix'), of a method in a host ('mixco/simclr'), or of the name itself.
 
-    For another ``model``, a ResNet, it is one of the method's ResNets, if there are any.
+    If ``model`` is a ResNet, the config is one of the method's for ResNets, if it has any.
 
     Raises:
-        UserError: if there is no such method or host; it lists those that there are.
+        UserError: if there is no such method or host; the message lists those that exist.
     """
     name, _, host = method.partition('/')
     known = known_configs(f'{name}/*')

@@ -1,4 +1,4 @@
-"""How a command starts: what it sets in its process, which a mere import of mixcl does not."""
+"""Start of a command: settings of its process, which a mere import of mixcl does not make."""
 
 import os
 import signal
@@ -13,29 +13,29 @@ from mixcl import machine
 from mixcl.errors import stop_at_once
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
-"""Of ``kill``, torchrun and SLURM's preemption; of Ctrl-C; of ``sbatch --signal=USR1@120``; of a closing terminal."""
+"""Signals of ``kill``, torchrun and SLURM's preemption; Ctrl-C; ``sbatch --signal=USR1@120``; a closing terminal."""
 
 OF_OTHERS = (
     # mmcv and mmdet, at every import, in every worker. Pretraining needs none of it.
     'Fail to import ``MultiScaleDeformableAttention``',
     'faster_coco_eval is not installed',
     'Setting (OMP|MKL)_NUM_THREADS environment variable',
-    # Said where the first step is refused, or gradients are accumulated.
+    # When the first step is refused, or gradients are accumulated.
     r'Detected call of `scheduler\.step\(\)` before',
-    # In notebooks without ipywidgets, of progress bars that nobody sees.
+    # In notebooks without ipywidgets, about progress bars that nobody sees.
     'IProgress not found',
-    # mmcv, at every call of ColorJitter's saturation, whatever its arguments are.
+    # mmcv, at every call of ColorJitter's saturation, whatever its arguments.
     r"Only use 'alpha' for pillow backend\.$",
-    # Pillow, of images for which mixcl has a limit of its own.
+    # Pillow, about large images, for which mixcl has its own limit.
     r'Image size \(\d+ pixels\) exceeds limit',
 )
-"""Warnings of other libraries about what neither the user nor the config decides."""
+"""Ignored warnings of other libraries, about things that neither the user nor the config decides."""
 
 
 def begin(name: str) -> None:
-    """Prepare the process of a command whose module has this ``__name__``: nothing, if it is imported.
+    """Prepare the process of a command whose module has this ``__name__``; do nothing if the module is imported.
 
-    Stop signals end it at once from here to the first step of a training.
+    From here to the first step of a training, stop signals end the process at once.
     """
     if name != '__main__':
         return
@@ -46,9 +46,9 @@ def begin(name: str) -> None:
 
 
 def hear(handler: Callable) -> dict[signal.Signals, Any]:
-    """Set a handler of the stop signals in this process, and not in those that it forks; the handlers before.
+    """Set a handler of the stop signals in this process, not in those that it forks; return the earlier handlers.
 
-    SIGHUP stays ignored in a program that ``nohup`` started, to outlive its terminal.
+    In a program that ``nohup`` started to outlive its terminal, SIGHUP stays ignored.
     """
     _keep_from_forks()
     _own.add(_function(handler))
@@ -67,10 +67,10 @@ def _function(handler: Any) -> Any:
 
 @cache
 def _keep_from_forks() -> None:
-    """Let the stop signals end whatever process is forked, such as those of a pool, which ends them by SIGTERM.
+    """Let the stop signals end forked processes, such as those of a pool, which ends them by SIGTERM.
 
-    A handler of Python's could not: a signal that comes before the child waits for a lock is acted on after the wait.
-    For the same reason the signals are held back until the child has its own.
+    A Python handler could not: if a signal comes before the child waits for a lock, it is handled after the wait.
+    For the same reason the signals are blocked until the child has reset its handlers.
     """
 
     def hold() -> None:
@@ -90,7 +90,7 @@ def _keep_from_forks() -> None:
 
 @contextmanager
 def without_warnings_of_others() -> Iterator[None]:
-    """Ignore :data:`OF_OTHERS` in a ``with`` block; filters that others add there stay."""
+    """Ignore :data:`OF_OTHERS` in a ``with`` block; filters that others add in the block stay."""
     before = list(warnings.filters)
     for message in OF_OTHERS:
         warnings.filterwarnings('ignore', message=message)

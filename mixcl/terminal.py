@@ -1,4 +1,4 @@
-"""What people see of long work: live lines on a terminal, a line every half minute in a file or pipe."""
+"""Progress of long work: live lines on a terminal, a line every half minute in a file or pipe."""
 
 import os
 import sys
@@ -17,21 +17,21 @@ from rich.text import Text
 Item = TypeVar('Item')
 
 REDRAWN = 0.5
-"""Seconds between two looks of the live lines."""
+"""Seconds between two updates of the live lines."""
 
 SILENCE = 30.0
 """Seconds between two lines in a file or pipe."""
 
 
 class Progress:
-    """How far one piece of work is, shown by the first process.
+    """Progress of one piece of work, shown by the first process.
 
-    A terminal has a line for each work that is open, which changes in place. A file or pipe gets a line about the
-    innermost every 30 seconds, however long a step takes.
+    A terminal has a line for each open piece of work, which changes in place. A file or pipe gets a line about the
+    innermost one every 30 seconds, however long a step takes.
 
     Args:
-        what: is done, for example 'kNN features'; may change on the way.
-        total, unit, done: how many parts it has, what they are called, and how many were done before.
+        what: name of the work, for example 'kNN features'; may change on the way.
+        total, unit, done: number of its parts, what they are called, and how many were done before.
     """
 
     _open: ClassVar[list['Progress']] = []
@@ -63,7 +63,7 @@ class Progress:
                 self._lines.stop()
 
     def update(self, done: int, note: str = '') -> None:
-        """So many parts are done; shown if it is time."""
+        """Set how many parts are done; redraw if it is time."""
         if self in self._open:
             self._lines.update(self._task, description=self.what, completed=done, note=note)
             if not self._lines.disable and time.monotonic() - Progress._shown >= REDRAWN:
@@ -72,7 +72,7 @@ class Progress:
 
 
 def progress(items: Iterable[Item], what: str, total: int, unit: str = 'batches') -> Iterator[Item]:
-    """Hand out items and show how many are done; ``what``, ``total`` and ``unit`` as for :class:`Progress`."""
+    """Yield items and show how many are done; ``what``, ``total`` and ``unit`` as for :class:`Progress`."""
     with Progress(what, total, unit) as shown:
         for done, item in enumerate(items, start=1):
             yield item
@@ -81,7 +81,7 @@ def progress(items: Iterable[Item], what: str, total: int, unit: str = 'batches'
 
 @contextmanager
 def none_left_open() -> Iterator[None]:
-    """Close whatever is opened in a ``with`` block, also if that fails."""
+    """Close every :class:`Progress` opened in a ``with`` block, also if the block fails."""
     before = len(Progress._open)
     try:
         yield
@@ -99,9 +99,9 @@ def say(text: str, stream: TextIO) -> None:
 
 
 class _Lines(rich_progress.Progress):
-    """rich's lines, one for each work, until they are stopped; elsewhere than on a terminal a thread prints the last.
+    """rich's live lines, one for each piece of work; outside a terminal, a thread prints the last one at times.
 
-    Without rich's own thread, which might be drawing while data workers are forked.
+    rich's own thread is not used, because it might be drawing while data workers are forked.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class _Lines(rich_progress.Progress):
 
     def start(self) -> None:
         super().start()
-        self.console.show_cursor()  # which a command that is killed could not bring back
+        self.console.show_cursor()  # a killed command could not bring it back
         if self.disable:
             threading.Thread(target=self._print_now_and_then, daemon=True).start()
 
@@ -129,7 +129,7 @@ class _Lines(rich_progress.Progress):
         while Progress._open and Progress._lines is self:
             if time.monotonic() - Progress._shown >= SILENCE:
                 Progress._shown = time.monotonic()
-                with suppress(IndexError, OSError, ValueError):  # it has just ended, or nobody can read it any longer
+                with suppress(IndexError, OSError, ValueError):  # the work has just ended, or the reader is gone
                     print(f'{time.strftime("%H:%M:%S")} {_line(self.tasks[-1])}', flush=True)
             time.sleep(1)
 

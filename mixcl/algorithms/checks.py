@@ -1,4 +1,4 @@
-"""Checks of a learner's settings, most of them while it is built; each failure is one sentence for the user."""
+"""Checks of a learner's settings, most of them made while it is built; each failure is one sentence for the user."""
 
 import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ def check_joint(joint: Sequence[Sequence[str]], streams: Sequence[str]) -> None:
 
 
 def check_keep(keep: Mapping[str, float], queries: Collection[str], backbone: nn.Module) -> None:
-    """Raise UserError if patches would be dropped from streams that are never queries, or that a backbone cannot drop.
+    """Raise UserError if patches would be dropped from streams that are never queries, or the backbone cannot drop any.
 
     Args:
-        keep: share of the patches that is kept, by stream.
-        queries: the streams that are queries.
+        keep: share of the patches that are kept, by stream.
+        queries: names of the streams that are queries.
         backbone: the online backbone.
     """
     for name, share in keep.items():
@@ -60,7 +60,7 @@ def check_masks(masks: Collection[str], queries: Collection[str], backbone: nn.M
 
 
 def check_can_drop(place: str, backbone: nn.Module) -> None:
-    """Raise UserError, beginning with ``place``, unless the backbone can keep some of its patches only."""
+    """Raise UserError, beginning with ``place``, unless the backbone can drop patches."""
     takes = 'tokens' in inspect.signature(backbone.forward).parameters and getattr(backbone, 'drops_patches', True)
     if not takes or getattr(backbone, 'patch_size', None) is None:
         raise UserError(
@@ -70,10 +70,10 @@ def check_can_drop(place: str, backbone: nn.Module) -> None:
 
 
 def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str, Queue]:
-    """The queues of ``model.memory``.
+    """Build the queues of ``model.memory``.
 
     Raises:
-        UserError: for the name of a stream, or if no such stream feeds it.
+        UserError: if a queue has the name of a stream, or an unknown stream feeds it.
     """
     queues = {name: Queue(**settings) for name, settings in memory.items()}
     for name, queue in queues.items():
@@ -86,7 +86,7 @@ def build_memory(memory: Mapping[str, dict], streams: Sequence[str]) -> dict[str
 def check_widths(
     neck: Mapping, predictor: Mapping | None, objectives: Mapping[str, Objective], memory: Mapping[str, Queue]
 ) -> None:
-    """Raise UserError if vectors that are compared would have different lengths. Unknown lengths pass."""
+    """Raise UserError if vectors that are compared would have different lengths; unknown lengths pass."""
     projected = neck.get('out_channels')
     predicted = projected if predictor is None else predictor.get('out_channels')
     widths = {'model.neck.out_channels': projected, 'model.predictor.out_channels': predicted}
@@ -105,7 +105,7 @@ def check_widths(
 def check_queues(
     queues: Mapping[str, Queue], sources: Mapping[str, Sequence[NegativesSource]], objective: Objective
 ) -> None:
-    """Raise UserError for a queue from which nothing takes keys."""
+    """Raise UserError for a queue whose keys nothing uses."""
     taken = [source for of_row in sources.values() for source in of_row]
     if type(objective).prepare_keys is Objective.prepare_keys and (
         unused := [n for n in queues if queues[n] not in taken]
@@ -117,7 +117,7 @@ def check_queues(
 
 
 def check_losses(rows: object, number: int, objective: Objective, term: str) -> None:
-    """Raise UserError if an objective gives something else than one loss per query row, which would be averaged too."""
+    """Raise UserError unless an objective gives one loss per query row; anything else would be averaged too."""
     if not isinstance(rows, Tensor) or rows.shape != (number,):
         found = tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
         raise UserError(
@@ -142,9 +142,9 @@ def check_features(features: Mapping[str, Tensor], in_channels: int | None, back
 
 
 def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
-    """Raise UserError if the backbone is a vision transformer to which the crops (C, h, w) do not fit.
+    """Raise UserError if the backbone is a vision transformer that the crops (C, h, w) do not fit.
 
-    It would silently drop pixels at the border, or resize its position embedding.
+    The backbone would silently drop pixels at the border, or resize its position embedding.
     """
     for crop in crops:
         check_whole_patches(backbone, crop, 'make the size of the crops a multiple of patch_size')
@@ -157,9 +157,9 @@ def check_patches(backbone: nn.Module, crops: Sequence[Tensor]) -> None:
 
 
 def check_whole_patches(backbone: nn.Module, image: Tensor, advice: str) -> None:
-    """Raise UserError with an advice if the backbone's patches, where it has any, do not fill an image (3, h, w)."""
+    """Raise UserError, with ``advice``, if the backbone's patches (if any) do not fill an image (3, h, w)."""
     patch_size, (height, width) = getattr(backbone, 'patch_size', None), image.shape[-2:]
-    if patch_size is None and isinstance(backbone, VisionTransformer):  # which does not keep it
+    if patch_size is None and isinstance(backbone, VisionTransformer):  # does not store it
         (patch_size, _) = backbone.patch_embed.projection.kernel_size
     if isinstance(patch_size, int) and (height % patch_size or width % patch_size):
         raise UserError(

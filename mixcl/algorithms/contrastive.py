@@ -49,31 +49,31 @@ class ContrastiveLearner(Learner):
     Args:
         backbone: config of the backbone; its last output is used, (R, C) or (R, C, h, w).
         neck: config of the projector, (R, C) -> (R, D).
-        predictor: config of the predictor of queries, (R, D) -> (R, D), or None where there is none.
+        predictor: config of the predictor of queries, (R, D) -> (R, D); None for no predictor.
         target: config of the target encoder, for example ``dict(type='EMA', momentum=0.996)``.
         objective: config of the objective, for example ``dict(type='InfoNCE', temperature=0.2)``.
         terms: rows ``(query stream, key stream, weight)`` or ``(..., dict of options)``.
-        mixer: config of the mixer, or None where nothing is mixed.
-        streams: mixed streams by name, for example ``dict(mix1=dict(mix='view1'))``; and where the online encoder sees
-            a random share of the patches only, ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))``, or
-            blocks of them masked, ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))``.
+        mixer: config of the mixer; None if nothing is mixed.
+        streams: settings of streams by name. ``dict(mix1=dict(mix='view1'))`` adds a mixed stream;
+            ``dict(view1=dict(keep=0.5), mix1=dict(mix='view1', keep=0.5))`` shows the online encoder a random share of
+            the patches; ``dict(view1=dict(mask=dict(share=(0.1, 0.5), probability=0.5)))`` masks blocks of patches.
         views: number of crops by view name, in the order of the data pipeline. Default: view1 and view2.
         shared_plan: whether all mixed streams of a step share the mixer's plan; if not, each has its own.
         swap_views: probability that the first two views change places in a step.
         joint: groups of streams that share a forward pass and its batch-norm statistics, for example
             ``[('view1', 'mix1')]``; every other stream has its own.
-        patches: of rows with ``level='patch'``: their ``objective``, by default another one like that of images, and
-            ``tokens``, how many patches of an image are queries at most, by default all. They use the same neck
+        patches: settings of rows with ``level='patch'``: ``objective`` (default: a second one like that of images)
+            and ``tokens``, the largest number of query patches per image (default: all). These rows use the same neck
             and predictor.
         memory: queues of keys by name, for example ``dict(queue=dict(size=65536, channels=128, fed_by='view2'))``.
         data_preprocessor: config of the preprocessor; mmpretrain's ``SelfSupDataPreprocessor`` fits.
 
     Attributes:
-        observers: called in every step with the features (R, C) and the projections (R, D) of the online encoder, by
-            stream; they must detach what they keep.
+        observers: functions called in every step with the features (R, C) and projections (R, D) of the online
+            encoder, by stream; they must detach what they keep.
 
     Raises:
-        UserError: for anything in the tables that does not fit together.
+        UserError: if settings do not fit together.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class ContrastiveLearner(Learner):
         self.step_key = StepKey(seed=0, step=0, rank=get_rank())
 
     def _read_table(self, terms: Sequence[Sequence], objective: dict, patches: dict | None, memory: dict) -> None:
-        """The rows of the table, what compares them, and their negatives."""
+        """Read the rows of the table; build their objectives and negatives."""
         self.objective: Objective = LOSSES.build(objective)
         self.objectives = dict(image=self.objective)
         if patches is not None:
@@ -123,7 +123,7 @@ class ContrastiveLearner(Learner):
         self.memory = nn.ModuleDict(self.queues)
         self.sources = {term.name: self._sources(term) for term in self.terms}
         own_parts = [*parts_of(self.recipe.mixer), *(one for sources in self.sources.values() for one in sources)]
-        # Those of other people may have weights or states; queues are modules of their own.
+        # Users' mixers and negatives may have weights or states; queues are in ``memory``.
         self.own_parts = nn.ModuleList(
             part for part in own_parts if isinstance(part, nn.Module) and part not in self.memory.values()
         )
@@ -135,7 +135,7 @@ class ContrastiveLearner(Learner):
         self.key_names = self._key_names()
 
     def _build_encoders(self, backbone: dict, neck: dict, predictor: dict | None, target: dict) -> None:
-        """The online encoder and the target encoder, and whether they go with the table."""
+        """Build the online and the target encoder, and check that they fit the table."""
         self.backbone = MODELS.build(backbone)
         check_keep(self.recipe.keep, self.query_names, self.backbone)
         check_masks(self.recipe.masks, {term.query for term in self.terms}, self.backbone)
@@ -148,7 +148,7 @@ class ContrastiveLearner(Learner):
             check_patch_level(self.patches, self.recipe, self.backbone, self.target, encoded, heads)
 
     def _sources(self, term: Term) -> list[NegativesSource]:
-        """The negatives of a row: queues, rows of streams, or sources built from configs."""
+        """Return the negatives of a row: queues, rows of streams, or sources built from configs."""
         sources: list[NegativesSource] = []
         for item in term.negatives:
             name = term.query if item == 'own' else item
@@ -176,7 +176,7 @@ class ContrastiveLearner(Learner):
 
     @property
     def stream_names(self) -> set[str]:
-        """The streams that a step needs."""
+        """Names of the streams that a step needs."""
         return set(map(stream_of, self.query_names | self.key_names))
 
     # ----- what the train loop calls -----
@@ -190,13 +190,13 @@ class ContrastiveLearner(Learner):
             queue.check(processes * batch_size * self.recipe.crops(queue.fed_by))
 
     def begin_step(self, key: StepKey, epoch: int = 0) -> None:
-        """Set the key of the step, which decides its random numbers, and the epoch that it is in, from 0."""
+        """Set the key of the step, which decides its random numbers, and its epoch, counted from 0."""
         self.step_key = key
         for objective in self.objectives.values():
             objective.begin_epoch(epoch)
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
-        """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; values for the log."""
+        """Update the target encoder after an optimiser step, see :meth:`TargetEncoder.update`; return values to log."""
         return self.target.update(self.backbone, self.neck, progress, epochs, taken)
 
     # ----- one step -----
@@ -204,7 +204,7 @@ class ContrastiveLearner(Learner):
     def forward(
         self, inputs: Any, data_samples: list | None = None, mode: str = 'tensor'
     ) -> dict[str, Tensor] | Tensor:
-        """Called by mmengine: mode 'loss' takes the list of view batches, 'tensor' one batch of images."""
+        """Compute losses of a list of view batches (mode 'loss'), or features of one batch of images ('tensor')."""
         if mode == 'loss':
             return self.loss(inputs, data_samples)
         if mode == 'tensor':
@@ -214,7 +214,7 @@ class ContrastiveLearner(Learner):
         )
 
     def build_streams(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Stream]:
-        """The streams that the terms need, from view batches (B, 3, h, w) each."""
+        """Build the streams that the terms need, from view batches (B, 3, h, w) each."""
         streams = self.recipe.build(crops, self.stream_names, self.step_key)
         for name, keep in self.recipe.keep.items():
             random = generator(*self.step_key, name, 'keep')
@@ -225,7 +225,7 @@ class ContrastiveLearner(Learner):
         return streams
 
     def loss(self, crops: list[Tensor], data_samples: list | None = None) -> dict[str, Tensor]:
-        """Named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
+        """Compute the named losses of one step, and the spread of the features, from view batches (B, 3, h, w) each."""
         streams = self.build_streams(crops, data_samples)
         seen = {name: stream.as_query for name, stream in streams.items()}
         query_patches, key_patches = self._choose_patches(streams)
@@ -243,14 +243,14 @@ class ContrastiveLearner(Learner):
         predictions = project(self.predictor, query_projections, online)
         queries = {name: self._objective(name).prepare_query(rows) for name, rows in predictions.items()}
         keys = self._prepare_keys(raw_keys)
-        # A key that is the projection of a query, encoded once, has seen what the query has.
+        # A key that reuses a query's projection has seen only what the query has.
         encoded = self.target.passes(self.query_names, self.key_names)
         of_keys = {name: (streams if name in encoded else seen)[name].composition for name in keys if name in streams}
         of_queries = {name: seen[name].composition for name in queries if name in seen}
         of_queries |= by_rows(query_patches)
         of_keys |= by_rows(key_patches)
         outputs = self._term_losses(of_queries, of_keys, queries, keys, query_patches)
-        first = min(self.terms, key=lambda term: term.level)  # of images, if there is one
+        first = min(self.terms, key=lambda term: term.level)  # one of images, if any
         outputs['feature_std'] = feature_std(features[first.rows[0]])
         self._remember(raw_keys)
         return outputs
@@ -286,14 +286,14 @@ class ContrastiveLearner(Learner):
         return losses
 
     def _choose_patches(self, streams: dict[str, Stream]) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """The patches that are queries, and those that are keys, by stream."""
+        """Choose the patches that are queries, and those that are keys, by stream."""
         if self.patches is None:
             return {}, {}
         random = generator(self.step_key.seed, self.step_key.step, 'patches')  # the same places in all processes
         return self.patches.choose(streams, self.backbone.patch_size, random)
 
     def _objective(self, rows: str) -> Objective:
-        """The objective that compares these rows: that of images, or that of patches."""
+        """Return the objective that compares these rows: that of images or that of patches."""
         return self.objectives[level_of(rows)]
 
     def _prepare_keys(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -329,11 +329,11 @@ class ContrastiveLearner(Learner):
 
     @property
     def encoder_names(self) -> tuple[str, ...]:
-        """The encoders that can be evaluated: 'online', and 'target' where it has weights of its own."""
+        """Names of the encoders that can be evaluated: 'online', and 'target' if it has weights of its own."""
         return ('online', 'target') if self.target.own_weights else ('online',)
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
-        """(B, C) backbone features, before the head, of normalised images (B, 3, H, W). Maps are averaged over space.
+        """Return (B, C) backbone features of normalised images (B, 3, H, W), before the head, maps averaged over space.
 
         Raises:
             UserError: for an encoder that this model does not have.
@@ -344,7 +344,7 @@ class ContrastiveLearner(Learner):
         return backbone_features(backbone, Inputs(dict(images=images)))['images']
 
     def passes_per_image(self) -> tuple[int, int]:
-        """Encoder passes per loaded image in a step: with gradient, and without."""
+        """Count the encoder passes per loaded image in a step, with and without gradient."""
         with_gradient = self.target.online_streams(self.query_names, self.key_names)
         without = self.target.passes(self.query_names, self.key_names)
         return self._count_crops(with_gradient), self._count_crops(without)
@@ -354,9 +354,9 @@ class ContrastiveLearner(Learner):
 
 
 def feature_std(features: Tensor) -> Tensor:
-    """Spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if spread out, 0 if collapsed.
+    """Compute the spread of L2-normalised features (R, C) over a batch, times sqrt(C): about 1 if even, 0 if collapsed.
 
-    SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
+    As in SimSiam (2021), Sec. 4.1, but before the head, whose batch normalisation would hide a collapse.
     """
     with torch.no_grad():
         directions = functional.normalize(features.detach().float(), dim=1)

@@ -1,4 +1,4 @@
-"""What the train loop of pretraining, its hooks and its evaluation call of a model."""
+"""Interface of models to the pretraining loop, its hooks and its evaluation."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from mixcl.algorithms.streams import StepKey
 class Learner(BaseModel):
     """A model that :class:`~mixcl.engine.PretrainLoop` trains: it has a ``backbone``, and losses of a batch of views.
 
-    Steps, checkpoints and views are functions of keys already when a model does nothing at :meth:`begin_step`: the loop
+    Steps, checkpoints and views are functions of keys even if a model does nothing in :meth:`begin_step`: the loop
     seeds the global generators by (seed, step, rank) before every step.
     """
 
@@ -23,32 +23,32 @@ class Learner(BaseModel):
 
     @property
     def encoder_names(self) -> tuple[str, ...]:
-        """The encoders that can be evaluated; 'online' is ``backbone``."""
+        """Names of the encoders that can be evaluated; 'online' is ``backbone``."""
         return ('online',)
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
-        """(B, C) features of normalised images (B, 3, H, W), before any head."""
+        """Return (B, C) features of normalised images (B, 3, H, W), before any head."""
         raise NotImplementedError
 
     def check_batch(self, crops: list[Tensor], batch_size: int, processes: int | None = None) -> None:
-        """Raise UserError if batches of such images cannot be used.
+        """Raise UserError if batches of such crops cannot be used.
 
         Args:
-            crops: of one image, (C, h, w) each.
+            crops: all crops of one image, (C, h, w) each.
             batch_size: number of images per process.
             processes: number of processes that train; by default those of this run.
         """
         check_patches(self.backbone, crops)
 
     def begin_step(self, key: StepKey, epoch: int = 0) -> None:
-        """Called before every step, with its key and the epoch that it is in, from 0."""
+        """Prepare for a step, given its key and its epoch, from 0. Called before every step."""
 
     def end_step(self, progress: float, epochs: int, taken: bool | Tensor = True) -> dict[str, float]:
-        """Called once after every optimiser step; returns values for the log.
+        """Finish a step and return values for the log. Called once after every optimiser step.
 
         Args:
             progress: share of the run that is over, in (0, 1].
             epochs: length of the run.
-            taken: whether the step changed the weights: a float32 scalar of 0 or 1 where the device decides.
+            taken: whether the step changed the weights; a float32 scalar, 0 or 1, if only the device knows.
         """
         return {}

@@ -1,4 +1,4 @@
-"""Which patches of an image the online encoder does not see."""
+"""Masks of the patches that the online encoder does not see."""
 
 import math
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from mixcl.ranges import SHARE, check_range
 ASPECTS = (0.3, 1 / 0.3)
 """Ratios of height to width that blocks may have."""
 ATTEMPTS = 10
-"""How many blocks in a row may fail to fit before an image is left as it is."""
+"""Number of consecutive blocks that may fail to fit before an image is left as it is."""
 
 
 class BlockMasks:
-    """Masks made of blocks (BEiT, 2022, Algorithm 1), for a random part of the images ("Image BERT Pre-Training with
+    """Masks made of blocks (BEiT, 2022, Algorithm 1) for a random subset of the images ("Image BERT Pre-Training with
     Online Tokenizer", iBOT, 2022).
 
     Args:
-        share: lowest and highest share of the patches that are masked, where an image is masked at all.
-        probability: that an image is masked.
+        share: lowest and highest share of the patches masked in a masked image.
+        probability: probability that an image is masked.
 
     Raises:
-        UserError: for shares and probabilities that are none.
+        UserError: for an invalid share or probability.
     """
 
     def __init__(self, share: tuple[float, float] = (0.1, 0.5), probability: float = 0.5) -> None:
@@ -39,7 +39,7 @@ class BlockMasks:
         self.probability = probability
 
     def __call__(self, rows: int, grid: tuple[int, int], random: torch.Generator) -> Tensor:
-        """(rows, h, w) bool: the masked cells of a grid (h, w), on the CPU."""
+        """Draw the masked cells of a grid (h, w): (rows, h, w) bool, on the CPU."""
         low, high = self.share
         share = low + (high - low) * torch.rand(rows, generator=random)
         masked = torch.rand(rows, generator=random) < self.probability
@@ -47,13 +47,13 @@ class BlockMasks:
 
 
 def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) -> Tensor:
-    """Mask at most so many cells per row, block by block, all rows at once.
+    """Mask at most ``most`` cells per row, block by block, all rows at once.
 
-    A block has an area between that of a third of the grid's smaller side, squared, and what is left to be masked, and
-    is taken where it masks something new and not too much.
+    The area of a block lies between the square of a third of the grid's smaller side and the number of cells still to
+    be masked. A block that fits is kept if it masks at least one new cell and at most that number.
 
     Args:
-        most: (R,) how many cells of each row.
+        most: (R,) largest number of cells to mask per row.
         grid: (h, w).
 
     Returns:

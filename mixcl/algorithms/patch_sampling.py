@@ -1,4 +1,4 @@
-"""Contrastive learning on two views of which the encoders see sampled patches only (APS)."""
+"""Contrastive learning on two views of which the encoders see only sampled patches (APS)."""
 
 import copy
 from dataclasses import replace
@@ -50,10 +50,10 @@ class PatchSamplingLearner(ContrastiveLearner):
             raise UserError('ShuffledEMA cannot drop patches, and ContrastiveViT does not need it; use EMA or StopGrad')
 
     def count_chunks(self, sample: dict) -> int:
-        """How many steps a batch of such samples makes, see :class:`~mixcl.engine.ChunkedPretrainLoop`.
+        """Count the steps that a batch of such samples makes, see :class:`~mixcl.engine.ChunkedPretrainLoop`.
 
         Raises:
-            UserError: if no patches were sampled, or from another grid (rows, columns) than the backbone's.
+            UserError: if no patches were sampled, or if their grid (rows, columns) differs from the backbone's.
         """
         data = sample['data_samples']
         if 'tokens' not in data or 'patch_grid' not in data:
@@ -70,7 +70,7 @@ class PatchSamplingLearner(ContrastiveLearner):
         return data.tokens.shape[1]
 
     def chunk(self, batch: dict, number: int) -> dict:
-        """A batch whose samples have the tokens (2 views, n) of one chunk instead of (2 views, chunks, n)."""
+        """Return the batch with the tokens (2 views, n) of one chunk instead of (2 views, chunks, n)."""
         parts = [copy.copy(sample) for sample in batch['data_samples']]
         for part in parts:
             part.tokens = part.tokens[:, number]
@@ -85,7 +85,7 @@ class PatchSamplingLearner(ContrastiveLearner):
         return streams
 
     def _tokens(self, data_samples: list | None) -> Tensor:
-        """(2 views, B, n) int64 indices of the sampled patches."""
+        """Return the (2 views, B, n) int64 indices of the sampled patches."""
         if not data_samples or 'tokens' not in data_samples[0] or data_samples[0].tokens.dim() != 2:
             raise UserError(
                 'PatchSamplingLearner found no patches of one chunk in its samples; make the views with '

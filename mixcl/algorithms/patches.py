@@ -1,4 +1,4 @@
-"""Terms between patches: which patches of a step are compared, and by what objective."""
+"""Terms between patches: which patches of a step are compared, and by which objective."""
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
@@ -23,8 +23,8 @@ class Patches:
 
     Attributes:
         cells: (Q,) int64, ``row * number of patches + patch``.
-        composition: what each of them counts as.
-        share: (Q,) float, of each in the mean over the images of the mean over an image's patches.
+        composition: what each patch counts as.
+        share: (Q,) float, weight of each patch in the mean over images of the mean over an image's patches.
     """
 
     cells: Tensor
@@ -32,8 +32,8 @@ class Patches:
     share: Tensor
 
     def mean(self, losses: Tensor) -> Tensor:
-        """The mean over images of the mean of (Q,) losses over each image's patches; an image without any counts as 0
-        (the authors' code of iBOT)."""
+        """Average (Q,) losses over each image's patches, then over images; an image without any counts as 0 (the
+        authors' code of iBOT)."""
         return (losses * self.share).sum()
 
 
@@ -46,12 +46,13 @@ class PatchLevel(nn.Module):
 
     Args:
         terms: the table; its other rows are left out.
-        objective: that compares them; it is centred by those of its streams whose patches are keys.
-        tokens: how many patches of an image are queries at most, drawn once a step for all images and processes; None
-            for all.
+        objective: objective between patches; DINO's is centred by those of its streams whose patches are keys, or else
+            by all keys.
+        tokens: largest number of query patches per image, drawn once a step for all images and processes; None for
+            all.
 
     Raises:
-        UserError: for a number of tokens that is none; if no row is between patches.
+        UserError: if ``tokens`` is not a positive integer, or no row is between patches.
     """
 
     def __init__(self, terms: Sequence[Term], objective: Objective, tokens: int | None) -> None:
@@ -70,14 +71,14 @@ class PatchLevel(nn.Module):
     def choose(
         self, streams: Mapping[str, Stream], patch_size: int, random: torch.Generator
     ) -> tuple[dict[str, Patches], dict[str, Patches]]:
-        """The patches that are queries, and those that are keys, by stream."""
+        """Choose the patches that are queries, and those that are keys, by stream."""
         queries: dict[str, Tensor] = {}
         keys: dict[str, Tensor] = {}
         for term in self.terms:
             if term.query not in queries:
                 queries[term.query] = self._query_cells(streams[term.query], patch_size, random)
             cells = queries[term.query]
-            # A place of a mixture finds that place of any image; there may be fewer mixtures than images.
+            # A place of a mixture may show that place of any image; there may be fewer mixtures than images.
             rows = len(streams[term.key].images)
             places = cells if term.key == term.query else cells.any(dim=0).expand(rows, -1)
             keys[term.key] = keys.get(term.key, torch.zeros_like(places)) | places
@@ -87,7 +88,7 @@ class PatchLevel(nn.Module):
         )
 
     def _query_cells(self, stream: Stream, patch_size: int, random: torch.Generator) -> Tensor:
-        """(R, cells) bool, on the CPU: which patches of each row are queries."""
+        """Choose the query patches of each row: (R, cells) bool, on the CPU."""
         height, width = stream.grid(patch_size)
         mask, rows = stream.as_query.mask, len(stream.images)
         wanted = torch.ones(rows, height * width, dtype=torch.bool) if mask is None else mask.flatten(1)
@@ -100,7 +101,7 @@ class PatchLevel(nn.Module):
 
 
 def _patches(stream: Stream, wanted: Tensor, patch_size: int) -> Patches:
-    """The patches where ``wanted`` (R, cells), a tensor on the CPU, is true."""
+    """Return the patches where ``wanted`` (R, cells), a tensor on the CPU, is true."""
     (cells,) = wanted.flatten().nonzero(as_tuple=True)
     share = 1 / (len(wanted) * wanted.sum(dim=1).clamp_min(1))
     share = share[cells // wanted.shape[1]]
@@ -109,12 +110,12 @@ def _patches(stream: Stream, wanted: Tensor, patch_size: int) -> Patches:
 
 
 def by_rows(chosen: Mapping[str, Patches]) -> dict[str, Composition]:
-    """The compositions of patches, by the names of their rows."""
+    """Return the compositions of patches by the names of their rows."""
     return {patches_of(name): patches.composition for name, patches in chosen.items()}
 
 
 def check_settings(patches: Mapping) -> None:
-    """Raise UserError for something that ``model.patches`` does not have."""
+    """Raise UserError for a setting that ``model.patches`` does not have."""
     if not isinstance(patches, Mapping) or patches.keys() - {'objective', 'tokens'}:
         raise UserError(f'model.patches={patches!r} is not understood; it is a dict of objective and tokens, or empty')
 
@@ -127,15 +128,15 @@ def check_patch_level(
     encoded: Collection[str],
     batch_norm: bool,
 ) -> None:
-    """Raise UserError if patches cannot be compared so.
+    """Raise UserError if patches cannot be compared with these settings.
 
     Args:
-        level: the rows, and their objective.
-        recipe: of the streams.
+        level: the rows and their objective.
+        recipe: recipe of the streams.
         backbone: the online backbone.
         target: the target encoder.
         encoded: the key rows that have a forward pass of their own.
-        batch_norm: whether the heads have one.
+        batch_norm: whether the heads have batch normalisation.
     """
     tokens_known = 'out_type' in inspect.signature(backbone.forward).parameters
     if not tokens_known or getattr(backbone, 'out_type', None) != 'cls_token' or isinstance(target, ShuffledEMA):

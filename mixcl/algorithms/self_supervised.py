@@ -15,23 +15,23 @@ from mixcl.registry import MODELS
 
 
 class SelfSupervised(Learner):
-    """What one of mmpretrain's algorithms lacks to be trained by :class:`~mixcl.engine.PretrainLoop`.
+    """A base class that lets :class:`~mixcl.engine.PretrainLoop` train one of mmpretrain's algorithms.
 
-    Every algorithm of mmpretrain is registered with it, under its own name: ``model=dict(type='MAE', ...)`` has the
-    arguments, losses and weights of ``mmpretrain.MAE``. Parts within it are named with their scope, such as
-    ``mmpretrain.MAEViT``. What an algorithm draws while it trains, such as masks, comes from the global generators,
-    which the loop seeds by (seed, step, rank).
+    Every algorithm of mmpretrain is registered with this base under its own name: ``model=dict(type='MAE', ...)`` has
+    the arguments, losses and weights of ``mmpretrain.MAE``. Its parts are named with their scope, such as
+    ``mmpretrain.MAEViT``. Random draws in training, such as masks, come from the global generators, which the loop
+    seeds by (seed, step, rank).
     """
 
     extract_feat: Callable[[Tensor], Any]
 
     def __init__(self, *args: Any, data_preprocessor: dict | nn.Module | None = None, **kwargs: Any) -> None:
-        # mmpretrain names its own without a scope, which mixcl's registry does not find.
+        # mmpretrain names its preprocessor without a scope, and mixcl's registry cannot find that.
         preprocessor = data_preprocessor or dict(type='mixcl.ViewPreprocessor')
         super().__init__(*args, data_preprocessor=preprocessor, **kwargs)
 
     def forward(self, inputs: Any, data_samples: list[DataSample] | None = None, mode: str = 'tensor') -> Any:
-        """Called by mmengine: a single view as images (B, 3, H, W), several as a list of such."""
+        """Pass a single view on as images (B, 3, H, W), several views as a list of such."""
         if isinstance(inputs, list) and len(inputs) == 1:
             (inputs,) = inputs
         if data_samples:
@@ -43,7 +43,7 @@ class SelfSupervised(Learner):
 
 
 def move(samples: list[DataSample], device: torch.device) -> None:
-    """Move the tensors of samples, such as masks, to a device, in place; those of one name and shape at once."""
+    """Move tensors of samples, such as masks, to a device in place, name by name; names of several shapes stay."""
     for name, first in samples[0].items():
         values = [sample.get(name) for sample in samples]
         if isinstance(first, Tensor) and len({value.shape for value in values}) == 1:

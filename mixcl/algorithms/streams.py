@@ -16,7 +16,7 @@ from mixcl.randomness import generator
 from mixcl.ranges import COUNT, SHARE, check_range
 
 TRIED = 16
-"""Images of a mixer's trial at most."""
+"""Largest number of images in a mixer's trial."""
 
 
 class StepKey(NamedTuple):
@@ -33,10 +33,10 @@ class Stream:
 
     Attributes:
         images: (R, 3, H, W) float, normalised.
-        composition: of the R rows, over global image ids.
+        composition: what the R rows count as, by global image ids.
         tokens: (R, n) int64 indices of the patches that the backbone keeps; None for all.
         mask: (R, h, w) bool, on the CPU: the patches in whose place the backbone sees its mask token; None for none.
-        seen_online: the stream as the online encoder sees it, where patches are dropped or masked; None elsewhere.
+        seen_online: the stream as the online encoder sees it, if patches are dropped or masked; else None.
     """
 
     images: Tensor
@@ -51,20 +51,20 @@ class Stream:
         return self if self.seen_online is None else self.seen_online
 
     def grid(self, patch_size: int) -> tuple[int, int]:
-        """Rows and columns of patches."""
+        """Count the rows and columns of patches."""
         height, width = self.images.shape[-2:]
         return height // patch_size, width // patch_size
 
     def with_masked(self, masks: BlockMasks, patch_size: int, random: torch.Generator) -> 'Stream':
-        """The stream, of which the online encoder sees some patches masked."""
+        """Return the stream with some patches masked for the online encoder."""
         mask = masks(len(self.images), self.grid(patch_size), random)
         return replace(self, seen_online=Stream(self.images, self.composition, mask=mask))
 
     def with_dropped(self, keep: float, patch_size: int, random: torch.Generator) -> 'Stream':
-        """The stream, of which the online encoder sees a random share ``keep`` of the patches.
+        """Return the stream with a random share ``keep`` of the patches kept for the online encoder.
 
-        Every row has patches of its own, all rows the same number (at least 1), as in "Accelerating Augmentation
-        Invariance Pretraining" (2024). The composition counts those that were kept.
+        Patches are drawn row by row, the same number for all rows (at least 1), as in "Accelerating Augmentation
+        Invariance Pretraining" (2024). The composition counts the kept patches.
         """
         grid = self.grid(patch_size)
         kept = max(1, round(keep * grid[0] * grid[1]))
@@ -74,15 +74,15 @@ class Stream:
 
 
 class StreamRecipe:
-    """How the streams of a step are made from the views that the data loader delivers.
+    """A recipe for making the streams of a step from the views that the data loader delivers.
 
     Args:
         views: number of crops by view name, in the order of the loader, for example
             ``dict(view1=1, view2=1, local=8)``. A view of several crops is one stream with that many rows per image.
         streams: settings of streams by name. Mixed streams have ``mix=<view>``: the view whose crops are mixed, one by
-            one. These and views may have ``keep``, the share of the patches that the online encoder sees, in (0, 1], or
-            ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
-        mixer: the mixer; None where no stream is mixed.
+            one. Mixed streams and views may have ``keep``, the share of the patches that the online encoder sees, in
+            (0, 1], or ``mask``, the arguments of :class:`~mixcl.algorithms.masking.BlockMasks`.
+        mixer: the mixer; None if no stream is mixed.
         shared_plan: whether all mixed streams of a step share one plan (SDMP, PatchMix); if not, each has its own
             (MixCo, DACL).
         swap_views: probability that the first two views change places in a step, by one coin for all processes (SDMP).
@@ -123,17 +123,17 @@ class StreamRecipe:
             )
         self.keep = {name: settings['keep'] for name, settings in streams.items() if settings.get('keep', 1) < 1}
         self.masks = {name: BlockMasks(**settings['mask']) for name, settings in streams.items() if 'mask' in settings}
-        self.mixer = cast(Mixer, mixer)  # asked for mixed streams only, and these have one
+        self.mixer = cast(Mixer, mixer)  # used for mixed streams only, which require one
         self.shared_plan = shared_plan
         self.swap_views = swap_views
 
     @property
     def names(self) -> list[str]:
-        """The names of all streams."""
+        """Names of all streams."""
         return [*self.views, *self.source]
 
     def crops(self, name: str) -> int:
-        """Rows per image of a stream."""
+        """Return the number of rows per image of a stream."""
         return self.views[self.source.get(name, name)]
 
     def check(self, crops: list[Tensor], batch_size: int, names: set[str]) -> None:
@@ -146,12 +146,12 @@ class StreamRecipe:
                     try_mixer(self.mixer, min(batch_size, TRIED), by_view[view][0].shape[-3], *size)
 
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
-        """The named streams of one step.
+        """Build the named streams of one step.
 
         Args:
             crops: (B, 3, h, w) each, all crops of view 1, then all of view 2, and so on.
             names: the streams that are needed.
-            key: of the step.
+            key: key of the step.
         """
         by_view = self._swapped(self._by_view(crops), key)
         batch, device = len(crops[0]), crops[0].device

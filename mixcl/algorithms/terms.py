@@ -16,12 +16,12 @@ class Term:
 
     Attributes:
         query: name of the stream whose rows are pulled.
-        key: name of the stream that they are pulled to.
+        key: name of the stream that the query rows are pulled to.
         weight: factor of this term in the total loss.
         options: keywords for the objective in this row, for example ``dict(smoothing=0.1)``.
         target: rule for the target: 'overlap' of the compositions; 'owner', each row counts as its owner alone; 'even',
-            as all images that it lists, in equal shares.
-        negatives: names or configs of its extra negatives.
+            each row counts as all images that it lists, in equal shares.
+        negatives: names or configs of extra negatives.
         level: what is compared, 'image' or 'patch', see :class:`~mixcl.algorithms.patches.PatchLevel`.
     """
 
@@ -45,7 +45,7 @@ class Term:
         return (patches_of(query), patches_of(key)) if self.level == 'patch' else (query, key)
 
     def soft_target(self, query: Composition, key: Composition, start: int) -> SoftTarget:
-        """The target of the query rows over the key rows by this row's rule."""
+        """Compute the target of the query rows over the key rows by this term's rule."""
         rule = TARGETS[self.target]
         return rule(query).target(rule(key), start)
 
@@ -53,11 +53,11 @@ class Term:
 TARGETS: dict[str, Callable[[Composition], Composition]] = dict(
     overlap=lambda composition: composition, owner=Composition.owned, even=Composition.even
 )
-"""What the rows of both streams count as, by the value of the option ``target``."""
+"""Rules for what the rows of both streams count as, by the value of the option ``target``."""
 
 
 OWN_OPTIONS = ('target', 'negatives', 'level')
-"""Options of a row that are not those of its objective."""
+"""Options of a row that do not go to its objective."""
 
 
 def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Mapping[str, Objective]) -> list[Term]:
@@ -66,7 +66,7 @@ def parse_terms(rows: Iterable[Sequence], streams: Sequence[str], objectives: Ma
     Args:
         rows: tuples ``(query, key, weight)`` or ``(query, key, weight, dict of options)``.
         streams: names that may be used.
-        objectives: by level; decide which options a row may have, and their ranges.
+        objectives: objectives by level; they decide the options of a row and their ranges.
 
     Raises:
         UserError: for a row of another form, an unknown stream or option, or a pair listed twice.

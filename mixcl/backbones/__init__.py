@@ -1,4 +1,4 @@
-"""Backbones that mmpretrain lacks, and those of other libraries by name."""
+"""Backbones that mmpretrain lacks, and backbones of other libraries by name."""
 
 import mixcl.quiet_imports
 from mixcl.backbones.contrastive_vit import APSViT, ContrastiveViT, DINOViT

@@ -19,28 +19,28 @@ class ContrastiveViT(VisionTransformer):
     """mmpretrain's ``VisionTransformer`` with the initialisation of MoCo v3 ("An Empirical Study of Training
     Self-Supervised Vision Transformers", 2021), which PatchMix and SDMP share.
 
-    Linear layers are Xavier-uniform with zero biases, query, key and value being three matrices; the class token is
-    nearly zero. Parameter names are VisionTransformer's, so its weights load there. The output is a tuple with the
-    class token (B, C) of the last block after the final layer norm.
+    Linear layers are Xavier-uniform with zero biases, where query, key and value are three matrices; the class token
+    is nearly zero. Parameter names are those of ``VisionTransformer``, so weights of this class load there. The output
+    is a tuple with the class token (B, C) of the last block after the final layer norm.
 
-    ``forward`` can keep some patches only: the others are dropped before the first block and cost nothing (APS). It can
-    also show the mask token in the place of some (SimMIM, iBOT). The position of the class token is learned with
-    ``pos_embed``, or zero with ``fixed_position``.
+    ``forward`` can drop patches before the first block, so that they cost nothing (APS), and show the mask token in
+    place of others (SimMIM, iBOT). The position of the class token is learned with ``pos_embed``, or zero with
+    ``fixed_position``.
 
     Args:
         fixed_position: use the fixed 2-D sin-cos position embedding (MoCo v3, SDMP) instead of a learned one
             (PatchMix).
         frozen_patch_embed: keep the patch embedding at its random initialisation (MoCo v3's remedy for unstable
             training).
-        position_offset: for images of another size than ``img_size`` the position embedding is interpolated to their
-            grid; 0.1 scales it to n + 0.1 patches and keeps n, as the authors of DINO and PatchMix do for local crops.
-        mask_token: learn a token that ``forward`` shows in the place of masked patches.
-        **kwargs: of ``mmpretrain.VisionTransformer``; give ``arch`` as a dict, since the number of heads is not
-            visible in the weights.
+        position_offset: the position embedding is interpolated for images of another size than ``img_size``; an offset
+            of 0.1 scales it to n + 0.1 patches and keeps n, as the authors of DINO and PatchMix do for local crops.
+        mask_token: learn a token that ``forward`` shows in place of masked patches.
+        **kwargs: arguments of ``mmpretrain.VisionTransformer``; give ``arch`` as a dict, since the weights do not show
+            the number of heads.
     """
 
     new_parameters = ('mask_token',)
-    """What weights to start from need not have."""
+    """Names of parameters that pretrained weights may lack."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ContrastiveViT(VisionTransformer):
         super().__init__(**kwargs)
         if mask_token:
             self.mask_token = nn.Parameter(torch.zeros(1, 1, self.embed_dims))
-        self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; it does not keep the value
+        self.patch_size = kwargs.get('patch_size', 16)  # mmpretrain's default; mmpretrain does not store it
         self.fixed_position = fixed_position
         self.position_offset = position_offset
         # Frozen here and not in init_weights, which runs after DistributedDataParallel has listed the parameters.
@@ -63,7 +63,7 @@ class ContrastiveViT(VisionTransformer):
         if frozen_patch_embed:
             self.patch_embed.requires_grad_(False)
         for layer in self.layers:
-            layer.__class__ = LeanBlock  # of the same parameters; VisionTransformer names its own class
+            layer.__class__ = LeanBlock  # same parameters; VisionTransformer hard-codes its own class
 
     def init_weights(self) -> None:
         super().init_weights()
@@ -73,16 +73,16 @@ class ContrastiveViT(VisionTransformer):
         if hasattr(self, 'mask_token'):
             nn.init.trunc_normal_(self.mask_token, std=0.02)
         if self.fixed_position:
-            # It numbers patches column by column, of a grid whose rows are then the columns of this one.
+            # The function numbers patches column by column, so it gets the transposed grid.
             grid = self.patch_resolution[::-1]
             position = build_2d_sincos_position_embedding(grid, self.embed_dims, cls_token=True)
             self.pos_embed.data.copy_(position)
 
     def _initialise(self) -> None:
-        """Draw all weights but norms and positions, which mmpretrain draws from a truncated normal of .02."""
+        """Draw all weights except norms and positions; mmpretrain draws positions from a truncated normal of .02."""
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
-                # (3 C, C) holds three matrices: each gets the bound of a (C, C) one.
+                # (3 C, C) holds three matrices, each with the bound of a (C, C) one.
                 fan_out = layer.out_features // 3 if name.endswith('qkv') else layer.out_features
                 _xavier_uniform(layer, layer.in_features, fan_out)
         projection = self.patch_embed.projection
@@ -100,10 +100,10 @@ class ContrastiveViT(VisionTransformer):
 
         Args:
             images: (B, 3, H, W), normalised.
-            mask: (B, h, w) of the grid of patches, 1 or True where the mask token takes the place of a patch, at its
+            mask: (B, h, w) over the grid of patches, 1 or True where the mask token replaces a patch but keeps its
                 position; None shows all patches.
             tokens: (B, n) int64, distinct indices of the patches to keep, row by row; None keeps all.
-            out_type: 'raw' for all tokens (B, 1 + n, C), the class token first; None for what the config says.
+            out_type: 'raw' for all tokens (B, 1 + n, C), the class token first; None for the config's output type.
 
         Returns:
             A tuple of one output per ``out_indices``.
@@ -126,7 +126,7 @@ class ContrastiveViT(VisionTransformer):
         outputs = []
         for number, layer in enumerate(self.layers):
             last = number == len(self.layers) - 1
-            # In evaluation figures and features look at all tokens.
+            # In evaluation, figures and features need all tokens.
             x = layer(x, 1) if last and self.training and (out_type or self.out_type) == 'cls_token' else layer(x)
             if last and self.final_norm:
                 x = self.ln1(x)
@@ -135,7 +135,7 @@ class ContrastiveViT(VisionTransformer):
         return tuple(outputs)
 
     def positions(self, resolution: tuple[int, int]) -> Tensor:
-        """(1, 1 + h * w, C), the position embedding for a grid of (h, w) patches."""
+        """Return the position embedding (1, 1 + h * w, C) for a grid of (h, w) patches."""
         own = self.patch_resolution
         if resolution == own or not self.position_offset:
             return resize_pos_embed(self.pos_embed, own, resolution, self.interpolate_mode, self.num_extra_tokens)
@@ -148,11 +148,11 @@ class ContrastiveViT(VisionTransformer):
 
 @MODELS.register_module()
 class DINOViT(ContrastiveViT):
-    """The vision transformer of the DINO authors' code: weights from a truncated normal of .02, class token too, zero
-    biases, and torch's default for the patch embedding. Positions of local crops are interpolated as there.
+    """The vision transformer of the DINO authors' code: weights and class token from a truncated normal of .02, zero
+    biases, and torch's default for the patch embedding. Positions of local crops are interpolated as in that code.
 
     Args:
-        position_offset, **kwargs: of :class:`ContrastiveViT`.
+        position_offset, **kwargs: same as for :class:`ContrastiveViT`.
     """
 
     def __init__(self, *, position_offset: float = 0.1, **kwargs: Any) -> None:
@@ -170,8 +170,8 @@ class DINOViT(ContrastiveViT):
 
 @MODELS.register_module()
 class APSViT(ContrastiveViT):
-    """The vision transformer of the APS authors' code for CIFAR: torch's default for every layer, a class token from a
-    truncated normal of .02 and without a position (its row of ``pos_embed`` starts at zero and is not learned).
+    """The vision transformer of the APS authors' code for CIFAR: torch's default for every layer, and a class token
+    from a truncated normal of .02 without a position (its row of ``pos_embed`` starts at zero and is not learned).
 
     Their blocks also have ``qkv_bias=False`` and ``norm_cfg=dict(type='LN', eps=1e-5)``.
     """

@@ -1,4 +1,4 @@
-"""Your own module as a backbone, by the path under which Python imports it."""
+"""A user's module as a backbone, given by its import path."""
 
 import pkgutil
 from typing import Any
@@ -16,22 +16,22 @@ class ImportedBackbone(WrappedBackbone):
 
     Args:
         path: 'package.module:Name'.
-        arguments: of the class or function.
-        in_channels: of the images; other than 3 is handed on as an argument of that name.
-        **training: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        arguments: arguments of the class or function.
+        in_channels: channels of the images; passed on as an argument of that name unless 3.
+        **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
-        UserError: if there is no such class, or it gives no module.
+        UserError: if the path cannot be imported, or gives no module.
     """
 
     def __init__(
         self, path: str, arguments: dict[str, Any] | None = None, in_channels: int = 3, **training: Any
     ) -> None:
-        if ':' not in path:  # a word that a foreign file may hold, and which may not import anything
+        if ':' not in path:  # a foreign file may hold any word, which must not import anything
             raise UserError(f'the backbone {path} names no class: write package.module:Name')
         try:
             build: Any = pkgutil.resolve_name(path)
-        except Exception as error:  # a module is a program, and may raise anything
+        except Exception as error:  # importing runs code, which may raise anything
             raise UserError(
                 f'`backbone={path}` cannot be imported ({" ".join(str(error).split())}); it must lie in a folder of '
                 'PYTHONPATH or be installed'

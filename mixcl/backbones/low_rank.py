@@ -1,4 +1,4 @@
-"""Low-rank updates of a model's linear layers by peft, under which the model keeps the names of its weights."""
+"""Low-rank updates of a model's linear layers by peft; the weights keep their names."""
 
 import copy
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ from torch import Tensor, nn
 from mixcl.errors import UserError
 
 INSIDE = '.base_layer.'
-"""Where peft keeps the weights of a layer that has updates."""
+"""Part of a name that peft inserts for the weights of a layer with updates."""
 
 
 SCALE = 2
-"""Of an update in the sum with its weights."""
+"""Factor of an update in its sum with the weights."""
 
 
 def add_low_rank(model: nn.Module, rank: int) -> None:
     """Give every linear layer of a model a low-rank update, scaled by 2, and freeze all else, in place.
 
-    In state dicts the weights keep their names, so that weights without updates load, and the updates have names of
-    their own, ``lora_A`` and ``lora_B``.
+    Weights keep their names in state dicts, so that weights without updates load. The updates are named ``lora_A`` and
+    ``lora_B``.
 
     Raises:
         UserError: if peft is missing, or the model has no linear layer.
@@ -31,7 +31,7 @@ def add_low_rank(model: nn.Module, rank: int) -> None:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError:
         raise UserError('model.backbone.lora needs the package peft: pip install peft, or leave lora out') from None
-    # Not its subclasses: torch's own attention reads the weights of its output layer instead of calling it.
+    # No subclasses of nn.Linear: torch's own attention reads the weights of its output layer instead of calling it.
     linear = [name for name, module in model.named_modules() if type(module) is nn.Linear]
     if not linear:
         raise UserError(f'model.backbone.lora: a {type(model).__name__} has no linear layers; leave lora out')
@@ -41,7 +41,7 @@ def add_low_rank(model: nn.Module, rank: int) -> None:
 
 
 def merged_updates(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights with the updates beside them, if there are any, added: for a model that has no updates."""
+    """Return weights with the updates beside them, if any, added: for a model without updates."""
     merged = dict(state)
     for name in [name for name in state if '.lora_A.' in name]:
         layer, _, rest = name.partition('.lora_A.')
@@ -53,7 +53,7 @@ def merged_updates(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def without_low_rank(model: nn.Module) -> nn.Module:
-    """A copy with the updates, if there are any, merged into the weights."""
+    """Return a copy with the updates, if any, merged into the weights."""
     model = copy.deepcopy(model)
     for name, module in list(model.named_modules()):
         if hasattr(module, 'base_layer'):

@@ -1,11 +1,11 @@
-"""Names of models that nobody has."""
+"""Messages for unknown model names."""
 
 import difflib
 from collections.abc import Sequence
 
 
 def unknown_name(library: str, name: str, known: Sequence[str]) -> str:
-    """One sentence, with the names that are most alike."""
+    """Return a one-sentence message with the most similar names."""
     near = (
         [other for other in known if other.startswith(name)][:3]
         or difflib.get_close_matches(name, known, n=3)

@@ -1,4 +1,4 @@
-"""Every model of timm by its name, with one vector per image."""
+"""Any timm model by its name, with one vector per image."""
 
 from typing import Any
 
@@ -14,30 +14,30 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 FIXED = frozenset({'pretrained', 'checkpoint_path', 'num_classes', 'in_chans', 'features_only'})
-"""Arguments of timm that are not the user's: weights come by ``--pretrained``."""
+"""Arguments of timm that users may not set: weights come from ``--pretrained``."""
 
 
 @MODELS.register_module()
 class TimmBackbone(WrappedBackbone):
-    """A model of timm as ``timm.create_model(name, num_classes=0)`` gives it, pooled as its name has it.
+    """A model of timm as ``timm.create_model(name, num_classes=0)`` returns it, with that model's own pooling.
 
-    (mmpretrain's ``TIMMBackbone`` takes the pooling away, and with it the last norm of a ConvNeXt: vision transformers
-    give all tokens and Swin transformers maps with the channels last. It also lets timm draw the weights twice.)
+    (mmpretrain's ``TIMMBackbone`` removes the pooling, and with it the last norm of a ConvNeXt: vision transformers
+    return all tokens, and Swin transformers channels-last maps. It also lets timm draw the weights twice.)
 
-    ``patch_size``, and ``img_size`` where it is fixed, are those of the model. ``forward`` can keep some patches only
-    of timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as of DINOv3).
+    ``patch_size`` and, if it is fixed, ``img_size`` are those of the model. ``forward`` can drop patches only for
+    timm's ``VisionTransformer`` and ``Eva`` (with rotary positions, as in DINOv3).
 
     Args:
         name: for example 'vit_small_patch16_224', 'convnext_tiny', 'swin_tiny_patch4_window7_224'.
-        arguments: of the model, for example ``dict(img_size=96, global_pool='token', dynamic_img_size=True)``; the last
-            lets it take local crops.
-        in_channels: of the images.
+        arguments: arguments of the model, for example ``dict(img_size=96, global_pool='token',
+            dynamic_img_size=True)``; the last lets it take local crops.
+        in_channels: channels of the images.
         drop_path_rate: rate of dropping residual branches, rising from 0 to the last block.
         frozen_patch_embed: keep the patch embedding as it is (MoCo v3).
-        **training: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
-        UserError: for names that timm does not have.
+        UserError: if timm has no such model.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class TimmBackbone(WrappedBackbone):
         frozen_patch_embed: bool = False,
         **training: Any,
     ) -> None:
-        dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models know it
+        dropping = dict(drop_path_rate=drop_path_rate) if drop_path_rate else {}  # not all models take it
         model: Any = create_model(name, dropping | (arguments or {}), in_channels)
         super().__init__(model, **training)
         embedding: Any = getattr(model, 'patch_embed', None)
@@ -64,7 +64,7 @@ class TimmBackbone(WrappedBackbone):
 
     @property
     def patch_resolution(self) -> tuple[int, int]:
-        """Rows and columns of patches of an image of the model's size."""
+        """Rows and columns of patches in an image of the model's size."""
         model: Any = self.model
         return model.patch_embed.grid_size
 
@@ -78,7 +78,7 @@ class TimmBackbone(WrappedBackbone):
         if tokens is None:
             return super().forward(images)
         model: Any = self.model
-        place = model.patch_drop  # where timm drops patches at random, after the positions
+        place = model.patch_drop  # timm's random dropping, after the positions are added
         model.patch_drop = KeptPatches(tokens, model.num_prefix_tokens, isinstance(model, Eva))
         try:
             return as_tuple(model(images))
@@ -87,7 +87,7 @@ class TimmBackbone(WrappedBackbone):
 
 
 def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
-    """Let weights of another image size load."""
+    """Resize position embeddings of weights for another image size."""
     name = f'{prefix}pos_embed'
     if name in state and model.pos_embed.shape[1] != state[name].shape[1]:
         others = 0 if model.no_embed_class else model.num_prefix_tokens
@@ -95,12 +95,12 @@ def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any
 
 
 class KeptPatches(nn.Module):
-    """Takes the place of timm's random dropping of patches.
+    """A selection of patches in place of timm's random dropping.
 
     Args:
         tokens: (B, n) indices of the patches to keep.
-        others: number of tokens before the patches, which stay: class token, registers.
-        tells: whether to return the indices too, to which rotary positions are then reduced.
+        others: number of tokens before the patches, all kept: class token, registers.
+        tells: whether to return the indices too, by which rotary positions are then selected.
     """
 
     def __init__(self, tokens: Tensor, others: int, tells: bool) -> None:
@@ -114,10 +114,10 @@ class KeptPatches(nn.Module):
 
 
 def create_model(name: str, arguments: dict[str, Any], in_channels: int = 3) -> nn.Module:
-    """A model of timm without a classifier and with random weights.
+    """Create a timm model with random weights and no classifier.
 
     Raises:
-        UserError: if timm has no such model, or takes no such arguments.
+        UserError: if timm has no such model, or an argument is one of :data:`FIXED`.
     """
     if not timm.is_model(name.partition('.')[0]):
         raise UserError(unknown_name('timm', name, timm.list_models()))

@@ -1,4 +1,4 @@
-"""Every image classifier of torchvision by its name, without its classifier."""
+"""Any torchvision image classifier by its name, without the classification layers."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 CLASSIFIERS = ('fc', 'classifier', 'head', 'heads')
-"""Names of the last part of torchvision's classifiers."""
+"""Names of the last part of torchvision's models."""
 
 BRANCHES = ('aux1', 'aux2', 'AuxLogits')
-"""Names of GoogLeNet's and Inception's classifiers at other depths."""
+"""Names of the auxiliary classifiers of GoogLeNet and Inception."""
 
 
 @MODELS.register_module()
 class TorchvisionBackbone(WrappedBackbone):
-    """A classifier of torchvision whose last part is left out: (B, D), as before its first linear layer.
+    """A torchvision classifier without its last part: (B, D), the input of its first linear layer.
 
     Args:
         name: for example 'resnet50'.
-        arguments: of the model, for example ``dict(zero_init_residual=True)``.
-        in_channels: of the images; other than 3 replaces the first convolution.
-        **training: of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
+        arguments: arguments of the model, for example ``dict(zero_init_residual=True)``.
+        in_channels: channels of the images; the first convolution is replaced unless 3.
+        **training: arguments of :class:`~mixcl.backbones.wrapped_backbone.WrappedBackbone`.
 
     Raises:
         UserError: if torchvision has no such classifier.
@@ -47,8 +47,8 @@ class TorchvisionBackbone(WrappedBackbone):
 
 
 def _without_linear(model: nn.Module, name: str) -> None:
-    """Leave out a part from its first linear layer on, and SqueezeNet's convolution in its place; what stands before,
-    such as a norm, stays, but no dropout."""
+    """Remove the first linear layer of a part and all after it (for SqueezeNet, only its convolution). Layers before
+    it, such as a norm, stay, except dropout."""
     part = getattr(model, name, None)
     if isinstance(part, nn.Sequential):
         end = next((n for n, layer in enumerate(part) if isinstance(layer, nn.Linear)), len(part))
@@ -62,7 +62,7 @@ def _without_linear(model: nn.Module, name: str) -> None:
 
 
 def _without_branches(model: Any) -> None:
-    """Leave out what GoogLeNet and Inception have besides: classifiers at other depths, and dropout."""
+    """Remove the auxiliary classifiers and the dropout of GoogLeNet and Inception."""
     model.aux_logits = False
     for name in BRANCHES:
         if hasattr(model, name):

@@ -1,4 +1,4 @@
-"""A block of mmpretrain's vision transformers that computes less."""
+"""A cheaper block for mmpretrain's vision transformers."""
 
 import torch
 from mmpretrain.models.backbones.vision_transformer import TransformerEncoderLayer
@@ -11,13 +11,13 @@ class LeanBlock(TransformerEncoderLayer):
     """mmpretrain's block: same parameters, same function."""
 
     def forward(self, x: Tensor, wanted: int | None = None) -> Tensor:
-        """(B, N, C) tokens to (B, N, C), or to the first ``wanted``: of the others it uses keys and values."""
+        """Map tokens (B, N, C) to (B, N, C), or to the first ``wanted``; the others serve as keys and values."""
         x = x[:, :wanted] + self_attention(self.attn, self.ln1(x), wanted)
         return self.ffn(self.ln2(x), identity=x)
 
 
 def self_attention(attention: MultiheadAttention, x: Tensor, wanted: int | None = None) -> Tensor:
-    """(B, wanted, C) of tokens (B, N, C). Its backward pass writes ``qkv`` once, mmpretrain's thrice."""
+    """Map tokens (B, N, C) to (B, wanted, C). The backward pass writes ``qkv`` once, mmpretrain's thrice."""
     parts = attention.qkv(x).unflatten(2, (3, attention.num_heads, -1)).unbind(2)
     query, key, value = (part.transpose(1, 2) for part in parts)
     out = attend(query[:, :, :wanted], key, value, attention.attn_drop if attention.training else 0.0)
@@ -26,7 +26,7 @@ def self_attention(attention: MultiheadAttention, x: Tensor, wanted: int | None 
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: float = 0.0) -> Tensor:
-    """torch's attention; with gradient on a CPU in float32, whose backward pass takes a third of bfloat16's there."""
+    """Call torch's attention, in float32 for gradients on a CPU: there a backward pass takes a third of bfloat16's."""
     attention = functional.scaled_dot_product_attention
     if query.is_cuda or query.dtype != torch.bfloat16 or not torch.is_grad_enabled():
         return attention(query, key, value, dropout_p=dropout)

@@ -1,4 +1,4 @@
-"""The parts of a vision transformer, whichever library it is of."""
+"""The parts of a vision transformer from any library."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ class TransformerParts(NamedTuple):
     """Parts of a vision transformer.
 
     Attributes:
-        blocks: in their order.
-        norm: what follows the last of them.
-        other_tokens: how many tokens precede the patches.
-        has_class_token: whether the first of these is a class token.
+        blocks: the blocks in order.
+        norm: the norm after the last block.
+        other_tokens: number of tokens before the patches.
+        has_class_token: whether the first token is a class token.
     """
 
     blocks: nn.Module
@@ -25,7 +25,7 @@ class TransformerParts(NamedTuple):
 
 
 def transformer_parts(backbone: nn.Module) -> TransformerParts | None:
-    """The parts of mmpretrain's, timm's or torchvision's vision transformer in a backbone; None of anything else."""
+    """Find the parts of the mmpretrain, timm or torchvision vision transformer in a backbone; None if it has none."""
     for module in backbone.modules():
         match module:
             case VisionTransformer():

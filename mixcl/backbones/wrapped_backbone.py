@@ -1,4 +1,4 @@
-"""What backbones of other libraries have in common here: outputs, layers by depth, frozen blocks."""
+"""The base of backbones from other libraries: outputs, layers by depth, frozen blocks."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -11,16 +11,16 @@ from torch import Tensor, nn
 from mixcl.backbones.low_rank import add_low_rank, without_low_rank
 
 HEAD = 'head.fc.weight'
-"""Name of what would follow the last layer: a classifier, or a projector."""
+"""Placeholder name of what follows the last layer: a classifier or a projector."""
 
 
 class WrappedBackbone(BaseModule):
-    """A model of another library as a backbone: its weights lie under ``model.``, and start as that library draws them.
+    """A model of another library as a backbone. Its weights lie under ``model.``, and that library initialises them.
 
     Args:
         model: maps images (B, C, H, W) to (B, D) or (B, D, h, w).
-        frozen_blocks: so many first blocks, and what comes before them, keep their weights and statistics; 0 for what
-            comes before only, None for nothing.
+        frozen_blocks: number of first blocks that, like everything before them, keep their weights and statistics; 0
+            freezes only what comes before the blocks, None nothing.
         lora: rank of low-rank updates that are trained instead of the weights, for example 8; None trains the weights.
             Weights without such updates can be loaded.
     """
@@ -28,7 +28,7 @@ class WrappedBackbone(BaseModule):
     def __init__(self, model: nn.Module, frozen_blocks: int | None = None, lora: int | None = None) -> None:
         super().__init__()
         self.model = model
-        self.new_parameters = ['*.lora_*'] if lora is not None else []  # names that weights to load need not have
+        self.new_parameters = ['*.lora_*'] if lora is not None else []  # names that pretrained weights may lack
         if lora is not None:
             add_low_rank(model, lora)
         self._depths = depths_of(model)
@@ -38,29 +38,29 @@ class WrappedBackbone(BaseModule):
         self._at_rest = [name for name, module in model.named_modules() if _is_frozen(module)]
 
     def init_weights(self) -> None:
-        """Does nothing: the library has drawn the weights, or an own module has loaded them."""
+        """Do nothing: the library has drawn the weights, or a user's module has loaded its own."""
 
     def train(self, mode: bool = True) -> 'WrappedBackbone':
-        """As of any module; what is frozen keeps its batch-norm statistics and drops nothing."""
+        """Set the mode; frozen modules still keep their batch-norm statistics and drop nothing."""
         super().train(mode)
         for name in self._at_rest:
             self.model.get_submodule(name).eval()
         return self
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """Encode images (B, C, H, W), normalised; a tuple with (B, D) or (B, D, h, w)."""
+        """Encode normalised images (B, C, H, W) to a tuple with (B, D) or (B, D, h, w)."""
         return as_tuple(self.model(images))
 
     def get_layer_depth(self, param_name: str, prefix: str = '') -> tuple[int, int]:
-        """Depth of a parameter and the number of depths, for layer-wise learning rates; what is not here is last.
+        """Return the depth of a parameter (last if unknown) and the number of depths, for layer-wise learning rates.
 
-        Models of timm are grouped as timm does: stem 0, then the blocks, the final norm with the last of them.
+        Models of timm are grouped as in timm: stem 0, then the blocks; the final norm goes with the last block.
         """
         last = self._depths[HEAD]
         return self._depths.get(param_name.removeprefix(f'{prefix}model.'), last), last + 1
 
     def plain_model(self) -> nn.Module:
-        """A copy of the model as its library has it, with low-rank updates merged into the weights."""
+        """Return a copy of the library's model, with low-rank updates merged into the weights."""
         return without_low_rank(self.model)
 
 
@@ -69,10 +69,10 @@ def as_tuple(outputs: Tensor | list | tuple) -> tuple[Tensor, ...]:
 
 
 def depths_of(model: Any) -> dict[str, int]:
-    """The depth of every parameter, from 0, and of :data:`HEAD`: as timm groups them, else by the blocks, in order.
+    """Return the depth of every parameter, from 0, and of :data:`HEAD`: by timm's groups, else by the order of blocks.
 
-    Blocks are the members of the outermost lists and sequences. What stands before them has depth 0, what follows a
-    block has its depth.
+    Blocks are the members of the outermost ``ModuleList`` and ``Sequential``. Parameters before the first block have
+    depth 0, those after a block have its depth.
     """
     if hasattr(model, 'group_matcher'):
         with_head: Any = SimpleNamespace(named_parameters=lambda: [*model.named_parameters(), (HEAD, None)])

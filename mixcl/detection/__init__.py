@@ -1,7 +1,8 @@
 """The mmdet side of transfer: detection and instance segmentation with a pretrained backbone.
 
-A config imports it by ``custom_imports``; its parts are then known to configs of mixcl and of mmdet. Where something is
-missing, the import says which command installs it. Nothing else in mixcl imports mmdet or mmcv's compiled operators.
+A config imports this package by ``custom_imports``, which registers its parts for configs of mixcl and of mmdet. If
+something is missing, the import says which command installs it. Nothing else in mixcl imports mmdet or mmcv's compiled
+operators.
 """
 
 import mixcl.detection.requirements  # first: it says what is missing
@@ -16,5 +17,5 @@ from mixcl.detection.heads import FullPrecisionRPNHead, PretrainedSharedHeadHook
 from mixcl.detection.precise_batch_norm import PreciseBatchNormHook
 from mixcl.detection.vit import DetectionViT
 
-# Their progress would break the live line; mmdet's metrics log the results.
+# Progress printed by pycocotools would break the live line; mmdet's metrics log the results.
 vars(coco)['print'] = vars(cocoeval)['print'] = lambda *_, **__: None

@@ -12,14 +12,14 @@ from mmpretrain.models.backbones.vit_sam import (
 from torch import Tensor
 
 ALIGNMENT = 8
-"""Fused kernels want head sizes that are multiples of this."""
+"""Divisor that fused kernels want head sizes to have."""
 
 
 class FusedBlock(TransformerEncoderLayer):
     """A block of mmpretrain's ``ViTSAM``, with drop path on both residual branches as in ViTDet."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, H, W, C) tokens to (B, H, W, C); ``window_size`` 0 means global attention."""
+        """Map tokens (B, H, W, C) to (B, H, W, C); ``window_size`` 0 means global attention."""
         tokens, size = self.ln1(x), x.shape[1:3]
         if self.window_size:
             windows, padded = window_partition(tokens, self.window_size)
@@ -31,12 +31,12 @@ class FusedBlock(TransformerEncoderLayer):
 
 
 def self_attention(attention: Attention, x: Tensor) -> Tensor:
-    """Multi-head attention over all tokens of a map (B, H, W, C), without ever holding a token x token matrix.
+    """Compute multi-head attention over all tokens of a map (B, H, W, C), without holding a token x token matrix.
 
-    The decomposed relative position of query i and key j is ``q_i . rel_h[h_i - h_j] + q_i . rel_w[w_i - w_j]``. As
-    the first part depends on j by its row only, it equals a dot product of further channels: H values of the query
-    with the one-hot row of the key, and W values with its one-hot column. So fused kernels see plain queries and
-    keys of d + H + W channels.
+    The decomposed relative position of query i and key j is ``q_i . rel_h[h_i - h_j] + q_i . rel_w[w_i - w_j]``. The
+    first term depends on j only through its row, so it equals a dot product of extra channels: H values of the query
+    with the one-hot row of the key. The second adds W values with its one-hot column. So fused kernels see plain
+    queries and keys of d + H + W channels.
     """
     batch, height, width, _ = x.shape
     qkv = attention.qkv(x).reshape(batch, height * width, 3, attention.num_heads, -1)
@@ -53,7 +53,7 @@ def self_attention(attention: Attention, x: Tensor) -> Tensor:
 
 
 def _relative_channels(attention: Attention, query: Tensor, height: int, width: int) -> list[Tensor]:
-    """(B, heads, HW, H) and (B, heads, HW, W): what every query adds to the keys of each row, and of each column."""
+    """Compute what every query adds to the keys of each row, (B, heads, HW, H), and column, (B, heads, HW, W)."""
     rows, columns = (
         get_rel_pos(size, size, table).to(query.dtype)
         for size, table in ((height, attention.rel_pos_h), (width, attention.rel_pos_w))

@@ -1,4 +1,4 @@
-"""mmdet's COCO and VOC data sets, with a look at annotations and images before training starts, and their batches."""
+"""mmdet's COCO and VOC data sets, with checks of annotations and images before training, and their batches."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from mixcl.registry import DATA_SAMPLERS, DATASETS
 
 
 class _CompleteCOCO(COCO):
-    """mmdet's annotations, which here have to know every class that is asked for."""
+    """mmdet's annotations, which here must have every requested class."""
 
     def __init__(self, annotation_file: str) -> None:
         self.source = annotation_file
@@ -38,7 +38,7 @@ class _CompleteCOCO(COCO):
 
 
 class _CompleteData(BaseDetDataset):
-    """What both data sets refuse. :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images in training."""
+    """The checks of both data sets. In training :class:`~mixcl.datasets.KeyedDataset` replaces unreadable images."""
 
     def load_data_list(self) -> list[dict]:
         if _is_local(self.ann_file) and not Path(self.ann_file).is_file():
@@ -97,8 +97,8 @@ class CocoDetection(_CompleteData, CocoDataset):
 class VOCDetection(_CompleteData, VOCDataset):
     """``mmdet.VOCDataset`` that refuses incomplete data, and learns from objects that are marked difficult.
 
-    A test leaves them out, as VOC says. mmdet leaves them out of training, too, which makes them background there;
-    the papers' numbers come from detectron2, which takes them.
+    Tests leave these objects out, as VOC says. mmdet also leaves them out of training, which makes them background
+    there; the papers' numbers come from detectron2, which trains on them.
 
     Raises:
         UserError: if the list of images is missing, an image is not there, or no image is left.
@@ -118,13 +118,13 @@ class VOCDetection(_CompleteData, VOCDataset):
 
 @DATA_SAMPLERS.register_module()
 class KeyedAspectRatioBatchSampler(AspectRatioBatchSampler):
-    """``mmdet.AspectRatioBatchSampler`` around a ``KeyedSampler``, which can begin at batch ``start`` of an epoch."""
+    """``mmdet.AspectRatioBatchSampler`` that wraps a ``KeyedSampler`` and can begin at batch ``start`` of an epoch."""
 
     start = 0
 
     def __iter__(self) -> Iterator[list[SampleKey]]:
-        # A new one, since mmdet's keeps what it had collected when a pass was broken off.
-        # mmdet's own drop_last also drops a last batch that is full, if it took both shapes; the length counts it.
+        # A new sampler, since mmdet's keeps what it had collected when a pass was interrupted.
+        # mmdet's drop_last also drops a full last batch if it mixes both shapes, although the length counts it.
         batches = AspectRatioBatchSampler(self.sampler, self.batch_size, drop_last=False)
         kept = (batch for batch in batches if len(batch) == self.batch_size or not self.drop_last)
         yield from islice(kept, self.start, None)
@@ -135,7 +135,7 @@ def _is_local(path: str) -> bool:
 
 
 def _check_files(paths: Iterable[str], source: str) -> None:
-    """List every folder once: asking for every single file is slow on network disks."""
+    """Check that files exist, listing each folder once: a query per file is slow on network disks."""
     present: dict[str, set[str]] = {}
     missing = []
     for path in filter(_is_local, paths):

@@ -11,7 +11,7 @@ from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
 class DetectorLayerDecayConstructor(LayerDecayConstructor):
-    """:class:`~mixcl.engine.optimizers.LayerDecayConstructor` for detectors: depth is that within ``backbone``.
+    """:class:`~mixcl.engine.optimizers.LayerDecayConstructor` for detectors; the depth is that within ``backbone``.
 
     With decay d and L blocks: stem ``d ** (L + 1)``, block b ``d ** (L - b)`` for b = 0 to L - 1, all else 1.
 

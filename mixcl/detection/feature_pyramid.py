@@ -9,16 +9,16 @@ from mixcl.registry import MODELS
 
 @MODELS.register_module()
 class SimpleFeaturePyramid(BaseModule):
-    """Strides 1/4, 1/2, 1 and 2 times that of the backbone's last map, and one more by max-pooling.
+    """Feature maps at 1/4, 1/2, 1 and 2 times the stride of the backbone's last map, and one more by max-pooling.
 
-    With patches of 16 pixels the maps have strides 4, 8, 16, 32 and 64. Each comes from the same map: by two
-    deconvolutions, one, none, a max-pooling; then a 1x1 and a 3x3 convolution to ``out_channels``, both normalised.
+    With patches of 16 pixels the maps have strides 4, 8, 16, 32 and 64. All come from the same map: by two
+    deconvolutions, one, none, or max-pooling, then normalised 1x1 and 3x3 convolutions to ``out_channels``.
 
     Source: Li et al., Exploring Plain Vision Transformer Backbones for Object Detection, 2022 (ViTDet), section 3.
 
     Args:
-        in_channels: of the backbone's map; a multiple of 4.
-        out_channels: of every map.
+        in_channels: channels of the backbone's map; a multiple of 4.
+        out_channels: channels of every map.
         norm_cfg: normalisation over channels; layer norm by default.
     """
 
@@ -45,6 +45,6 @@ class SimpleFeaturePyramid(BaseModule):
         self.coarsest = nn.MaxPool2d(1, stride=2)
 
     def forward(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4, of the last one, (B, C, H, W)."""
+        """Make five maps (B, out_channels, H', W') with H' = 4H, 2H, H, H/2, H/4 from the last one, (B, C, H, W)."""
         levels = [level(maps[-1]) for level in self.levels]
         return (*levels, self.coarsest(levels[-1]))

@@ -12,12 +12,12 @@ from mixcl.engine.runners.launch import build_runner
 
 @torch.no_grad()
 def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_threshold: float = 0.3) -> list[Path]:
-    """Draw test images twice: with the annotations on the left, with a detector's boxes and masks on the right.
+    """Draw test images twice: annotations on the left, a detector's boxes and masks on the right.
 
     Args:
-        cfg: of a detector, with ``load_from`` naming its checkpoint; the first images of ``test_dataloader`` are drawn.
+        cfg: config of a detector, its checkpoint as ``load_from``; the first images of ``test_dataloader`` are drawn.
         folder: where the pictures go, under the images' names.
-        score_threshold: detections below are left out, 0 to 1.
+        score_threshold: score below which detections are left out, 0 to 1.
 
     Raises:
         UserError: if the checkpoint does not fit.

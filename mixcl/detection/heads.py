@@ -1,4 +1,4 @@
-"""Heads of detectors: a region proposal network for bfloat16, and the pretrained stage within C4's."""
+"""Heads of detectors: a region proposal network for bfloat16, and C4 heads with their pretrained stage."""
 
 from importlib import reload
 
@@ -14,7 +14,7 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS, MODELS
 from mixcl.weights import load_backbone, read_pretrained
 
-if res_layer_extra_norm.ResLayerExtraNorm is None:  # in commands, whose imports of mmpretrain do without mmdet
+if res_layer_extra_norm.ResLayerExtraNorm is None:  # in commands, which import mmpretrain without mmdet
     reload(res_layer_extra_norm)  # registers it for mmdet
 
 
@@ -23,7 +23,7 @@ class FullPrecisionRPNHead(RPNHead):
     """``mmdet.RPNHead`` whose scores and boxes are float32 under autocast too, since mmcv's NMS has no bfloat16."""
 
     def forward_single(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores (B, anchors, H, W) and box deltas (B, 4 anchors, H, W) of one level (B, C, H, W)."""
+        """Compute scores (B, anchors, H, W) and box deltas (B, 4 anchors, H, W) of one level (B, C, H, W)."""
         scores, deltas = super().forward_single(x)
         return scores.float(), deltas.float()
 
@@ -32,8 +32,8 @@ class FullPrecisionRPNHead(RPNHead):
 class PretrainedSharedHeadHook(Hook):
     """Loads ``roi_head.shared_head`` from the checkpoint that ``--pretrained`` loads the backbone from.
 
-    C4 detectors compute their features with the first three stages, and what is within each box with the fourth. The
-    norm after it (mmpretrain's ``ResLayerExtraNorm``) is new.
+    C4 detectors compute image features with the first three stages and box features with the fourth. The norm after the
+    fourth stage (mmpretrain's ``ResLayerExtraNorm``) is new.
 
     Source: MoCo's detection protocol (He et al., Momentum Contrast, 2020, appendix).
     """

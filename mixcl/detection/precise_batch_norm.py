@@ -1,4 +1,4 @@
-"""Batch-norm statistics averaged over many batches of the finished weights, before a detector is tested."""
+"""Batch-norm statistics of the current weights, averaged over many batches before a detector is tested."""
 
 import copy
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from mixcl.registry import HOOKS
 
 @HOOKS.register_module()
 class PreciseBatchNormHook(Hook):
-    """Precise statistics for mmdet's detectors, before every validation and at the end of training.
+    """Precise batch-norm statistics for mmdet's detectors, before every validation and at the end of training.
 
-    ``mmpretrain.PreciseBNHook`` has no batch samplers, and calls a detector as in a test.
+    ``mmpretrain.PreciseBNHook`` supports no batch samplers, and calls detectors as in a test.
 
     Args:
-        num_samples: images to average over, of all processes together, in whole batches, at least one; detectron2
-            takes 200 batches.
+        num_samples: images to average over in all processes together, rounded down to whole batches, at least one;
+            detectron2 takes 200 batches.
 
     Source: MoCo's detection protocol (He et al., Momentum Contrast, 2020, appendix); Wu and Johnson, Rethinking
     "Batch" in BatchNorm, 2021, section 3.
@@ -50,12 +50,12 @@ class PreciseBatchNormHook(Hook):
                 self._update(runner)
 
     def _batches(self, runner: Runner) -> Iterator[dict]:
-        """The first batches of an epoch, from workers of their own: those of the loader may be training."""
+        """Return the first batches of an epoch from new workers, since those of the loader may serve training."""
         loader = runner.train_dataloader
         batches = copy.copy(loader.batch_sampler)
         batches.sampler = copy.copy(batches.sampler)
         for part in (batches, batches.sampler):
-            if hasattr(part, 'start'):  # which a resumed run has moved
+            if hasattr(part, 'start'):  # a resumed run has moved it
                 part.start = 0
         names = ('num_workers', 'collate_fn', 'worker_init_fn', 'pin_memory')
         options = {name: getattr(loader, name) for name in names}
@@ -73,7 +73,7 @@ class PreciseBatchNormHook(Hook):
         # Which boxes are sampled must not depend on the run's history.
         seed_global_generators(runner.seed, runner.iter, get_rank(), 'precise batch norm')
         for batch in self._batches(runner):
-            # As in training, so that heads see the boxes that it samples; mmdet's plain call takes those of a test.
+            # Called as in training, so that heads see boxes as sampled there; mmdet's plain call uses a test's.
             detector(**detector.data_preprocessor(batch, training=True), mode='loss')
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum

@@ -1,6 +1,6 @@
 """What detection needs beyond pretraining: mmdet, and mmcv's compiled operators for the torch that is installed.
 
-Importing this module checks it.
+Importing this module checks both.
 """
 
 import contextlib
@@ -18,13 +18,13 @@ COMPILE = (
 
 
 def check_requirements(device: str = 'cpu') -> None:
-    """Check that mmdet is there and that mmcv's operators work, by calling two of them on a device.
+    """Check that mmdet is installed and that mmcv's operators work, by calling two of them on a device.
 
-    Importing them is not enough: operators that were compiled for another torch, or without CUDA, import and fail when
-    called. (On import it is the CPU, so that no process takes memory of the first GPU.)
+    Importing operators is not enough: those compiled for another torch, or without CUDA, import but fail when called.
+    (Importing this module checks the CPU, so that no process takes memory of the first GPU.)
 
     Raises:
-        UserError: says what is missing and which command installs it.
+        UserError: if something is missing; says which command installs it.
     """
     if importlib.util.find_spec('mmdet') is None:
         raise UserError('mixcl.detection needs mmdet, which is not installed; run `make det` (docs/detection.md)')

@@ -1,4 +1,4 @@
-"""A plain vision transformer as backbone of a detector."""
+"""A plain vision transformer as the backbone of a detector."""
 
 import math
 from collections.abc import Sequence
@@ -16,31 +16,31 @@ from mixcl.registry import MODELS
 
 @MODELS.register_module()
 class DetectionViT(ViTSAM):
-    """A vision transformer for large images: attention within windows, but for a few global blocks.
+    """A vision transformer for large images: attention within windows, except in a few global blocks.
 
-    Built on mmpretrain's ``ViTSAM``. Parameter names are those of ``mmpretrain.VisionTransformer``, so weights of a
-    pretrained one load: the class token, its position and the final norm are left out, and the position embedding is
-    resized (bicubic) from the pretraining's square grid, whatever its size. New are the relative positions alone,
-    which start at zero (:attr:`new_parameters`).
+    Built on mmpretrain's ``ViTSAM``. Parameter names are those of ``mmpretrain.VisionTransformer``, so pretrained
+    weights load: the class token, its position and the final norm are left out, and the position embedding is resized
+    (bicubic) from the pretraining's square grid, whatever its size. Only the relative positions are new; they start at
+    zero (:attr:`new_parameters`).
 
-    There is no final norm: the pyramid follows (:class:`~mixcl.detection.feature_pyramid.SimpleFeaturePyramid`).
+    There is no final norm, since the pyramid follows (:class:`~mixcl.detection.feature_pyramid.SimpleFeaturePyramid`).
 
     Source: Li et al., Exploring Plain Vision Transformer Backbones for Object Detection, 2022 (ViTDet).
 
     Args:
-        arch: ``dict(embed_dims, num_layers, num_heads, feedforward_channels)``; the number of heads is not visible in
-            weights, so it has to be that of the pretraining.
+        arch: ``dict(embed_dims, num_layers, num_heads, feedforward_channels)``; weights do not show the number of
+            heads, so it has to be that of the pretraining.
         global_blocks: indices of the blocks with global attention.
-        img_size: of the detector's images, in pixels, (height, width) or one number for both; sets the reach of the
-            relative positions in global blocks.
-        pretrained_img_size: of the grid that the position embedding is kept at; it is resized to every image's.
-        patch_size: in pixels.
+        img_size: size of the detector's images in pixels, (height, width) or one number for both; sets the reach of
+            the relative positions in global blocks.
+        pretrained_img_size: image size whose grid the position embedding is kept at; it is resized for every image.
+        patch_size: side of a patch in pixels.
         window_size: side of the windows, in patches.
-        drop_path_rate: of the last block; rises linearly from 0.
-        **kwargs: of ``mmpretrain.ViTSAM``.
+        drop_path_rate: rate in the last block; rises linearly from 0.
+        **kwargs: arguments of ``mmpretrain.ViTSAM``.
 
     Raises:
-        UserError: if a global block does not exist, or an image size is no multiple of the patch size.
+        UserError: if a global block does not exist, or an image size is not a multiple of the patch size.
     """
 
     new_parameters = ('layers.*.attn.rel_pos_*',)
@@ -77,10 +77,10 @@ class DetectionViT(ViTSAM):
         self.position_resolution = (pretrained_img_size // patch_size,) * 2
         self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
         for layer in self.layers:
-            layer.__class__ = FusedBlock  # of the same parameters; ViTSAM names its own class
+            layer.__class__ = FusedBlock  # same parameters; ViTSAM hard-codes its own class
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """One map (B, C, H / patch, W / patch) per index in ``out_indices``, of images (B, 3, H, W), normalised."""
+        """Encode normalised images (B, 3, H, W): one map (B, C, H / patch, W / patch) per index in ``out_indices``."""
         tokens, (height, width) = self.patch_embed(images)
         position = resize_pos_embed(
             self.pos_embed, self.position_resolution, (height, width), self.interpolate_mode, num_extra_tokens=0
@@ -94,7 +94,7 @@ class DetectionViT(ViTSAM):
         return tuple(maps)
 
     def _prepare_pos_embed(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
-        """Before loading: drop the class token's slot, resize what was learned for another grid."""
+        """Drop the class token's position and resize positions learned for another grid, before loading."""
         name = f'{prefix}pos_embed'
         position = state_dict.get(name)
         if position is None or position.shape == self.pos_embed.shape:

@@ -1,4 +1,4 @@
-"""Passes of the online encoder, and target encoders."""
+"""Forward passes of the online encoder, and target encoders."""
 
 from mixcl.encoders.shuffled_ema import ShuffledEMA
 from mixcl.encoders.sync_batch_norm import SyncBatchNorm

@@ -14,32 +14,32 @@ PATCHES = ' patches'
 
 
 def patches_of(stream: str) -> str:
-    """The name of the rows that are patch tokens of a stream."""
+    """Return the name of the rows that are patch tokens of a stream."""
     return stream + PATCHES
 
 
 def stream_of(rows: str) -> str:
-    """The stream that rows are of, or are patches of."""
+    """Return the stream that rows of images or patches belong to."""
     return rows.removesuffix(PATCHES)
 
 
 def level_of(rows: str) -> str:
-    """What rows are, by their name: 'image' or 'patch'."""
+    """Return what rows are by their name: 'image' or 'patch'."""
     return 'patch' if rows.endswith(PATCHES) else 'image'
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The streams of a step, as an encoder sees them, and which rows it gives: images, patches, or both.
+    """Streams of a step as an encoder sees them, and the rows that it gives: images, patches, or both.
 
     Attributes:
         images: (R, 3, H, W) by stream name.
-        tokens: (R, n) indices of the patches to keep, for streams that keep some only.
-        masks: (R, h, w) bool, the patches in whose place the backbone sees its mask token.
-        patches: (Q,) int64 ``row * number of patches + patch``, for streams of which patch tokens are wanted.
+        tokens: (R, n) indices of the patches to keep, for streams that keep only some.
+        masks: (R, h, w) bool, the patches that the backbone replaces by its mask token.
+        patches: (Q,) int64 ``row * number of patches + patch``, for streams whose patch tokens are wanted.
         joint: groups of streams that share a forward pass and its batch-norm statistics; the others have their own.
         key: (seed, step) of the step, for encoders that draw random numbers which all processes share.
-        silent: streams of which patch tokens alone are wanted.
+        silent: streams whose patch tokens alone are wanted.
     """
 
     images: dict[str, Tensor]
@@ -52,18 +52,18 @@ class Inputs:
 
     @property
     def names(self) -> list[str]:
-        """The names of all rows: of streams, and of their patches."""
+        """Names of all rows: of streams, and of their patches."""
         return [name for name in self.images if name not in self.silent] + list(map(patches_of, self.patches))
 
     def only(self, names: Iterable[str]) -> 'Inputs':
-        """The same inputs for some of the rows only, in the same order."""
+        """Return the same inputs for only some of the rows, in the same order."""
         wanted = set(names)
         patches = {name: cells for name, cells in self.patches.items() if patches_of(name) in wanted}
         images = {name: batch for name, batch in self.images.items() if name in wanted or name in patches}
         return replace(self, images=images, patches=patches, silent=frozenset(images.keys() - wanted))
 
     def groups(self, names: Iterable[str]) -> list[list[str]]:
-        """Names of rows, grouped by shared forward passes."""
+        """Group names of rows by shared forward passes."""
         names = list(names)
         joint = [[name for name in names if name in group] for group in self.joint]
         together = {name for group in joint for name in group}
@@ -73,9 +73,9 @@ class Inputs:
 def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
     """Encode every stream once: features (R, C) of streams and (Q, C) of patches, by the names of ``inputs``.
 
-    Maps are averaged over space. A backbone with batch normalisation encodes group by group, because the rows of a
-    forward pass share statistics. Any other backbone takes all streams of one shape as one batch, which is the same
-    function and faster.
+    Feature maps are averaged over space. A backbone with batch normalisation encodes group by group, because the rows
+    of a forward pass share statistics. Any other backbone takes all streams of one shape as one batch, which is the
+    same function and faster.
     """
     groups = inputs.groups(inputs.images) if has_batch_norm(backbone) else [list(inputs.images)]
     features = {}
@@ -85,7 +85,7 @@ def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
 
 
 def _encode(backbone: nn.Module, names: list[str], inputs: Inputs) -> dict[str, Tensor]:
-    """One forward pass."""
+    """Encode streams in one forward pass."""
     images, sizes = torch.cat([inputs.images[name] for name in names]), [len(inputs.images[name]) for name in names]
     seen = {}
     if names[0] in inputs.tokens:
@@ -126,10 +126,10 @@ def _split(together: Tensor, names: list[str], sizes: list[int]) -> dict[str, Te
 
 
 def pooled_output(outputs: Tensor | Sequence[Tensor], backbone: nn.Module) -> Tensor:
-    """(B, C) of the last output of a backbone: a class token, or a map that is averaged over space.
+    """Return (B, C) from the last output of a backbone: a class token, or a map averaged over space.
 
     Raises:
-        UserError: if it is one vector for every token.
+        UserError: if the output is one vector for every token.
     """
     last = last_output(outputs)
     if last.dim() == 3:
@@ -141,5 +141,5 @@ def pooled_output(outputs: Tensor | Sequence[Tensor], backbone: nn.Module) -> Te
 
 
 def last_output(outputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """The output of a backbone, or the last of several."""
+    """Return the output of a backbone, or the last of several."""
     return outputs if isinstance(outputs, Tensor) else outputs[-1]

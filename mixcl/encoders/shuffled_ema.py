@@ -19,8 +19,8 @@ class ShuffledEMA(EMA):
 
     The backbone's batch-norm layers see the rows of one process at a time. So keys are encoded on other processes than
     their queries: images are gathered, permuted by a draw that all processes share, encoded, and put back in order. On
-    one process a permutation alone changes nothing; there the permuted batch is encoded in ``groups`` parts, each with
-    its own statistics.
+    one process a permutation alone changes nothing, so the permuted batch is encoded in ``groups`` parts, each with its
+    own statistics.
 
     Args:
         backbone, neck: the online encoder.

@@ -17,7 +17,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Equals BatchNorm on the concatenated batch in values, gradients and running statistics, also when processes hold
     different numbers of rows. With one process, or in eval mode, it is plain BatchNorm. Statistics are computed in at
-    least float32, also under autocast. (It is no subclass, which DistributedDataParallel would refuse on a CPU.)
+    least float32, also under autocast. (It is no subclass, because DistributedDataParallel refuses those on a CPU.)
 
     Input: (N, C) or (N, C, ...), floating point. Arguments as in ``torch.nn.BatchNorm1d``.
     """

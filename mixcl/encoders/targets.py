@@ -16,7 +16,7 @@ from mixcl.registry import TARGET_ENCODERS
 
 
 class TargetEncoder(nn.Module, ABC):
-    """Projects key streams. Built with the online backbone and neck, which it may copy but must not keep."""
+    """Encoder of key streams. Built with the online backbone and neck, which it may copy but must not keep."""
 
     own_weights = False
     """Whether it has a second set of weights, which can be evaluated as encoder 'target'."""
@@ -25,7 +25,7 @@ class TargetEncoder(nn.Module, ABC):
         super().__init__()
 
     def online_streams(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The rows, of streams or patches, that the online encoder encodes with gradient: by default the queries."""
+        """Return the rows, of streams or patches, to encode online with gradient; by default the queries."""
         return queries
 
     @abstractmethod
@@ -36,7 +36,7 @@ class TargetEncoder(nn.Module, ABC):
 
         Args:
             inputs: the key streams, and which of their rows are keys.
-            projections: online projections, of the rows that are queries too.
+            projections: projections of the rows of :meth:`online_streams`.
             backbone, neck: the online encoder.
 
         Returns:
@@ -45,13 +45,13 @@ class TargetEncoder(nn.Module, ABC):
 
     @abstractmethod
     def passes(self, queries: set[str], keys: set[str]) -> set[str]:
-        """The key rows that need a forward pass of their own."""
+        """Return the key rows that need a forward pass of their own."""
 
     def check_batch(self, batch_size: int, processes: int) -> None:
         """Raise :class:`~mixcl.errors.UserError` if batches of this size in each of the processes cannot be encoded."""
 
     def copy_weights(self, backbone: nn.Module, neck: nn.Module) -> None:
-        """Copy the online weights, after their initialisation; does nothing without weights of its own."""
+        """Copy the online weights after their initialisation; do nothing without weights of its own."""
 
     def update(
         self, backbone: nn.Module, neck: nn.Module, progress: float, epochs: int, taken: bool | Tensor = True
@@ -62,8 +62,8 @@ class TargetEncoder(nn.Module, ABC):
             backbone, neck: the online encoder.
             progress: share of the run that is over after this step, in (0, 1].
             epochs: length of the run.
-            taken: whether the step changed the online weights; the target does not move after a step that was skipped.
-                A float scalar, 0 or 1, where only the device knows.
+            taken: whether the step changed the online weights; the target does not move after a skipped step. A float
+                scalar, 0 or 1, if only the device knows.
 
         Returns:
             Values for the log.
@@ -150,7 +150,7 @@ class EMA(TargetEncoder):
         self.neck.load_state_dict(neck.state_dict())
 
     def momentum_at(self, progress: float, epochs: int) -> float:
-        """m when a share ``progress`` of a run of ``epochs`` epochs is over."""
+        """Return m when a share ``progress`` of a run of ``epochs`` epochs is over."""
         return self.final_momentum - (self.final_momentum - self.momentum) * (1 + math.cos(math.pi * progress)) / 2
 
     @torch.no_grad()
@@ -169,13 +169,13 @@ class EMA(TargetEncoder):
 
 @TARGET_ENCODERS.register_module()
 class EpochwiseEMA(EMA):
-    """EMA whose momentum is constant within an epoch, as in the code of PatchMix's authors (by a shadowed index).
+    """EMA whose momentum is constant within an epoch, as in the code of PatchMix's authors (due to a shadowed index).
 
     Same arguments as :class:`EMA`.
     """
 
     def momentum_at(self, progress: float, epochs: int) -> float:
-        # The progress counts the step that is being made: the last one of an epoch belongs to it.
+        # The progress includes the current step, so the last step of an epoch still belongs to it.
         return super().momentum_at(max(math.ceil(progress * epochs - 1e-9) - 1, 0) / epochs, epochs)
 
 

@@ -15,7 +15,7 @@ class Negatives(NamedTuple):
 
     Attributes:
         vectors: (S, D), or (R, S, D) where every query row has its own.
-        keep: (R, S) bool, which of them count for which row; None for all.
+        keep: (R, S) bool, which vectors count for which row; None for all.
     """
 
     vectors: Tensor
@@ -23,7 +23,7 @@ class Negatives(NamedTuple):
 
 
 class Objective(nn.Module, ABC):
-    """Compares query rows with key rows and gives one loss per query row.
+    """A comparison of query rows with key rows that gives one loss per query row.
 
     Each stream is prepared once, however many terms use it: :meth:`prepare_query` and :meth:`prepare_key` take the raw
     outputs of the heads. A call then compares two prepared streams. ``options`` lists the keywords that a row of the
@@ -36,9 +36,9 @@ class Objective(nn.Module, ABC):
 
     takes_negatives: bool = False
     gather: bool = False
-    """Whether keys are prepared together with those of all processes, which must then have equally many."""
+    """Whether keys of all processes are prepared together; all processes then need equally many keys."""
     widths: Mapping[str, int] = {}
-    """Settings, by name, that must equal the number of channels that the heads give."""
+    """Settings, by name, that must equal the number of output channels of the heads."""
 
     @abstractmethod
     def prepare_query(self, raw: Tensor) -> Tensor:
@@ -53,12 +53,12 @@ class Objective(nn.Module, ABC):
 
         Args:
             raw: projections (n, D) of this process.
-            earlier: (S, D) normalised keys of earlier steps, of the streams that feed a queue.
+            earlier: (S, D) normalised keys of earlier steps, for streams that feed a queue.
         """
         return {name: self.prepare_key(rows) for name, rows in raw.items()}
 
     def key_start(self, num_rows: int) -> int:
-        """The index among the prepared keys at which this process's ``num_rows`` keys start; 0 if none are gathered."""
+        """Return the index among the prepared keys at which this process's ``num_rows`` begin; 0 if not gathered."""
         return first_row(num_rows) if self.gather else 0
 
     def check_options(self, *args: Any, **kwargs: Any) -> None:
@@ -69,7 +69,7 @@ class Objective(nn.Module, ABC):
 
         Args:
             has_negatives: whether the row has negatives.
-            **options: of the row.
+            **options: options of the row.
         """
         self.check_options(**options)
         if has_negatives and not self.takes_negatives:
@@ -83,7 +83,7 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The losses (R,) of query rows; the caller averages over the rows whose target is valid.
+        """Compute the losses (R,) of query rows; the caller averages over the rows whose target is valid.
 
         Args of subclasses:
             queries: (R, D), prepared.

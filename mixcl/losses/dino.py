@@ -26,9 +26,9 @@ class DINODistillation(Objective):
         num_prototypes: K, width of the head's output.
         centred_by: key streams whose mean moves the centre; SDMP leaves the mixed ones out.
         student_temperature: above 0.
-        teacher_temperature: after the warm-up; above 0.
-        warmup_temperature: in the first epoch; above 0.
-        warmup_epochs: W, 0 or more. In epoch t < W the share t / (W - 1) of the rise is done, as in the authors' code.
+        teacher_temperature: final value, after the warm-up; above 0.
+        warmup_temperature: value in the first epoch; above 0.
+        warmup_epochs: W, 0 or more. In epoch t < W a share t / (W - 1) of the rise is done, as in the authors' code.
         centre_momentum: share of the centre that each step keeps, in [0, 1].
     """
 
@@ -67,23 +67,23 @@ class DINODistillation(Objective):
         self.teacher_temperature = self.warmup_temperature + share * (self.final_temperature - self.warmup_temperature)
 
     def prepare_query(self, raw: Tensor) -> Tensor:
-        """(R, K) log-probabilities of the student (DINO Eq. 1)."""
+        """Compute (R, K) log-probabilities of the student (DINO Eq. 1)."""
         with torch.autocast(raw.device.type, enabled=False):
             return (_full(raw) / self.student_temperature).log_softmax(dim=1)
 
     def prepare_key(self, raw: Tensor) -> Tensor:
-        """(n, K) probabilities of the teacher, centred and sharpened (DINO Eq. 1 and Sec. 3.1)."""
+        """Compute (n, K) probabilities of the teacher, centred and sharpened (DINO Eq. 1 and Sec. 3.1)."""
         with torch.autocast(raw.device.type, enabled=False):
             return ((_full(raw) - self.centre) / self.teacher_temperature).softmax(dim=1)
 
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
-        """(R,) cross-entropies (DINO Eq. 2 and 3)."""
+        """Compute (R,) cross-entropies (DINO Eq. 2 and 3)."""
         with torch.autocast(queries.device.type, enabled=False):
             return -(target.expect(keys) * queries).sum(dim=1)
 
     @torch.no_grad()
     def observe(self, raw_keys: dict[str, Tensor]) -> None:
-        """Move the centre towards the mean of the raw keys of all processes (DINO Eq. 4), where there are any."""
+        """Move the centre towards the mean of the raw keys of all processes (DINO Eq. 4), if there are any."""
         keys = torch.cat([_full(raw_keys[name]) for name in self.centred_by])
         total, count = keys.sum(dim=0, keepdim=True), keys.new_full((1, 1), len(keys))
         all_reduce(total)

@@ -16,26 +16,26 @@ from mixcl.registry import LOSSES
 
 
 def _normaliser_batch(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
-    """All keys and all negatives (MoCo v3, PatchMix, MixCo, i-mix, SimCLR)."""
+    """Normalise over all keys and all negatives (MoCo v3, PatchMix, MixCo, i-mix, SimCLR)."""
     every = torch.cat([logits, *extra], dim=1) if extra else logits
     return every.logsumexp(dim=1, keepdim=True)
 
 
 def _normaliser_positives(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
-    """The row's own positives, together, and the negatives (BSIM's joint reading)."""
+    """Normalise over the row's own positives, together, and the negatives (BSIM's joint reading)."""
     positives = logits.masked_fill(~target.support(logits.shape[1]), -torch.inf)
     return torch.cat([positives, *extra], dim=1).logsumexp(dim=1, keepdim=True)
 
 
 def _normaliser_itself(logits: Tensor, extra: list[Tensor], target: SoftTarget) -> Tensor:
-    """Each positive alone, and the negatives (MoCo, BSIM, Un-Mix): one cross-entropy per positive."""
+    """Normalise over each positive alone and the negatives (MoCo, BSIM, Un-Mix): one cross-entropy per positive."""
     return torch.logaddexp(logits, torch.cat(extra, dim=1).logsumexp(dim=1, keepdim=True))
 
 
 NORMALISERS: dict[str, Callable[[Tensor, list[Tensor], SoftTarget], Tensor]] = dict(
     batch=_normaliser_batch, positives=_normaliser_positives, itself=_normaliser_itself
 )
-"""What a positive is contrasted against, by the value of ``among``: (R, 1) or (R, G) log-normalisers."""
+"""Log-normalisers, (R, 1) or (R, G), by the value of ``among``: what a positive is contrasted against."""
 
 
 @LOSSES.register_module()
@@ -49,11 +49,11 @@ class InfoNCE(Objective):
     Args:
         temperature: divides the cosine similarities; above 0.
         smoothing: share of the target that is spread evenly over all G keys, Y <- (1 - e) Y + e / G; in [0, 1).
-        temperature_scale: multiplies the loss by ``temperature_scale * temperature``. MoCo v3 uses 2, PatchMix has
+        temperature_scale: multiplies the loss by ``temperature_scale * temperature``. MoCo v3 uses 2; PatchMix has
             no such factor (None).
-        among: what a positive is contrasted against, beside the negatives: 'batch' all keys, 'positives' the row's
+        among: what a positive is contrasted against besides the negatives: 'batch' all keys, 'positives' the row's
             positives together, 'itself' no other key.
-        gather: whether the keys are those of all processes, or of this one alone.
+        gather: whether the keys are those of all processes or of this one alone.
         negatives: a list of extra columns: names of streams, 'own' for the query's own stream, names of queues, or
             configs such as ``dict(type='HardMix')``.
 
@@ -124,7 +124,7 @@ class InfoNCE(Objective):
         return loss if self.temperature_scale is None else loss * (self.temperature_scale * temperature)
 
     def row_losses(self, log_probabilities: Tensor, target: SoftTarget, smoothing: float) -> Tensor:
-        """(R,) ``- sum_t Y[i, t] log p[i, t]`` with label smoothing (PatchMix Eq. 10 to 16), from (R, G)."""
+        """Compute (R,) ``- sum_t Y[i, t] log p[i, t]`` with label smoothing (PatchMix Eq. 10 to 16), from (R, G)."""
         loss = -target.pick(log_probabilities)
         if smoothing:
             loss = (1 - smoothing) * loss - smoothing * log_probabilities.mean(dim=1)
@@ -145,7 +145,7 @@ class LogMixture(InfoNCE):
             raise UserError(f'LogMixture has no label smoothing, but smoothing={smoothing!r}; leave it out')
 
     def row_losses(self, log_probabilities: Tensor, target: SoftTarget, smoothing: float) -> Tensor:
-        """(R,) ``- log sum_t Y[i, t] p[i, t]``, from (R, G)."""
+        """Compute (R,) ``- log sum_t Y[i, t] p[i, t]`` from (R, G)."""
         return -target.log_expect(log_probabilities)
 
 
@@ -157,7 +157,7 @@ def log_probabilities(
     temperature: float,
     among: str,
 ) -> Tensor:
-    """(R, G) ``s_it - log D_i`` of normalised queries (R, D) and keys (G, D), see :class:`InfoNCE`."""
+    """Compute (R, G) ``s_it - log D_i`` of normalised queries (R, D) and keys (G, D), see :class:`InfoNCE`."""
     logits = queries @ keys.T / temperature  # (R, G)
     extra = [_negative_logits(queries, *part, temperature) for part in negatives]
     return logits - NORMALISERS[among](logits, extra, target)
@@ -170,7 +170,7 @@ def _negative_logits(queries: Tensor, vectors: Tensor, keep: Tensor | None, temp
 
 
 def normalised(vectors: Tensor) -> Tensor:
-    """(R, D) rows of length 1, in float32 at least."""
+    """Scale rows (R, D) to length 1, in float32 at least."""
     with torch.autocast(vectors.device.type, enabled=False):
         vectors = vectors if vectors.dtype == torch.float64 else vectors.float()
         return functional.normalize(vectors, dim=1)

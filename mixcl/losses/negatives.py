@@ -1,4 +1,4 @@
-"""Where extra negatives come from."""
+"""Sources of extra negatives."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from mixcl.registry import NEGATIVES
 
 @dataclass(frozen=True)
 class NegativesContext:
-    """What a source of negatives may use, for one row of the table of terms.
+    """Inputs of a source of negatives for one row of the table of terms.
 
     Attributes:
         queries: (R, D) normalised queries.
-        composition: of the query rows.
+        composition: composition of the query rows.
         keys: (G, D) prepared keys of the row.
-        target: of the row.
+        target: target of the row.
         prepared: all prepared key streams by name.
-        compositions: of this process's rows, by name of the key stream.
+        compositions: compositions of this process's rows, by key stream.
         starts: index of this process's first row among the prepared ones, by stream name.
-        generator: for sources that draw.
+        generator: generator for sources that draw.
     """
 
     queries: Tensor
@@ -40,10 +40,10 @@ class NegativesContext:
 
 
 class NegativesSource(ABC):
-    """Chooses the negatives of one row of the table of terms."""
+    """A source of the negatives of one row of the table of terms."""
 
     streams: tuple[str, ...] = ()
-    """Key streams that it needs."""
+    """Key streams that the source needs."""
 
     @abstractmethod
     def __call__(self, context: NegativesContext) -> Negatives: ...
@@ -52,7 +52,7 @@ class NegativesSource(ABC):
 class Rows(NegativesSource):
     """The rows of a key stream, except those owned by an image of the query row.
 
-    NT-Xent leaves out the anchor itself; BSIM the mixtures owned by one of the two sources.
+    NT-Xent leaves out the anchor itself, BSIM the mixtures owned by one of the two sources.
     """
 
     def __init__(self, stream: str) -> None:
@@ -89,10 +89,10 @@ class Queue(nn.Module, NegativesSource):
         self.register_buffer('position', torch.zeros((), dtype=torch.int64))
 
     def __call__(self, context: NegativesContext) -> Negatives:
-        return Negatives(self.vectors.clone())  # a copy, since the queue moves on before the backward pass
+        return Negatives(self.vectors.clone())  # a copy, since the queue changes before the backward pass
 
     def check(self, num_keys: int) -> None:
-        """Raise :class:`~mixcl.errors.UserError` if so many keys per step, of all processes, do not fit."""
+        """Raise :class:`~mixcl.errors.UserError` if ``num_keys`` keys of a step, of all processes, do not fit."""
         if num_keys > self.size:
             raise UserError(
                 f'the queue of {self.fed_by} holds size={self.size} keys, fewer than the {num_keys} keys of one step; '
@@ -101,7 +101,7 @@ class Queue(nn.Module, NegativesSource):
 
     @torch.no_grad()
     def push(self, keys: Tensor) -> None:
-        """Replace the oldest keys by the gathered, normalised keys (n, D) of a step; n is at most :attr:`size`."""
+        """Replace the oldest keys with the gathered, normalised keys (n, D) of a step; n is at most :attr:`size`."""
         places = (self.position + torch.arange(len(keys), device=keys.device)) % self.size
         self.vectors[places] = keys.to(self.vectors.dtype)
         self.position.copy_((self.position + len(keys)) % self.size)
@@ -112,7 +112,7 @@ class HardMix(NegativesSource):
     """Hard negatives mixed in embedding space ("Hard Negative Mixing for Contrastive Learning", MoCHi, 2020).
 
     For every query, ``mixed`` points combine two of its ``hardest`` negatives, and ``mixed_with_query`` points combine
-    one of them with the query, whose share is below 1/2; all are convex combinations, normalised, without gradient.
+    one of them with the query, whose share is below 1/2. All are normalised convex combinations without gradient.
     The pool is the batch's keys without the row's positives; a row whose pool is empty gets none.
 
     Args:
@@ -137,7 +137,7 @@ class HardMix(NegativesSource):
         pool = (~support).sum(dim=1, keepdim=True).clamp_max(hard.shape[1])  # (R, 1)
 
         def drawn(count: int) -> Tensor:
-            """(R, count, D) keys of the row's pool."""
+            """Draw (R, count, D) keys of the row's pool."""
             places = (self._uniform(len(queries), count, context) * pool).long()
             return keys[hard.gather(1, places)]
 

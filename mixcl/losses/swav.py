@@ -27,10 +27,10 @@ class SwAV(Objective):
     Args:
         channels: D, width of the projections.
         num_prototypes: K.
-        temperature: of the predictions; above 0.
+        temperature: temperature of the predictions; above 0.
         epsilon: regularisation of the codes; above 0. The smaller, the sharper they are.
-        iterations: of the assignment, 1 or more.
-        queue_from: the epoch, from 0, in which the queues join. They fill from the first step on.
+        iterations: iterations of the assignment, 1 or more.
+        queue_from: epoch, from 0, in which the queues join. They fill from the first step on.
     """
 
     gather = True
@@ -61,13 +61,13 @@ class SwAV(Objective):
 
     @torch.no_grad()
     def begin_epoch(self, epoch: int) -> None:
-        """Set the epoch, and give the prototypes length 1 again, which optimiser steps change."""
+        """Set the epoch, and restore the length 1 of the prototypes, which optimiser steps change."""
         self.epoch = epoch
         weight = local_part(self.prototypes.weight)
         weight.copy_(functional.normalize(weight, dim=1))
 
     def prepare_query(self, raw: Tensor) -> Tensor:
-        """(R, K) log-probabilities of the prototypes (SwAV Eq. 2)."""
+        """Compute (R, K) log-probabilities of the prototypes (SwAV Eq. 2)."""
         with torch.autocast(raw.device.type, enabled=False):
             return (self.prototypes(normalised(raw)) / self.temperature).log_softmax(dim=1)
 
@@ -77,7 +77,7 @@ class SwAV(Objective):
 
     @torch.no_grad()
     def prepare_key(self, raw: Tensor, earlier: Tensor | None = None) -> Tensor:
-        """(n, K) codes of this process's rows, assigned together with those of all processes and ``earlier`` keys."""
+        """Compute (n, K) codes of this process's rows, assigned with those of all processes and ``earlier`` keys."""
         with torch.autocast(raw.device.type, enabled=False):
             keys = gather_rows(normalised(raw))
             every = keys if earlier is None else torch.cat([keys, earlier])
@@ -85,7 +85,7 @@ class SwAV(Objective):
         return codes[first_row(len(raw)) :][: len(raw)]
 
     def forward(self, queries: Tensor, keys: Tensor, target: SoftTarget, negatives: Sequence[Negatives] = ()) -> Tensor:
-        """(R,) cross-entropies (SwAV Eq. 2)."""
+        """Compute (R,) cross-entropies (SwAV Eq. 2)."""
         with torch.autocast(queries.device.type, enabled=False):
             return -(target.expect(keys) * queries).sum(dim=1)
 
@@ -93,11 +93,11 @@ class SwAV(Objective):
 def sinkhorn(scores: Tensor, epsilon: float, iterations: int) -> Tensor:
     """Assign rows to columns so that all columns get about as much (SwAV Eq. 3 to 5; Cuturi, 2013).
 
-    ``exp(scores / epsilon)`` is scaled in turn to equal sums of the columns and to rows of sum 1, in logarithms.
+    ``exp(scores / epsilon)`` is scaled in turn to columns of equal sum and to rows of sum 1, in log space.
 
     Args:
         scores: (G, K).
-        epsilon: above 0; where it is large, every row is spread evenly.
+        epsilon: above 0; if it is large, every row is spread evenly.
         iterations: how often both are scaled, 1 or more.
 
     Returns:

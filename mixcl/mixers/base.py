@@ -21,8 +21,8 @@ class Mixer(ABC):
     """
 
     keeps_place: bool = False
-    """Whether every pixel of a mixture is that of an image at the same place, and compositions say of which; terms
-    between patches need that."""
+    """Whether every pixel of a mixture comes from the same place of one image, and compositions say from which; terms
+    between patches need this."""
 
     @abstractmethod
     def plan(self, num_images: int, generator: torch.Generator | None = None) -> Any:
@@ -34,13 +34,13 @@ class Mixer(ABC):
 
         Returns:
             The mixed images (R, C, H, W) and their composition, with image ids local to the batch (0 to B - 1). The
-            batch size alone decides R: all processes have as many. A
-            composition that says what is ``shown`` where lets the shares follow the patches that are kept.
+            batch size alone decides R, so that all processes have equally many. A composition with ``shown`` lets the
+            shares follow the patches that are kept.
         """
 
     def check(self, num_images: int, height: int, width: int) -> None:  # noqa: B027
         """Raise :class:`~mixcl.errors.UserError` if a batch of this size cannot be mixed. By default any can."""
 
     def __call__(self, images: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, Composition]:
-        """:meth:`plan` followed by :meth:`place`."""
+        """Call :meth:`plan`, then :meth:`place`."""
         return self.place(images, self.plan(len(images), generator), generator)

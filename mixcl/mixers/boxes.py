@@ -25,11 +25,11 @@ class Boxes:
         return self.stop - self.start
 
     def to(self, device: torch.device) -> 'Boxes':
-        """The same boxes on a device."""
+        """Return the boxes on a device."""
         return Boxes(self.start.to(device, non_blocking=True), self.stop.to(device, non_blocking=True))
 
     def inside(self, size: Sequence[int]) -> Tensor:
-        """(R, 1, H, W) bool: the pixels of images of size (H, W) that lie in the boxes."""
+        """Mark the pixels of images of size (H, W) that lie in the boxes: (R, 1, H, W) bool."""
         rows, columns = (
             (along >= self.start[:, axis, None]) & (along < self.stop[:, axis, None])
             for axis, along in enumerate(torch.arange(length, device=self.start.device) for length in size)
@@ -37,17 +37,17 @@ class Boxes:
         return (rows[:, :, None] & columns[:, None, :])[:, None]
 
     def share_outside(self, size: Sequence[int]) -> Tensor:
-        """(R,) float64: the share of the pixels of images of size (H, W) that lie outside the boxes."""
+        """Compute the share of the pixels of images of size (H, W) outside the boxes: (R,) float64."""
         return share_outside(self.sides, size)
 
 
 def share_outside(sides: Tensor, size: Sequence[int]) -> Tensor:
-    """(R,) float64: 1 - box height * box width / (H * W), from sides (R, 2)."""
+    """Compute 1 - box height * box width / (H * W), (R,) float64, from sides (R, 2)."""
     return 1 - sides.prod(dim=1).double() / (size[0] * size[1])
 
 
 def box_sides(own_share: Tensor, size: Sequence[int]) -> Tensor:
-    """(R, 2) int64 sides of boxes that leave ``own_share`` (R,) of images of size (H, W), rounded down.
+    """Compute (R, 2) int64 sides, rounded down, of boxes that leave ``own_share`` (R,) of images of size (H, W).
 
     CutMix (2019), Eq. 2: height H * sqrt(1 - lambda), width W * sqrt(1 - lambda).
     """
@@ -56,33 +56,33 @@ def box_sides(own_share: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def centres_anywhere(positions: Tensor, size: Sequence[int]) -> Tensor:
-    """(R, 2) int64 centres, uniform on images of size (H, W), from positions (R, 2) in [0, 1)."""
+    """Return (R, 2) int64 centres, uniform on images of size (H, W), from positions (R, 2) in [0, 1)."""
     return (positions * torch.tensor(size)).long()
 
 
 def centres_inside(positions: Tensor, sides: Tensor, size: Sequence[int]) -> Tensor:
-    """(R, 2) int64 centres that keep boxes of these sides within the image, from positions (R, 2) in [0, 1).
+    """Return (R, 2) int64 centres that keep boxes of these sides in the image, from positions (R, 2) in [0, 1).
 
-    Uniform between half a side and, exclusively, the image's side less half a side.
+    Centres are uniform from half a side to the image's side less half a side, exclusive.
     """
     half = sides // 2
     return half + (positions * (torch.tensor(size) - 2 * half)).long()
 
 
 def boxes_around(centres: Tensor, sides: Tensor, size: Sequence[int]) -> Boxes:
-    """Boxes of twice half a side (rounded down) around centres (R, 2), clipped to images of size (H, W)."""
+    """Make boxes of twice half a side (rounded down) around centres (R, 2), clipped to images of size (H, W)."""
     half = sides // 2
     limit = torch.tensor(size)
     return Boxes((centres - half).clamp_min(0), torch.minimum(centres + half, limit))
 
 
 def paste(own: Tensor, other: Tensor, boxes: Boxes) -> tuple[Tensor, Tensor]:
-    """``own`` with the pixels of ``other`` inside the boxes, both (R, C, H, W), and where that is; all on one device.
+    """Paste the pixels of ``other`` inside the boxes into ``own``, both (R, C, H, W); all on one device.
 
     CutMix (2019), Eq. 1.
 
     Returns:
-        (R, C, H, W), and (R, H, W) bool.
+        The images (R, C, H, W), and (R, H, W) bool, true inside.
     """
     inside = boxes.inside(own.shape[-2:])
     return torch.where(inside, other, own), inside[:, 0]

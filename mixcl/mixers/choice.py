@@ -1,4 +1,4 @@
-"""Choice: one of several mixers, drawn anew in every step."""
+"""Choice: one of several mixers, drawn anew at every step."""
 
 import math
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ class Choice(Mixer):
 
     Args:
         mixers: configs of the mixers, for example ``[dict(type='Mixup'), dict(type='CutMix')]``; may hold a Choice.
-        probabilities: of the mixers, in the same order; sum 1. Default: all equal.
+        probabilities: one per mixer, in the same order; sum 1. Default: all equal.
 
     Raises:
-        UserError: if there is no mixer, or the probabilities do not fit; from :meth:`check`, what one of them raises.
+        UserError: if there is no mixer, or the probabilities do not fit; from :meth:`check`, what a mixer raises.
     """
 
     def __init__(self, mixers: Sequence[dict], probabilities: Sequence[float] | None = None) -> None:

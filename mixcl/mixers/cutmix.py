@@ -13,8 +13,8 @@ from mixcl.registry import MIXERS
 class CutMix(PairMixer):
     """The partner's pixels in a box of the owner's image, at the same place (CutMix, 2019, Eq. 1 and 2).
 
-    The box has sides H * sqrt(1 - lambda) and W * sqrt(1 - lambda), rounded down to even numbers, and its centre
-    anywhere on the image; it is clipped at the border. The shares are counted in pixels after clipping, so they may
+    The box has sides H * sqrt(1 - lambda) and W * sqrt(1 - lambda), rounded down to even numbers. Its centre lies
+    anywhere on the image, and it is clipped at the border. The shares are counted in pixels after clipping, so they may
     differ between the two views of a step, whose boxes lie in different places.
 
     Args:

@@ -12,8 +12,8 @@ from mixcl.registry import MIXERS
 class Mixup(PairMixer):
     """lambda * owner + (1 - lambda) * partner ("mixup: Beyond Empirical Risk Minimization", 2018).
 
-    With ``pairing='halves'`` and a uniform share it is MixCo's mixture, with ``pairing='permutation'`` and a folded
-    Beta i-mix's, with ``share=dict(type='Uniform', low=0.9)`` and ``pairing='permutation'`` DACL's noise.
+    Special cases: MixCo's mixture (``pairing='halves'``, a uniform share), i-mix's (``pairing='permutation'``, a folded
+    Beta), and DACL's noise (``pairing='permutation'``, ``share=dict(type='Uniform', low=0.9)``).
 
     Args:
         pairing: who is mixed with whom, see :class:`~mixcl.mixers.pair.PairMixer`.
@@ -27,6 +27,6 @@ class Mixup(PairMixer):
         own, other = pick_pairs(images, plan.owner, plan.partner)
         composition = pair_composition(plan.owner, plan.partner, plan.share, images.device)
         own_share, other_share = composition.weights[:, :, None, None, None].unbind(1)
-        # Half-precision images are summed in float32, to which the shares promote them.
+        # The shares promote half-precision images to float32 for the sum.
         mixed = own_share * own + other_share * other
         return mixed.to(images.dtype), composition

@@ -1,4 +1,4 @@
-"""The base of mixers of two images: their plan and their composition."""
+"""The base class of mixers of two images, their plan and their composition."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from mixcl.registry import SHARES
 
 @dataclass(frozen=True)
 class PairPlan:
-    """Who is mixed with whom, and how much, in all R mixtures of a step.
+    """Owners, partners and shares of all R mixtures of a step.
 
     Attributes:
         owner: (R,) int64, images of the batch that the mixtures belong to.
@@ -56,7 +56,7 @@ class PairMixer(Mixer):
         check_pairs(type(self).__name__, num_images)
 
     def positions(self, plan: PairPlan, generator: torch.Generator | None = None) -> Tensor:
-        """Draw the positions of boxes: float64 in [0, 1), vertical first, (R, 2) or (1, 2) for one box per batch."""
+        """Draw the positions of boxes: float64 in [0, 1), vertical first, (R, 2), or (1, 2) for one box per batch."""
         # float64: a float32 draw times the height of a large image may round up to the height itself.
         return torch.rand(self._draws(len(plan.owner)), 2, generator=generator, dtype=torch.float64)
 
@@ -65,7 +65,7 @@ class PairMixer(Mixer):
 
 
 def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, Tensor]:
-    """The images of the owners and those of the partners, both (R, C, H, W)."""
+    """Return the images of the owners and of the partners, both (R, C, H, W)."""
     owner, partner = (index.to(images.device, non_blocking=True) for index in (owner, partner))
     return images[owner], images[partner]
 
@@ -73,16 +73,16 @@ def pick_pairs(images: Tensor, owner: Tensor, partner: Tensor) -> tuple[Tensor, 
 def pair_composition(
     owner: Tensor, partner: Tensor, share: Tensor, device: torch.device, inside: Tensor | None = None
 ) -> Composition:
-    """Mixture r counts as image owner[r] with share[r] and as image partner[r] with the rest (MixCo Eq. 3, SDMP Eq. 3).
+    """Compose pairs: mixture r is image owner[r] with share[r] and partner[r] with the rest (MixCo Eq. 3, SDMP Eq. 3).
 
     Args:
         owner: (R,) int64.
         partner: (R,) int64.
         share: (R,) float.
-        device: where the composition lives.
-        inside: (R, H, W) bool, the pixels that show the partner, on that device; None where all show both.
+        device: device of the composition.
+        inside: (R, H, W) bool, the pixels that show the partner, on that device; None if all show both.
     """
     sources = torch.stack([owner, partner], dim=1)
     weights = torch.stack([share, 1 - share], dim=1).float()
-    reach = int(sources.flatten().bincount().max()) if len(sources) else 1  # on the CPU: nothing waits
+    reach = int(sources.flatten().bincount().max()) if len(sources) else 1  # on the CPU: no wait for the GPU
     return Composition(sources.to(device, non_blocking=True), weights.to(device, non_blocking=True), reach, inside)

@@ -1,4 +1,4 @@
-"""Who is mixed with whom: the owner and the partner of every mixture of two.
+"""Pairings: the owner and the partner of every mixture of two.
 
 A pairing is a function ``(n, generator) -> (owner, partner)`` of the number of images in a batch, registered by its
 name in ``PAIRINGS``. Both results are (R,) int64 on the CPU; the batch size alone decides R.
@@ -16,10 +16,10 @@ Pairing = Callable[[int, torch.Generator | None], tuple[Tensor, Tensor]]
 
 
 def find_pairing(name: str) -> Pairing:
-    """The pairing with this name.
+    """Return the pairing with this name.
 
     Raises:
-        UserError: if there is none; the message lists those that exist.
+        UserError: if there is none; the message lists the existing pairings.
     """
     known = sorted(PAIRINGS.module_dict)
     if name not in known:
@@ -38,14 +38,14 @@ def check_pairs(mixer: str, num_images: int) -> None:
 
 @PAIRINGS.register_module()
 def flip(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-    """Image i with image n - 1 - i (SDMP, Un-Mix, RegionCL). The middle of an odd batch pairs with itself."""
+    """Pair image i with image n - 1 - i (SDMP, Un-Mix, RegionCL), the middle of an odd batch with itself."""
     owner = torch.arange(n)
     return owner, owner.flip(0)
 
 
 @PAIRINGS.register_module()
 def halves(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-    """Image i of the first half with image i of the second (MixCo): n // 2 mixtures.
+    """Pair image i of the first half with image i of the second (MixCo): n // 2 mixtures.
 
     The last image of an odd batch is in no mixture.
     """
@@ -55,7 +55,7 @@ def halves(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Te
 
 @PAIRINGS.register_module()
 def derangement(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-    """A random partner, never the image itself (BSIM): the images form a random circle, each is mixed with the next."""
+    """Draw a partner, never the image itself (BSIM): images form a random circle, each mixed with the next."""
     circle = torch.randperm(n, generator=generator)
     partner = torch.empty_like(circle)
     partner[circle] = circle.roll(-1)
@@ -64,5 +64,5 @@ def derangement(n: int, generator: torch.Generator | None = None) -> tuple[Tenso
 
 @PAIRINGS.register_module()
 def permutation(n: int, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-    """A random permutation (i-mix); an image may be its own partner."""
+    """Draw a random permutation (i-mix); an image may be its own partner."""
     return torch.arange(n), torch.randperm(n, generator=generator)

@@ -15,7 +15,7 @@ from mixcl.registry import MIXERS
 
 @dataclass(frozen=True)
 class PatchMixPlan:
-    """How many images each mixture of this step is made of; 1 leaves the images unmixed."""
+    """Number of images per mixture of this step; 1 leaves the images unmixed."""
 
     num_mix: int
 
@@ -26,12 +26,12 @@ class PatchMix(Mixer):
 
     A random permutation splits the positions of the patch grid into M groups of equal size, the same groups for all
     images of a batch. Group m of mixture i comes from image (i + m) mod B. Positions that are left over when M does not
-    divide the number of patches stay with image i; every share is 1/M all the same. (Where only some patches are kept,
-    these are counted.)
+    divide the number of patches stay with image i; every share is 1/M all the same. (If only some patches are kept,
+    shares are counted over these.)
 
     Args:
         num_mix: M, the number of images per mixture, at least 1. The paper's Table 6 finds 3 best, the authors'
-            configs use 2. From a sequence one number is drawn per step and process, for all views together.
+            configs use 2. From a sequence one number is drawn per step and process, for all views.
         patch_size: side of a patch in pixels.
         probability: probability that a process mixes at all in a step; all views share the decision.
 
@@ -92,7 +92,7 @@ class PatchMix(Mixer):
 
 
 def patch_groups(permutation: Tensor, num_mix: int) -> Tensor:
-    """(T,) the group of every patch position, 0 to M - 1 (PatchMix Eq. 7 to 9).
+    """Compute the group (T,) of every patch position, 0 to M - 1 (PatchMix Eq. 7 to 9).
 
     Position t has rank r = argsort(permutation)[t] and belongs to group r // (T // M); left-over positions to group 0.
     """
@@ -122,7 +122,7 @@ def mix_patches(images: Tensor, groups: Tensor, patch_size: int) -> Tensor:
 
 
 def patchmix_composition(batch: int, num_mix: int, device: torch.device | None = None) -> Composition:
-    """Mixture i counts as images i, i + 1, ..., i + M - 1 (mod B), 1/M each (PatchMix Eq. 10)."""
+    """Compose mixtures: mixture i counts as images i, i + 1, ..., i + M - 1 (mod B), 1/M each (PatchMix Eq. 10)."""
     offsets = torch.arange(num_mix, device=device)
     sources = (torch.arange(batch, device=device)[:, None] + offsets) % batch
     return Composition(sources, torch.full(sources.shape, 1 / num_mix, device=device), reach=num_mix)

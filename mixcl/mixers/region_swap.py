@@ -18,7 +18,7 @@ from mixcl.registry import MIXERS
 
 @dataclass(frozen=True)
 class RegionPlan:
-    """Who is mixed with whom, and how large the rectangle of this step is.
+    """Owners and partners, and the size of this step's rectangle.
 
     Attributes:
         owner: (R,) int64.
@@ -33,7 +33,7 @@ class RegionPlan:
 
 @MIXERS.register_module()
 class RegionSwap(Mixer):
-    """One rectangle for the batch shows the partner's pixels (RegionCL, 2022).
+    """A swap of one rectangle, the same for the whole batch, with the partner (RegionCL, 2022).
 
     The rectangle lies on a grid of cells, so that it fills whole cells of the last feature map. The mixture is embedded
     as a whole and counts as its two images by area; RegionCL's separate pooling of the two regions is not included.

@@ -1,4 +1,4 @@
-"""ResizeMix: one image, made small, pasted into the other."""
+"""ResizeMix: one image, shrunk and pasted into the other."""
 
 from dataclasses import replace
 from typing import Literal
@@ -24,7 +24,7 @@ from mixcl.registry import MIXERS
 
 @MIXERS.register_module()
 class ResizeMix(PairMixer):
-    """The whole partner image, made small, in a box that lies within the owner's image (SDMP, 2022).
+    """The whole partner image, shrunk into a box within the owner's image (SDMP, 2022).
 
     The drawn lambda is rescaled to 0.8 * lambda + 0.1, so that neither image disappears; the box has sides
     H * sqrt(1 - lambda) and W * sqrt(1 - lambda), rounded down to even numbers. The partner is resized bilinearly,
@@ -35,10 +35,10 @@ class ResizeMix(PairMixer):
         share: config of the distribution of lambda. Default: Beta(1, 1).
         per_sample: whether every mixture has its own lambda and box; if not, the batch has one.
         box_share: 'exact' counts the pasted pixels; 'code' takes the sides before they are rounded to even numbers, as
-            in the code of SDMP's authors, which is off by up to one row and one column.
+            in the code of SDMP's authors, off by up to one row and one column.
 
     Raises:
-        UserError: for another ``box_share``, and what :class:`~mixcl.mixers.pair.PairMixer` raises.
+        UserError: for another ``box_share``, or what :class:`~mixcl.mixers.pair.PairMixer` raises.
     """
 
     def __init__(
@@ -103,8 +103,8 @@ class OriginalResizeMix(PairMixer):
 def fit_bilinear(images: Tensor, boxes: Boxes) -> Tensor:
     """Resize each whole image (R, C, H, W) into its box; values outside the boxes mean nothing.
 
-    Inside it equals ``torch.nn.functional.interpolate(mode='bilinear', align_corners=False)``. One call for the batch,
-    although every box has its own size.
+    Inside it equals ``torch.nn.functional.interpolate(mode='bilinear', align_corners=False)``. One call serves the
+    whole batch, although every box has its own size.
     """
     # Half precision cannot tell neighbouring pixels of an image apart.
     precision = torch.promote_types(images.dtype, torch.float32)
@@ -127,7 +127,7 @@ def fit_nearest(images: Tensor, boxes: Boxes) -> Tensor:
 
 
 def _box_coordinates(size: torch.Size, boxes: Boxes) -> list[tuple[Tensor, Tensor]]:
-    """For rows, then columns: pixels counted from the start of the box (R, length), and its side (R, 1), at least 1."""
+    """Return, for rows, then columns: pixels from the start of the box (R, length), and its side (R, 1), at least 1."""
     return [
         (torch.arange(length, device=boxes.start.device) - boxes.start[:, axis, None], side[:, None].clamp_min(1))
         for axis, (length, side) in enumerate(zip(size, boxes.sides.unbind(1), strict=True))

@@ -1,4 +1,4 @@
-"""How much of a mixture is its owner's: distributions of lambda."""
+"""Distributions of lambda, the owner's share of a mixture."""
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ class Beta:
 
     def sample(self, n: int, generator: torch.Generator | None = None) -> Tensor:
         """Draw (n,) float32 values on the CPU."""
-        # torch's own Beta takes no generator; numpy's is seeded by a draw from the one that is passed.
+        # torch's Beta takes no generator; numpy's is seeded by a draw from the given one.
         seed = int(torch.randint(2**63 - 1, (), generator=generator))
         drawn = np.random.default_rng(seed).beta(self.alpha, self.alpha, n)
         share = torch.from_numpy(drawn).float()

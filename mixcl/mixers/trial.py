@@ -1,4 +1,4 @@
-"""A mixer on trial: what would train something else than its author means is refused before a run starts."""
+"""A trial that refuses, before a run starts, mixers that would not train what their authors mean."""
 
 import copy
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from mixcl.mixers.choice import Choice
 from mixcl.randomness import undisturbed_generators
 
 DRAWS = 3
-"""Mixtures whose numbers of rows are compared."""
+"""Number of mixtures whose row counts are compared."""
 
 
 def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: int) -> None:
-    """Let a copy of a mixer mix random images on the CPU, and judge what it returns.
+    """Let a copy of a mixer mix random images on the CPU, and check what it returns.
 
     Raises:
-        UserError: if it fails, images and composition do not fit together, or processes would have different numbers
-            of mixtures.
+        UserError: if mixing fails, images and composition do not fit together, or processes would have different
+            numbers of mixtures.
     """
     random = torch.Generator().manual_seed(0)
     images = torch.rand(num_images, channels, height, width, generator=random)
@@ -44,7 +44,7 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
 
 
 def parts_of(mixer: Mixer) -> Iterator[Mixer]:
-    """The mixers that a :class:`Choice` chooses from, at any depth; of another mixer itself."""
+    """Yield the mixers that a :class:`Choice` chooses from, at any depth; for another mixer, the mixer itself."""
     if isinstance(mixer, Choice):
         for part in mixer.mixers:
             yield from parts_of(part)
@@ -68,7 +68,7 @@ def problems_of(made: object, num_images: int) -> Iterator[str]:
             f'names the sources {int(sources.min())} to {int(sources.max())}, but the images of a batch of '
             f'{num_images} are 0 to {num_images - 1}'
         )
-    wrong = ~((weights >= 0).all(dim=1) & ((weights.sum(dim=1) - 1).abs() < 1e-3))  # so that NaN is wrong
+    wrong = ~((weights >= 0).all(dim=1) & ((weights.sum(dim=1) - 1).abs() < 1e-3))  # written so that NaN is wrong
     if wrong.any():
         yield f'gives a mixture the shares {weights[wrong][0].tolist()}, but they must be at least 0 and sum to 1'
     listed = composition.merged().sources

@@ -1,4 +1,4 @@
-"""How many attention heads a vision transformer has, which its weights do not tell."""
+"""Number of attention heads of a vision transformer, which its weights do not tell."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,11 @@ from mixcl.weights.checkpoint import LIBRARY_FILES
 
 MOCO_V3 = 'MoCo v3, PatchMix or SDMP'
 USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
-"""Heads of a vision transformer by its width in all formats, except that :data:`MOCO_V3` has 12 for 384."""
+"""Number of heads by the width of a vision transformer; in the format :data:`MOCO_V3`, width 384 has 12."""
 
 
 def heads_beside(path: Path) -> int | None:
-    """How many the ``config.json`` beside a file of Hugging Face or timm says; None where there is none."""
+    """Read the number of heads in the ``config.json`` beside a file of Hugging Face or timm; None without one."""
     config = path.with_name('config.json')
     if path.name not in LIBRARY_FILES or not config.is_file():
         return None
@@ -28,7 +28,7 @@ def heads_beside(path: Path) -> int | None:
 
 
 def heads_in_config(backbone: Mapping[str, Any] | None) -> int | None:
-    """How many the config of a backbone says that a checkpoint of mixcl or mmpretrain carries."""
+    """Return the number of heads in the config of a backbone, as checkpoints of mixcl or mmpretrain carry it."""
     backbone = backbone or {}
     architecture = backbone.get('arch')
     if isinstance(architecture, str):
@@ -41,7 +41,7 @@ def heads_in_config(backbone: Mapping[str, Any] | None) -> int | None:
 
 
 def _heads_in_timm(name: Any, arguments: Mapping[str, Any] | None) -> int | None:
-    """Of a model of timm by its name, which here reaches no network; its arguments come first."""
+    """Return the number of heads of a timm model by its arguments, or else by its name; uses no network."""
     if heads := (arguments or {}).get('num_heads'):
         return heads
     if not isinstance(name, str) or not timm.is_model(name):
@@ -51,7 +51,7 @@ def _heads_in_timm(name: Any, arguments: Mapping[str, Any] | None) -> int | None
 
 
 def usual_heads(module: nn.Module, format_name: str) -> int | None:
-    """How many the writers of a format usually give a vision transformer of a model's width; None where unknown."""
+    """Return the usual number of heads in a format, for a vision transformer of the model's width; None if unknown."""
     norm = next((child for child in module.modules() if isinstance(child, nn.LayerNorm)), None)
     if norm is None or format_name in ('mixcl', 'mmpretrain', 'mixcl or mmpretrain', 'unknown'):
         return None
@@ -60,7 +60,7 @@ def usual_heads(module: nn.Module, format_name: str) -> int | None:
 
 
 def other_heads(module: nn.Module, heads: int | None, who: str = 'it was trained with') -> Iterator[str]:
-    """In words, if a model has another number of heads than known of a file."""
+    """Yield a sentence if a model has another number of heads than a file."""
     own = _heads_of(module)
     if heads is not None and own not in (None, heads):
         place = 'arguments' if isinstance(getattr(module, 'model', None), nn.Module) else 'arch'
@@ -71,7 +71,7 @@ def other_heads(module: nn.Module, heads: int | None, who: str = 'it was trained
 
 
 def _heads_of(module: nn.Module) -> int | None:
-    """The number of attention heads of a model; None where it has no attention."""
+    """Return the number of attention heads of a model; None if it has no attention."""
     names = ('num_heads', 'num_attention_heads')
     found = (getattr(child, name) for child in module.modules() for name in names if hasattr(child, name))
     return next((heads for heads in found if isinstance(heads, int)), None)

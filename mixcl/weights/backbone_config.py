@@ -1,4 +1,4 @@
-"""The config of the encoder that a pretraining, or any other training, leaves behind."""
+"""Config of the encoder that pretraining, or any other training, leaves behind."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ PLAIN: dict[str, dict[str, Any]] = dict(
     MaskFeatViT=dict(type='ContrastiveViT', out_type='featmap'),
     SimMIMSwinTransformer=dict(type='mmpretrain.SwinTransformer'),
 )
-"""mmpretrain's backbones that see masked images, and what they are otherwise; a map is averaged over its patches."""
+"""mmpretrain's backbones that see masked images, and their networks without masks; maps are averaged over patches."""
 
 ONLY_MASKED = ('mask_ratio', 'mask_token')
-"""Settings that only pretraining by masked images needs."""
+"""Settings that only pretraining on masked images needs."""
 
 
 def backbone_config(config: Config | None) -> dict | None:
-    """The config of a model's backbone, without FrozenFeatures around it; None where there is none.
+    """Return the config of a model's backbone, without FrozenFeatures around it; None if there is none.
 
-    Of a backbone that sees masked images while it is pretrained, that of the same network without masks.
+    For a backbone that is pretrained on masked images, return the config of the same network without masks.
     """
     found, part = None, None if config is None else config.get('model')
     while isinstance(part, ConfigDict) and isinstance(part.get('backbone'), ConfigDict):

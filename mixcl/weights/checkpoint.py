@@ -1,4 +1,4 @@
-"""Checkpoints are read as data, here and nowhere else: a file that wants to run code is refused."""
+"""Reading of checkpoints as data, here and nowhere else: a file that wants to run code is refused."""
 
 import hashlib
 import logging
@@ -24,7 +24,7 @@ _pickle_allowed = False
 def allow_pickle() -> None:
     """Let this process read checkpoints that hold more than tensors and plain values (``--allow-pickle``).
 
-    Such a file can do anything while it is read, and so can the config in it when parts of it are built.
+    Such a file can do anything while it is read, and so can its config when parts of the config are built.
     """
     global _pickle_allowed
     _pickle_allowed = True
@@ -32,16 +32,16 @@ def allow_pickle() -> None:
 
 
 def is_trusted() -> bool:
-    """Whether :func:`allow_pickle` was called: what files say is then done, whatever it is."""
+    """Whether :func:`allow_pickle` was called, after which files may do anything."""
     return _pickle_allowed
 
 
 LIBRARY_FILES = ('model.safetensors', 'pytorch_model.bin')
-"""Names of the file of weights in a folder of Hugging Face or timm, with a ``config.json`` beside it."""
+"""Names of the weight file in a folder of Hugging Face or timm, which has a ``config.json`` beside it."""
 
 
 def local_file(path: str | Path) -> Path:
-    """The checkpoint file that a user named by its path or address, or by a folder of Hugging Face or timm."""
+    """Return the checkpoint file that a user named by path, address, or a folder of Hugging Face or timm."""
     if '://' in str(path):
         return downloaded(str(path))
     local = Path(path).expanduser()
@@ -51,11 +51,11 @@ def local_file(path: str | Path) -> Path:
 
 
 def downloaded(address: str) -> Path:
-    """The local copy of what lies at an ``http(s)://`` address, in torch's hub folder; downloaded at first use.
+    """Return the copy, in torch's hub folder, of a file at an ``http(s)://`` address; download it at first use.
 
     Raises:
-        UserError: if the address cannot be reached, or is of another kind. Those that mmengine knows lead to hosts that
-            are gone, or to libraries that unpickle.
+        UserError: if the address cannot be reached, or is of another kind. Other kinds that mmengine knows lead to
+            hosts that are gone, or to libraries that unpickle.
     """
     scheme, _, path = urlparse(address)[:3]
     if scheme not in ('http', 'https'):
@@ -76,13 +76,13 @@ def downloaded(address: str) -> Path:
 
 
 def load_from_file(filename: str | Path, map_location: str | torch.device | None = 'cpu') -> dict:
-    """Read a checkpoint of tensors and plain values, from a file or an address that :func:`local_file` knows.
+    """Read a checkpoint of tensors and plain values, from a file or an address that :func:`local_file` takes.
 
-    A checksum beside it is compared. mmengine reports the end of this function's name to the user ("by file backend").
+    A checksum beside it must match. mmengine shows the end of this function's name to the user ("by file backend").
 
     Raises:
-        UserError: if the file is missing, damaged, no dict, or holds anything else, unless :func:`allow_pickle` was
-            called.
+        UserError: if the file is missing, damaged or no dict, or if it holds anything else and :func:`allow_pickle`
+            was not called.
     """
     path = local_file(filename)
     if path.is_dir():
@@ -97,9 +97,9 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
     try:
         if path.suffix == '.safetensors':
             return load_file(path)
-        with torch.serialization.safe_globals([Namespace]):  # DINO and timm keep their arguments in one: plain values
+        with torch.serialization.safe_globals([Namespace]):  # DINO and timm keep their arguments, plain values, in one
             checkpoint = torch.load(path, map_location=map_location, weights_only=not _pickle_allowed)
-    except Exception as error:  # the readers underneath raise whatever their archive formats raise
+    except Exception as error:  # the readers underneath may raise anything
         raise UserError(f'{path} cannot be read as a checkpoint: {_reason(error)}') from error
     if not isinstance(checkpoint, dict):
         raise UserError(f'{path} is no checkpoint: it holds a {type(checkpoint).__name__}')
@@ -109,16 +109,16 @@ def load_from_file(filename: str | Path, map_location: str | torch.device | None
 
 
 read_checkpoint = load_from_file
-"""The same by the name of what it reads."""
+"""Same as :func:`load_from_file`, with the name of what it reads."""
 
 
 def written_at(path: Path) -> tuple[float, float]:
-    """After how many epochs, of a run by steps after how many, a checkpoint was written, and when; reads no tensors."""
+    """Return after how many epochs (or steps, in a run by steps) and when a checkpoint was written; read no tensors."""
     try:
         open_regular(path).close()
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
         done = int(meta['iter'])
-        if path.name.startswith('epoch_'):  # which may go on with another batch, and then counts other steps
+        if path.name.startswith('epoch_'):  # steps do not compare if a resumed run has another batch size
             done = done / meta['steps_per_epoch'] if 'steps_per_epoch' in meta else meta.get('epoch', done)
         return done, float(meta.get('written', 0))
     except Exception as error:  # as above
@@ -138,19 +138,19 @@ def _reason(error: Exception) -> str:
 def load_checkpoints_as_data() -> None:
     """Make mmengine read checkpoints by :func:`load_from_file`, whatever the kind of address.
 
-    Its own readers fall back to full pickle, or never refuse it.
+    mmengine's own readers fall back to full pickle, or never refuse it.
     """
     CheckpointLoader.register_scheme(prefixes=list(CheckpointLoader._schemes), loader=load_from_file, force=True)
 
 
 def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
-    """The weights in a checkpoint that was read from ``path``, without prefixes of distributed or compiled modules.
+    """Return the weights in a checkpoint read from ``path``, without prefixes of distributed or compiled modules.
 
-    They lie under 'state_dict' or 'model', or are the file itself; DINO's lie under 'student' and 'teacher', which
-    here become prefixes. Where a running average lies beside weights, the two have 'last' and 'ema'.
+    The weights are under 'state_dict' or 'model', or are the file itself. DINO's are under 'student' and 'teacher',
+    which become prefixes. If a running average is beside the weights, the prefixes are 'last' and 'ema'.
 
     Raises:
-        UserError: if it holds none.
+        UserError: if the checkpoint holds no weights.
     """
     nested = {name: part for name, part in checkpoint.items() if isinstance(part, Mapping)}
     parts = {f'{name}.': nested[name] for name in ('student', 'teacher') if name in nested}
@@ -168,16 +168,16 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
 
 
 def non_finite(tensors: Mapping[str, Tensor]) -> list[str]:
-    """Names of the tensors that hold an infinity or NaN."""
+    """Return the names of the tensors that hold an infinity or NaN."""
     return [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
 
 
 REAL = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
-"""Types of weights that are cast to each other."""
+"""Dtypes of weights that are cast to each other."""
 
 
 def differences(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> Iterator[str]:
-    """In which ways the tensors of a file (``state``) do not fit a model's (``own``): shapes, types and names."""
+    """Yield how the tensors of a file (``state``) do not fit a model's (``own``): shapes, dtypes and names."""
     differing = [name for name in own if name in state and own[name].shape != state[name].shape]
     if differing:
         name = differing[0]

@@ -13,7 +13,7 @@ from mixcl.weights.pretrained import PretrainedBackbone, load_backbone
 
 @MODELS.register_module(name=['Encoder', 'FrozenEncoder'])
 class Encoder(BaseModel):
-    """A backbone with one feature per image: ``encoder(images)``. :func:`load_encoder` makes one of a checkpoint.
+    """A backbone with one feature per image: ``encoder(images)``. :func:`load_encoder` makes one from a checkpoint.
 
     Configs of kNN, SVM, low-shot and quality protocols name it ``FrozenEncoder``; ``--pretrained`` loads its weights.
 
@@ -21,21 +21,21 @@ class Encoder(BaseModel):
         backbone: config of the backbone.
         feature: config of a :class:`~mixcl.evaluation.models.output_features.Feature`; by default
             :class:`~mixcl.evaluation.models.output_features.Output`.
-        data_preprocessor: config of what normalises batches of a data loader.
+        data_preprocessor: config of the module that normalises batches of a data loader.
 
     Attributes:
         backbone: the module with the weights.
-        preprocess: makes the input of one image; only where ``mixcl.load_backbone`` has set it.
+        preprocess: makes the input from one image; only set by ``mixcl.load_backbone``.
         source: the file that the weights come from.
         side: which encoder of the file, 'online' or 'target'.
-        loaded: what became of the weights of the file, in words.
+        loaded: which weights of the file were loaded, in words.
 
     Raises:
-        UserError: if the backbone does not have such features.
+        UserError: if the backbone has no such features.
     """
 
     encoder_names = ('online',)
-    """Whichever encoder of a checkpoint was loaded."""
+    """Name of whichever encoder of a checkpoint was loaded."""
 
     preprocess: Preprocess
     source = 'random'
@@ -51,19 +51,19 @@ class Encoder(BaseModel):
         self.feature.check(self.backbone)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, D) features of images (B, 3, H, W), float, RGB, normalised as ``preprocess`` does; with gradient."""
+        """Return (B, D) features of images (B, 3, H, W), float, RGB, normalised as by ``preprocess``; with gradient."""
         (features,) = self.feature(self.backbone, images)
         return features
 
     def extract_features(self, images: Tensor, encoder: str = 'online') -> Tensor:
-        """Same as calling it; what evaluations call of models of several encoders."""
+        """Encode images like a call; evaluations use this name for models with several encoders."""
         return self(images)
 
 
 def load_encoder(settings: Mapping, pretrained: PretrainedBackbone | None, seed: int = 0) -> Encoder:
-    """Build an encoder by the arguments of :class:`Encoder` and load its weights: in evaluation mode, on the CPU.
+    """Build an encoder from the arguments of :class:`Encoder` and load its weights; in evaluation mode, on the CPU.
 
-    Without ``pretrained`` the weights are random, by the seed; global generators stay as they are.
+    Without ``pretrained`` the weights are random, drawn from the seed. Global generators stay as they are.
 
     Raises:
         UserError: if the weights do not fit.

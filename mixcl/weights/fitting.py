@@ -1,4 +1,4 @@
-"""Makes the weights of a file fit a model: its names, its image size, its number of channels."""
+"""Fitting of the weights of a file to a model: its names, its image size, its number of channels."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,19 @@ from torch import Tensor, nn
 from mixcl.weights.layouts import layout_of, translated, without_wrapper
 
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
-"""What authors call the parts behind a backbone."""
+"""Names that authors give the parts behind a backbone."""
 
 TOKENS = frozenset({'dist_token', 'reg_token', 'register_tokens', 'storage_tokens'})
 POSITIONS = frozenset({'absolute_pos_embed', 'pos_embed', 'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos'})
 ESSENTIAL = TOKENS | POSITIONS | {'attn_pool', 'norm_pre', 'pre_norm'}
-"""Parts of vision transformers outside of their blocks that are no heads: the rest gives other features without."""
+"""Parts of vision transformers, other than blocks and heads, without which the rest gives other features."""
 
 NOT_LEARNED = frozenset({'attn_mask', 'mask_token', 'relative_coords_table', 'relative_position_index'})
-"""Tensors inside of other parts that models compute by themselves, or that are for pretraining only."""
+"""Tensors inside other parts that models compute by themselves, or that only pretraining needs."""
 
 
 def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """The weights of a file (``state``) by the names of a model (``own``), and the names that the model has not."""
+    """Return a file's weights (``state``) by a model's names (``own``), and the names that the model does not have."""
     inner, prefix = without_wrapper(own)
     plain, wrapper = without_wrapper(state)
     around = [name for name in state if wrapper and not name.startswith(wrapper)]
@@ -37,10 +37,10 @@ def renamed_for(own: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> tuple
 
 
 def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: Sequence[str]) -> list[str]:
-    """Those of the unused names of a file without which its other weights give other features.
+    """Return the unused names of a file without which its other weights give other features.
 
-    They stand inside of parts that are used, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads
-    and decoders, may be missing.
+    These names are inside used parts, such as blocks, or are :data:`ESSENTIAL`. Other whole parts, such as heads and
+    decoders, may stay unused.
     """
     names = [name for weights in (own, state) for name in without_wrapper(weights)[0] if name not in unused]
     parts = ESSENTIAL | {name.partition('.')[0] for name in names} - HEADS
@@ -49,7 +49,7 @@ def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: 
 
 
 def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
-    """Change, in place, the weights of a file whose names are a model's, to what the model has; what, in words."""
+    """Adapt, in place, the weights of a file to a model of the same names; return what was changed, in words."""
     own = module.state_dict()
     _, prefix = without_wrapper(own)
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
@@ -58,7 +58,7 @@ def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
 
 
 def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
-    """Sum or repeat the kernels of the first convolution for images of another number of channels, as timm does."""
+    """Sum or repeat the kernels of the first convolution for images with another number of channels, as timm does."""
     notes = []
     for name in own.keys() & state.keys():
         new, old = own[name].shape, state[name].shape
@@ -71,7 +71,7 @@ def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list
 
 
 def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
-    """Biases of zero for query, key and value where the file's model has none."""
+    """Add biases of zero for query, key and value if the file has none."""
     wanted = [name for name in own if name.endswith('.attn.qkv.bias')]
     if not wanted or any(name in state for name in wanted):
         return []
@@ -81,10 +81,10 @@ def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[s
 
 
 def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], prefix: str) -> list[str]:
-    """Bring position embeddings to (1, n, C), with or without a row for the class token, for the model's image size."""
+    """Bring position embeddings to (1, n, C), with or without a row for the class token; the model resizes them."""
     name, of_class, notes = f'{prefix}pos_embed', f'{prefix}cls_token', []
     position, wanted = state[name], own[name].shape
-    if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as of APS
+    if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as in APS
         position = position.transpose(0, 1)
     if position.dim() != 3 or position.shape[2] != wanted[2]:
         return []
@@ -107,5 +107,5 @@ def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[s
 
 
 def _rows_before(tokens: int) -> int | None:
-    """How many of the rows of a position embedding stand before those of a square of patches; None where unclear."""
+    """Return the number of extra tokens (0 or 1) before a square grid of patches; None if neither fits."""
     return next((extra for extra in (0, 1) if math.isqrt(tokens - extra) ** 2 == tokens - extra), None)

@@ -1,4 +1,4 @@
-"""What a file of weights is, by the names in it: who wrote it, and where in it the encoders are."""
+"""Format of a file of weights, by the names in it: who wrote the file, and where its encoders are."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,9 @@ class Format:
     """A way in which encoders are kept in a file.
 
     Attributes:
-        name: who writes it.
+        name: who writes such files.
         online, target: prefixes of the weights of an encoder's backbone; the target is the momentum encoder or teacher.
-        marker: how a name starts that only such files have.
+        marker: start of a name that only such files have.
     """
 
     name: str
@@ -43,17 +43,17 @@ FORMATS = (
     Format("MixCo's SimCLR", 'features.', marker='features.4.0.conv1.'),
     Format('timm or torchvision', 'last.', 'ema.'),
 )
-"""The first that fits counts. Files of none of them hold one backbone under its own names."""
+"""Known formats; the first that fits counts. Files of no known format hold one backbone under its own names."""
 
 ALONE = dict(
     mmpretrain='mmpretrain', timm='timm', torchvision='torchvision', huggingface='Hugging Face', aps='APS',
     sequential='torchvision',
 )  # fmt: skip
-"""Who writes a backbone alone, by its :func:`~mixcl.weights.layouts.layout_of`."""
+"""Writers of a backbone alone, by its :func:`~mixcl.weights.layouts.layout_of`."""
 
 
 def format_of(weights: Mapping[str, Tensor]) -> Format:
-    """Which format the weights of a file have."""
+    """Return the format of the weights of a file."""
     for kind in FORMATS:
         starts = kind.marker or (kind.online, kind.target or kind.online)
         if any(name.startswith(starts) for name in weights):
@@ -64,7 +64,7 @@ def format_of(weights: Mapping[str, Tensor]) -> Format:
 
 
 def parts_of(names: Iterable[str]) -> list[str]:
-    """What tensors belong to, by how their names begin.
+    """List the parts that tensors belong to, by how their names begin.
 
     >>> parts_of(['head.0.weight', 'head.0.bias', 'queue'])
     ['head (2)', 'queue (1)']

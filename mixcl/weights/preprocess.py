@@ -1,4 +1,4 @@
-"""What makes a model's input of one image."""
+"""Preprocessing of one image into a model's input."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS, TRANSFORMS, build
 
 Picture = str | Path | np.ndarray | Image.Image
-"""A file name; an array (H, W, 3) of RGB or (H, W) of grey values, uint8; or an image of Pillow."""
+"""A file name; a uint8 array, (H, W, 3) of RGB or (H, W) of grey values; or an image of Pillow."""
 
 
 class Preprocess:
-    """Makes a model's input of one image, as the images of its evaluations are prepared: resized, cropped, normalised.
+    """Preprocessing of one image into a model's input, as in the model's evaluations: resized, cropped, normalised.
 
     Args:
         pipeline: configs of transforms that end with ``PackInputs``.
@@ -30,16 +30,16 @@ class Preprocess:
         self._preprocessor = build(MODELS, preprocessor)
 
     def __call__(self, image: Picture) -> Tensor:
-        """(3, H, W) float32 of an image, RGB; also as a transform of torchvision's data sets.
+        """Return (3, H, W) float32 of an image, RGB; works also as a transform of torchvision's data sets.
 
         Raises:
-            UserError: if it is no image.
+            UserError: if ``image`` is no image.
             UnreadableImage: if its file cannot be decoded.
         """
         return self._preprocessor(dict(inputs=self.packed(image)[None]), False)['inputs'][0]
 
     def packed(self, image: Picture) -> Tensor:
-        """(3, H, W) of an image as the pipeline packs it, before it is normalised; errors as above."""
+        """Return (3, H, W) of an image as the pipeline packs it, before it is normalised; errors as in a call."""
         if isinstance(image, str | Path):
             results: dict[str, Any] = dict(img_path=str(image))
         else:
@@ -49,7 +49,7 @@ class Preprocess:
 
 
 def _rgb(image: Any) -> np.ndarray:
-    """(H, W, 3) uint8."""
+    """Return an image as (H, W, 3) uint8."""
     if isinstance(image, Image.Image):
         return rgb_of(image)
     if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size:

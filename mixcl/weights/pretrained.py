@@ -1,4 +1,4 @@
-"""The backbone in a checkpoint, whatever wrote it: read, and loaded into a model's backbone or refused."""
+"""The backbone in a checkpoint of any library: reading it, and loading it into a model's backbone or refusing it."""
 
 import functools
 import logging
@@ -21,7 +21,7 @@ from mixcl.weights.formats import ENCODERS, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
 
 COUNTER = '.num_batches_tracked'
-"""Of batch normalisation, rarely of use, and not in torchvision's oldest files."""
+"""Suffix of batch normalisation's counters, which are rarely of use, and not in torchvision's oldest files."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class PretrainedBackbone:
 
     Attributes:
         source: the file.
-        encoder: which encoder of it, 'online' or 'target' (the momentum encoder or teacher).
-        state: the weights, by the names that the file has within the backbone, on the CPU.
-        config: that it was trained with; None where the file carries none.
-        backbone: its :func:`backbone_config`.
-        epochs: how many were over when it was saved; None where unknown.
+        encoder: which encoder of the file, 'online' or 'target' (the momentum encoder or teacher).
+        state: the weights, by the file's names within the backbone, on the CPU.
+        config: config that the backbone was trained with; None if the file carries none.
+        backbone: :func:`backbone_config` of ``config``.
+        epochs: number of epochs that were over when the file was saved; None if unknown.
         format: who writes such files.
         rest: what else the file holds, part by part.
-        num_heads: attention heads, where a config beside the file says how many; no weight shows it.
+        num_heads: number of attention heads, if a config beside the file has it; no weight shows it.
     """
 
     source: str
@@ -52,13 +52,13 @@ class PretrainedBackbone:
 
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
-    """Read the backbone in a file of weights, of whichever library (docs/weights.md lists them).
+    """Read the backbone in a file of weights of any library that docs/weights.md lists.
 
     Args:
         path: a checkpoint of mixcl or mmpretrain (pretraining, classifier, detector), a file of timm, torchvision or
-            Hugging Face or a folder of the latter, or what authors of contrastive methods released.
+            Hugging Face, a folder of timm or Hugging Face, or a file that authors of contrastive methods released.
         encoder: 'online' or 'target'; the latter exists in pretraining checkpoints of methods with an EMA encoder.
-            Of several, the first that the file has.
+            From several names, the first that the file has is taken.
 
     Raises:
         UserError: if the file cannot be read, holds no weights, or has no such encoder.
@@ -76,10 +76,10 @@ def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -
 
 
 def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackbone]:
-    """The encoders in a checkpoint that was read from a file: 'online', 'target' or both, in this order.
+    """Return the encoders in a checkpoint read from a file: 'online', 'target' or both, in this order.
 
     Raises:
-        UserError: if it holds no weights.
+        UserError: if the checkpoint holds no weights.
     """
     weights = weights_of(checkpoint, path)
     kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
@@ -103,26 +103,26 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
 
 
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
-    """Load a pretrained backbone; every tensor of the model's must be in it, but for counters of batch normalisation.
+    """Load a pretrained backbone, which must have every tensor of the model but counters of batch normalisation.
 
-    Names of other libraries are translated; position embeddings of another image size are resized (bicubic); the
-    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does;
-    low-rank updates are added to the weights of a model that has none.
-    What the file has beyond the model's names is left out if it is a part of its own, such as a head; more blocks
-    than the model has, or more inside of a block, are an error.
+    Names of other libraries are translated. Position embeddings of another image size are resized (bicubic). The
+    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does.
+    Low-rank updates are added to the weights of a model that has none.
+    Whole parts that the model does not have, such as a head, are left out. More blocks than the model has, or more
+    inside a block, are an error.
 
     Args:
-        module: the backbone, or a module whose ``backbone`` it is (:class:`~mixcl.evaluation.models.FrozenFeatures`).
+        module: the backbone, or a module with a ``backbone`` (:class:`~mixcl.evaluation.models.FrozenFeatures`).
         pretrained: the weights.
         new: patterns of names that the file need not have, for example ``'*.rel_pos_*'``.
 
     Returns:
-        What became of the weights, in words.
+        Which weights were loaded, new, left out or changed, in words.
 
     Raises:
-        UserError: if weights are missing, of another shape, or of a deeper network, or the number of attention heads
-            differs from what a config in or beside the file says, or weights are no finite numbers. Where only custom
-            says how many heads such files have, it is a warning.
+        UserError: if weights are missing, not finite, of another shape, or of a deeper network, or if the number of
+            attention heads differs from that of a config in or beside the file. If only convention says how many heads
+            such files have, a difference is a warning.
     """
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
@@ -161,7 +161,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    print_log(message, 'current', logging.WARNING)  # a run loads twice: to see whether it fits, and in earnest
+    print_log(message, 'current', logging.WARNING)  # a run loads twice, first only to check the fit
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -187,7 +187,7 @@ def _misfits(
 
 
 def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
-    """Whether they are position embeddings of different image sizes."""
+    """Whether two tensors are position embeddings of different image sizes."""
     is_position = name.rpartition('.')[2] == 'pos_embed' and own.dim() == stored.dim() == 3 and stored.dtype in REAL
     return is_position and own.shape[1] != stored.shape[1] and own.shape[2] == stored.shape[2]
 

@@ -16,7 +16,7 @@ from mixcl.weights.checkpoint import written_at
 
 
 def training_state(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
-    """Every tensor that decides how training goes on: weights and buffers of the model, state of the optimiser."""
+    """Return every tensor that decides how training goes on: the model's weights and buffers, the optimiser's state."""
     of_optimizer = {
         f'{name} of parameter {number} in the optimizer': value
         for number, state in enumerate(optimizer.state.values())
@@ -72,10 +72,10 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
 
 
 def newest_checkpoint(work_dir: str | Path) -> str | None:
-    """The undamaged checkpoint of a work dir that is furthest; None, with a warning, if there is none.
+    """Return the furthest undamaged checkpoint of a work dir; None, with a warning, if there is none.
 
-    The files themselves say their step, since names and times change as files are copied; of two at one place the one
-    written last is taken. A damaged file is passed over, with a warning that names it.
+    The step is read from the files, since names and times change when files are copied. Of two at the same step, the
+    one written last is taken. A damaged file is skipped, with a warning that names it.
 
     Raises:
         UserError: if there are checkpoints, and all are damaged.
@@ -103,7 +103,7 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
 
 
 def checkpoint_in(path: str | Path) -> str:
-    """The file itself, or the newest checkpoint of a run's folder.
+    """Return the file itself, or the newest checkpoint of a run's folder.
 
     Raises:
         UserError: if the run has none.

@@ -11,15 +11,15 @@ from mixcl.errors import UserError
 
 
 def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | None:
-    """The config that a checkpoint carries; None where it carries none.
+    """Return the config that a checkpoint carries; None if it carries none.
 
     mmengine writes assignments of literals and ``dict(...)`` calls into ``meta['cfg']``. Its own ``Config.fromstring``
-    runs the text as a program, which a downloaded file must not be.
+    runs the text as a program, which would let a downloaded file run code.
 
-    Classes and functions in it become their dotted names.
+    Classes and functions in the config become their dotted names.
 
     Raises:
-        UserError: if it holds anything but data; it names the file by its ``path``.
+        UserError: if the config holds anything but data; the message names the file by its ``path``.
     """
     text, values = meta_of(checkpoint).get('cfg'), {}
     if not isinstance(text, str):
@@ -38,20 +38,20 @@ def stored_config(checkpoint: Mapping[str, Any], path: str | Path) -> Config | N
 
 
 def meta_of(checkpoint: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What mmengine notes in a checkpoint beside the weights; empty where there is nothing of the kind."""
+    """Return what mmengine notes in a checkpoint beside the weights; empty if there is nothing."""
     meta = checkpoint.get('meta') if 'state_dict' in checkpoint else None
     return meta if isinstance(meta, Mapping) else {}
 
 
 class _AsLiterals(ast.NodeTransformer):
-    """Rewrites ``dict(...)`` calls and names as literals; whatever else is no literal, ``literal_eval`` refuses."""
+    """Rewriter of ``dict(...)`` calls and names as literals; ``literal_eval`` refuses whatever else is no literal."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         match node:
             case ast.Call(func=ast.Name(id='dict'), args=[], keywords=keywords) if all(word.arg for word in keywords):
                 keys: list[ast.expr | None] = [ast.Constant(word.arg) for word in keywords]
                 return ast.Dict(keys, [self.visit(word.value) for word in keywords])
-            # What dict() cannot name as keywords is written dict({...}).
+            # Keys that dict() cannot take as keywords are written dict({...}).
             case ast.Call(func=ast.Name(id='dict'), args=[ast.Dict() as mapping], keywords=[]):
                 return self.visit(mapping)
         return node

@@ -1,4 +1,4 @@
-"""What a config that came with a file may bring into what is built: plain values for classes that reach nowhere."""
+"""Checks of a config that came with a file: it may only give plain values to classes that open no file or address."""
 
 import copy
 import re
@@ -20,7 +20,7 @@ from mixcl.registry import DATASETS, LOSSES, MIXERS, MODELS, NEGATIVES, SHARES, 
 from mixcl.weights.checkpoint import is_trusted
 
 LIBRARIES = re.compile(r'(functools|mixcl|mmcv|mmdet|mmengine|mmpretrain|timm|torch|torchvision|transformers)\b')
-"""Libraries that register more than anyone asked for. What else is registered, the user's own config has imported."""
+"""Libraries that register more than anyone asked for. Other registered classes were imported by the user's config."""
 
 HARMLESS = re.compile(
     r'mixcl\.|torch\.nn\.|mmengine\.model\.|mmcv\.(cnn|transforms)\.'
@@ -30,45 +30,46 @@ HARMLESS = re.compile(
     r'|mmpretrain\.models\.heads\.(cls|conformer|deit|efficientformer|levit|linear)'
     r'|mmpretrain\.models\.heads\.(mae|margin|multi|simmim|stacked|vision_tran)'
 )
-"""Their modules whose classes open no file or address that a word names. Others do: ``VQAGenerationHead`` unpickles its
-``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's take ``trust_remote_code``."""
+"""Modules of these libraries whose classes open no file or address that a word names. Others do: ``VQAGenerationHead``
+unpickles its ``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging Face's take ``trust_remote_code``."""
 
 NAMING = frozenset({'type', 'resize_type', 'conv_type', 'norm_layer'})
-"""Keys whose values are looked up in a registry, and imported where that does not have them."""
+"""Keys whose values are looked up in a registry, and imported if the registry does not have them."""
 
 LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 'batch_augments'})
-"""Arguments that say where first weights come from, and how to train: not asked for where weights are evaluated."""
+"""Arguments for initial weights and for training, which are not needed where weights are evaluated."""
 
 REACHING = frozenset({'backend_args', 'file_client_args'})
-"""Arguments that choose how files are opened; one of mmengine's ways imports a module from a folder of choice."""
+"""Arguments that choose how files are opened; one of mmengine's backends imports a module from any given folder."""
 
 BUILDERS: dict[Any, Registry] = dict(
     mixer=MIXERS, share=SHARES, objective=LOSSES, target=TARGET_ENCODERS, terms=NEGATIVES, dataset=DATASETS,
     pipeline=TRANSFORMS,
 )  # fmt: skip
-"""By keys whose values another registry builds than what they stand in."""
+"""Registries by the keys whose values they build, if not the registry of the part around them."""
 
 PLACES = ('data_root', 'source')
-"""Where the images of a data set lie. They are only read, but for those of Hugging Face, which may have code."""
+"""Keys of the place of a data set's images, which are only read; Hugging Face's data sets may have code."""
 
 LARGEST = 100_000
-"""Bound of numbers, which are counts of layers, channels, pixels or classes."""
+"""Bound of numbers, which count layers, channels, pixels or classes."""
 
 WORD = re.compile(r'[\w+-]*')
-"""A string that is no address, no file, no dotted name, and nothing that a config file fills in or runs."""
+"""Pattern of a string that is no address, file or dotted name, and nothing that a config file fills in or runs."""
 
 
 def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
-    """Check a part of a config that is not the user's own, before anything of it is looked up, imported or built.
+    """Check a part of a config that is not the user's own, before anything in it is looked up, imported or built.
 
-    It may hold numbers up to :data:`LARGEST`, words, lists and dicts; a ``type`` must be in the registry that will
-    build the part, where classes are safe to build from anywhere. Once pickle is allowed, it is returned as it is.
+    The part may hold numbers up to :data:`LARGEST`, words, lists and dicts. A ``type`` must be in the registry that
+    will build the part, and safe to build from any file. Once pickle is allowed, the part is returned as it is.
 
     Returns:
         A copy without :data:`LEFT_OUT`.
 
     Raises:
-        UserError: if there is anything else in it; it names the file (``source``) and the ``place`` in its config.
+        UserError: if the part has anything else; the message names the file (``source``) and the ``place`` in its
+            config.
     """
     if is_trusted():
         return part
@@ -91,10 +92,10 @@ def checked_part(part: Any, registry: Registry, source: str, place: str) -> Any:
 
 
 def checked_run(config: Mapping[str, Any], source: str) -> Config:
-    """The model and the images of a config that came with a file, as plain as :func:`checked_part` wants them.
+    """Return the model and the data sets of a config that came with a file, checked by :func:`checked_part`.
 
     Raises:
-        UserError: if it has other parts than any file may have.
+        UserError: if they have anything that :func:`checked_part` refuses.
     """
     parts = {name: config[name] for name in ('model', 'data_preprocessor') if config.get(name)}
     for name in ('train_dataloader', 'val_dataloader', 'test_dataloader'):
@@ -105,10 +106,10 @@ def checked_run(config: Mapping[str, Any], source: str) -> Config:
 
 
 def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: str) -> None:
-    """Refuse the config of a model that is much larger than the weights that it came with, before it takes memory.
+    """Refuse the config of a model that is much larger than the weights it came with, before it takes memory.
 
     Raises:
-        UserError: if it has more than twice as many tensors, or numbers in them, and some.
+        UserError: if the model has over twice as many tensors plus 1,000, or numbers in them plus 100 million.
     """
     if is_trusted():
         return
@@ -122,7 +123,7 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
 
     hook = register_module_parameter_registration_hook(count)
     try:
-        for device in ('meta', 'cpu'):  # some cannot be built without memory
+        for device in ('meta', 'cpu'):  # some models cannot be built without memory
             with suppress(Exception), undisturbed_generators(), torch.device(device):
                 built.clear()
                 build(MODELS, copy.deepcopy(model))
@@ -137,7 +138,7 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
 
 
 def _checked_value(key: Any, value: Any, registry: Registry, source: str, place: str) -> Any:
-    # Python reads other letters that look the same as these, so that a name would become another one.
+    # Python normalises letters that look like these, so that one name would become another.
     if not isinstance(key, int) and not (isinstance(key, str) and key.isidentifier() and key.isascii()):
         raise _refusal(source, f'{place}.keys', key, 'which is no name')
     place = f'{place}.{key}'
@@ -153,11 +154,11 @@ def _checked_value(key: Any, value: Any, registry: Registry, source: str, place:
 
 
 def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
-    """Whether a name is registered, looked up as mmengine does but without its imports, for a class that is safe."""
+    """Whether a name is registered for a safe class; the look-up is mmengine's, but without its imports."""
     if not isinstance(name, str):
         return False
     scope, _, rest = name.rpartition('.')
-    # mmpretrain asks its own registry for normalisation layers.
+    # mmpretrain looks up normalisation layers in its own registry.
     scope = scope or ('mmpretrain' if place.endswith('norm_cfg.type') else registry.scope)
     asked = registry.root._search_child(scope)
     while asked is not None:

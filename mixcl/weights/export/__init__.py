@@ -1,4 +1,4 @@
-"""Writing a backbone as other libraries load it: one file per format, which writes a folder and says how to load it."""
+"""Export of a backbone to other libraries: one module per format, which writes a folder and says how to load it."""
 
 import mixcl.quiet_imports
 from mixcl.weights.export.base import Exported, Loading, Preprocessing
@@ -14,7 +14,7 @@ FORMATS = dict(
     huggingface=write_huggingface,
     onnx=write_onnx,
 )
-"""By the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it.
+"""Writers by the name that ``--to`` takes: ``write(exported, folder)`` fills a folder and returns the ways to load it.
 
-They raise :class:`~mixcl.errors.UserError` where the other library has no such model.
+Writers raise :class:`~mixcl.errors.UserError` if the other library has no such model.
 """

@@ -1,4 +1,4 @@
-"""What is exported, what its backbone is, and how the files are loaded elsewhere."""
+"""The exported encoder, the shape of its backbone, and code that loads the files elsewhere."""
 
 import json
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from mixcl.weights.layouts import translated
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What images go through: the short side is resized, the middle cut out and normalised.
+    """Preprocessing of images: the short side is resized, the centre cropped and normalised.
 
     Attributes:
-        channels: of an image; three are red, green, blue.
-        size: of the cut-out, in pixels.
-        resize: of the short side before, in pixels.
+        channels: number of channels; three are red, green, blue.
+        size: side of the crop, in pixels.
+        resize: short side before the crop, in pixels.
         interpolation: 'bicubic' or 'bilinear'.
         mean, std: per channel, of values from 0 to 1.
     """
@@ -41,9 +41,9 @@ class Exported:
     """A backbone to be written.
 
     Attributes:
-        encoder: in evaluation mode, float32, on the CPU; the files must give its features elsewhere, too.
-        config: that its backbone was built from.
-        preprocessing: of its images.
+        encoder: encoder in evaluation mode, float32, on the CPU; the files must give the same features elsewhere.
+        config: config that the backbone was built from.
+        preprocessing: preprocessing of the encoder's images.
     """
 
     encoder: Encoder
@@ -55,14 +55,14 @@ class Exported:
         return self.encoder.backbone
 
     def renamed(self, layout: str) -> dict[str, Tensor]:
-        """The weights of a vision transformer or ResNet by another library's names, or the error that it has none."""
+        """Return the weights of a vision transformer or ResNet by another library's names; refuse if it has none."""
         renamed, absent = translated(self.backbone.state_dict(), 'mmpretrain', layout)
         if absent:
             raise self.refusal(layout, f'it has no name for {absent[0]}')
         return renamed
 
     def refusal(self, target: str, reason: str, *others: str) -> UserError:
-        """The error that says why a format cannot take it, and that ``others``, its own library or ONNX can."""
+        """Return the error that a format cannot take the backbone, and that ``others``, its own library or ONNX can."""
         name = type(self.backbone).__name__
         own = dict(TimmBackbone=['timm'], TorchvisionBackbone=['torchvision']).get(name, [])
         choices = [other for other in (*own, *others, 'onnx') if other != target]
@@ -73,18 +73,18 @@ class Exported:
 
 @dataclass(frozen=True)
 class Loading:
-    """One way to load what was written.
+    """One way to load the written files.
 
     Attributes:
         libraries: modules that have to be installed.
-        code: Python lines, in which PATH stands for the folder, that make ``features`` (B, D) of ``images``.
+        code: Python lines that make ``features`` (B, D) from ``images``; PATH stands for the folder.
     """
 
     libraries: tuple[str, ...]
     code: str
 
     def lines(self, folder: Path) -> str:
-        """The lines for a folder."""
+        """Return the code for a folder."""
         return self.code.strip().replace('PATH', str(folder).replace('\\', '\\\\').replace("'", "\\'"))
 
 
@@ -93,14 +93,17 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_safetensors(folder: Path, state: Mapping[str, Tensor]) -> None:
-    """Write ``model.safetensors``; parts of one tensor, which the format refuses, are copied."""
+    """Write ``model.safetensors``; copy tensors, because the format refuses parts of one tensor."""
     copies = {name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in state.items()}
     save_file(copies, folder / 'model.safetensors', metadata={'format': 'pt'})
 
 
 @dataclass(frozen=True)
 class ViTShape:
-    """A plain vision transformer: channels of a token and within MLPs, sides of images and patches in pixels."""
+    """Shape of a plain vision transformer.
+
+    ``width`` and ``hidden`` are channels of a token and in MLPs, ``size`` and ``patch`` sides in pixels.
+    """
 
     width: int
     depth: int
@@ -110,11 +113,11 @@ class ViTShape:
     size: int
     qkv_bias: bool
     eps: float
-    averages: bool  # the patches, after the final norm; else the class token is the feature
+    averages: bool  # whether the feature is the mean of the patches after the final norm, else the class token
 
 
 def vit_shape(exported: Exported, target: str) -> ViTShape | None:
-    """The shape of a vision transformer of mmpretrain's names; None of anything else. Unusual ones are refused."""
+    """Return the shape of a vision transformer with mmpretrain's names, None for others; refuse unusual ones."""
     vit = exported.backbone
     if not isinstance(vit, VisionTransformer):
         return None
@@ -141,7 +144,7 @@ def vit_shape(exported: Exported, target: str) -> ViTShape | None:
 
 
 def plain_resnet(exported: Exported, target: str, small_stem: bool = False) -> Any:
-    """The backbone if it is a ResNet of mmpretrain; None if it is anything else. Unusual ones are refused."""
+    """Return the backbone if it is a ResNet of mmpretrain, None for others; refuse unusual ones."""
     resnet = exported.backbone
     if not isinstance(resnet, ResNet):
         return None

@@ -1,4 +1,4 @@
-"""The model card: what someone needs who finds the folder."""
+"""The model card: what someone who finds the folder needs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,10 +55,10 @@ UNKNOWN = 'not stored in the checkpoint'
 def model_card(
     exported: Exported, folder: Path, pretrained: PretrainedBackbone, loading: Sequence[str], results: str
 ) -> None:
-    """Write ``README.md`` to a folder that has everything else.
+    """Write ``README.md`` to a folder that has all other files.
 
-    Its parts: the backbone as it was read, Python lines that load the folder in one way or several, and a table of
-    results, empty for none.
+    ``pretrained`` is the backbone as it was read, ``loading`` has the Python lines of each way to load the folder, and
+    ``results`` is a table, or empty.
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
     name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing

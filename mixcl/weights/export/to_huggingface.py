@@ -1,4 +1,4 @@
-"""ViTModel and ResNetModel of Hugging Face's transformers, and its wrapper of timm's models."""
+"""Export to ViTModel and ResNetModel of Hugging Face's transformers, and to its wrapper of timm's models."""
 
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ features = model(images).last_hidden_state[:, 1:].mean(dim=1)
 
 
 def write_huggingface(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; timm's folder of its models."""
+    """Write ``config.json``, ``model.safetensors`` and ``preprocessor_config.json``; timm's files for its models."""
     if isinstance(exported.backbone, TimmBackbone):
         return write_timm(exported, folder)[1:]
     given = exported.preprocessing
     if vit := vit_shape(exported, 'huggingface'):
-        # Without weights its pooler is random; with these it gives the class token.
+        # Without weights the pooler is random; with these it gives the class token.
         identity = {'pooler.dense.weight': torch.eye(vit.width), 'pooler.dense.bias': torch.zeros(vit.width)}
         config, state = _vit_config(vit), exported.renamed('huggingface') | identity
     elif resnet := plain_resnet(exported, 'huggingface'):

@@ -1,4 +1,4 @@
-"""ONNX."""
+"""Export to ONNX."""
 
 import contextlib
 import io
@@ -20,12 +20,12 @@ features = session.run(['features'], {'images': numpy.asarray(images)})[0]
 
 
 def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
-    """Write ``model.onnx``: ``images`` (B, C, H, W) float32 of one size, any number, to ``features`` (B, D)."""
+    """Write ``model.onnx``: any number of ``images`` (B, C, H, W), float32, of one size to ``features`` (B, D)."""
     given = exported.preprocessing
     images = torch.zeros(2, given.channels, given.size, given.size)
     batch = ({0: torch.export.Dim('batch')},)
     names: dict[str, Any] = dict(input_names=['images'], output_names=['features'], dynamic_shapes=batch)
-    logging.disable(logging.WARNING)  # it tells everyone of operators that are not used
+    logging.disable(logging.WARNING)  # the exporter reports operators that are not used
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter('ignore')
@@ -35,7 +35,7 @@ def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
         raise UserError(f'`to=onnx` needs what `pip install onnx onnxscript` installs ({error})') from error
     except OSError:
         raise
-    except Exception as error:  # it raises whatever its passes raise
+    except Exception as error:  # the exporter raises whatever its passes raise
         raise exported.refusal('onnx', ' '.join(str(error).split())[:200]) from error
     finally:
         logging.disable(logging.NOTSET)

@@ -1,4 +1,4 @@
-"""timm, and transformers' wrapper of it."""
+"""Export to timm, and to transformers' wrapper of it."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ features = model(images).pooler_output
 
 WIDTHS = {192: 'tiny', 384: 'small', 1024: 'large'}
 NOTED = ('first_conv', 'classifier', 'fixed_input_size', 'pool_size')
-"""What timm knows of an architecture by its name, and is stored with the weights."""
+"""Keys of what timm knows about an architecture by its name; stored with the weights."""
 
 
 def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
@@ -45,7 +45,7 @@ def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
 
 
 def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dict[str, Tensor]]:
-    """The name of timm's architecture, its arguments, what timm notes of it, and the weights by its names."""
+    """Return timm's name of the architecture, its arguments, timm's notes on it, and the weights by timm's names."""
     if isinstance(exported.backbone, TimmBackbone):
         model, config = exported.backbone.plain_model(), exported.config
         known: Any = model.pretrained_cfg
@@ -68,7 +68,7 @@ def _entry(exported: Exported) -> tuple[str, dict[str, Any], dict[str, Any], dic
     if vit.averages:
         arguments.update(global_pool='avg', fc_norm=False)
     name = f'vit_{WIDTHS.get(vit.width, "base")}_patch16_224'
-    if vit.eps == 1e-5:  # only the entries for CLIP have it; they differ by a norm more
+    if vit.eps == 1e-5:  # only the entries for CLIP have it; they have one more norm
         name, arguments = 'vit_base_patch16_clip_224', dict(arguments, pre_norm=False)
     elif vit.eps != 1e-6:
         reason = f'its layer norms have eps={vit.eps}, where timm has entries with 1e-6 and 1e-5 only'

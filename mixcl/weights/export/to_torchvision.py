@@ -1,4 +1,4 @@
-"""torchvision's ResNets, and backbones that are torchvision's."""
+"""Export to torchvision: ResNets, and backbones that are torchvision's."""
 
 from collections.abc import Iterator
 from pathlib import Path

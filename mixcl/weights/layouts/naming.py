@@ -1,4 +1,4 @@
-"""Renames the weights of a network from one library's names to another's."""
+"""Renaming of the weights of a network from one library's names to another's."""
 
 import re
 from collections import defaultdict
@@ -13,19 +13,19 @@ from mixcl.weights.layouts import resnet_names, vit_names
 
 @dataclass(frozen=True)
 class Naming:
-    """How a library names the weights of a network.
+    """Names that a library gives the weights of a network.
 
     Attributes:
         marker: a name that files of this kind have and others do not.
-        pairs: of mmpretrain's names and the library's: of parameters, or of the modules that they are in. Several
-            names on the right hold parts (along the first dimension) of the tensor on the left.
+        pairs: mmpretrain's name (left) and the library's (right) of parameters, or of modules that contain them.
+            Several names on the right hold parts (along the first dimension) of the tensor on the left.
     """
 
     marker: str
     pairs: tuple[tuple[str, str | tuple[str, ...]], ...]
 
     def to_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights under mmpretrain's names, without those that the table does not have (heads)."""
+        """Return the weights under mmpretrain's names, without those that the table does not have (heads)."""
         parts: defaultdict[str, dict[int, Tensor]] = defaultdict(dict)
         for name, tensor in state.items():
             for common, other, number, _ in self._rows():
@@ -37,7 +37,7 @@ class Naming:
         }
 
     def from_common(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights under the library's names, of which :meth:`to_common` is the inverse."""
+        """Return the weights under the library's names; the inverse of :meth:`to_common`."""
         found = {}
         for name, tensor in state.items():
             for common, other, number, count in self._rows():
@@ -46,14 +46,14 @@ class Naming:
         return found
 
     def _rows(self) -> Iterator[tuple[str, str, int, int]]:
-        """Both names, and which part the other is of how many."""
+        """Yield mmpretrain's name, the library's, which part that is, and of how many."""
         for common, others in self.pairs:
             names = (others,) if isinstance(others, str) else others
             yield from ((common, other, number, len(names)) for number, other in enumerate(names))
 
 
 def _renamed(name: str, old: str, new: str) -> str | None:
-    """``name`` by the pattern ``new``, if it is a parameter that ``old`` names, or that is in the module of that name.
+    """Rename ``name`` by the pattern ``new`` if ``old`` names this parameter, or a module that contains it; else None.
 
     >>> _renamed('blocks.3.norm1.weight', 'blocks.*.norm1', 'layers.*.ln1')
     'layers.3.ln1.weight'
@@ -83,23 +83,23 @@ LAYOUTS = dict(
     aps=dict(vit=Naming('transformer.0.attn.qkv.weight', vit_names.APS)),
     sequential=dict(resnet=Naming('4.0.conv1.weight', resnet_names.SEQUENTIAL)),
 )
-"""The names that each library has for a network."""
+"""Names that each library has for a network."""
 
 
 def layout_of(state: Mapping[str, Tensor]) -> str | None:
-    """By whose names the weights of a backbone go; None where they are of no network known here.
+    """Return the library whose names the weights of a backbone have; None for networks not known here.
 
-    ResNets of torchvision, timm and mmpretrain have the same names, and are 'mmpretrain'.
+    ResNets of torchvision, timm and mmpretrain have the same names, and count as 'mmpretrain'.
     """
     return next((name for name, kinds in LAYOUTS.items() if any(one.marker in state for one in kinds.values())), None)
 
 
 WRAPPERS = ('', 'model.', 'timm_model.', 'vit.', 'resnet.')
-"""Prefixes of a whole backbone: mixcl's and mmpretrain's wrappers of other libraries' models, Hugging Face's heads."""
+"""Prefixes of a whole backbone in mixcl's and mmpretrain's wrappers, and in Hugging Face's models with heads."""
 
 
 def without_wrapper(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str]:
-    """The weights of a backbone by the names within it, and the prefix that was taken away."""
+    """Return the weights of a backbone by the names within it, and the prefix that was removed."""
     for prefix in WRAPPERS:
         inner = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
         if inner and (layout_of(inner) or (prefix and len(inner) == len(state))):
@@ -111,7 +111,7 @@ def translated(state: Mapping[str, Tensor], layout: str, wanted: str) -> tuple[d
     """Rename the weights of a backbone, whose names have no prefix, from one of :data:`LAYOUTS` to another.
 
     Returns:
-        The weights, and the names of those that one of the two does not have, such as heads.
+        The weights, and the names of those that one of the two layouts does not have, such as heads.
     """
     kind = next((kind for kind, naming in LAYOUTS[layout].items() if naming.marker in state), '')
     if kind not in LAYOUTS[wanted]:

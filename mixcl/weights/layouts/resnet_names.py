@@ -1,4 +1,4 @@
-"""Names of a ResNet's weights: torchvision's, which mmpretrain and timm share (left), and those of others.
+"""Names of a ResNet's weights: torchvision's, which mmpretrain and timm share (left), and those of other libraries.
 
 ``*`` is the number of a block in its stage.
 """

@@ -1,6 +1,6 @@
-"""Names of a vision transformer's weights: mmpretrain's (left), and those of others.
+"""Names of a vision transformer's weights: mmpretrain's (left), and those of other libraries.
 
-``*`` is the number of a block. Three names on the right: query, key and value, which mmpretrain keeps in one matrix.
+``*`` is the number of a block. Three names on the right are query, key and value, which mmpretrain keeps in one matrix.
 """
 
 PLAIN = (('cls_token', 'cls_token'), ('pos_embed', 'pos_embed'))
@@ -35,7 +35,7 @@ HUGGING_FACE = (
     ('layers.*.ffn.layers.1', 'encoder.layer.*.output.dense'),
     ('ln1', 'layernorm'),
 )
-"""Files of transformers' ``ViTModel``; in memory transformers 5 has other names, which it undoes on saving."""
+"""Names in files of transformers' ``ViTModel``; transformers 5 has others in memory, and reverts them on saving."""
 
 TORCHVISION = (
     ('cls_token', 'class_token'),
