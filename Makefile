@@ -19,13 +19,13 @@ CORE := $(VENV)/.core-$(KEY)
 TEST := $(VENV)/.test-$(KEY)
 DOCS := $(VENV)/.docs-$(KEY)
 DET := $(VENV)/.det-$(KEY)
-# Compiled once for a set of versions, whatever the number of environments. pip's own cache must not be used: it takes
-# builds without operators, with them, and for another torch for the same.
+# Compiled once for a set of versions, whatever the number of environments. pip's own cache must not be used: it does
+# not tell builds without operators, with operators, and for another torch apart.
 OPERATORS ?= $(HOME)/.cache/mixcl/operators-$(shell $(PYTHON) -c "import re, sys; \
 	versions = re.findall(r'^(?:torch|onedl-mmcv)==(\S+)', open('constraints.txt').read(), re.M); \
 	print('-'.join([*versions, sys.implementation.cache_tag]))")
 
-# mmcv and mmdet ask for the OpenCV with windows, which needs libGL; the headless one has the same functions without it.
+# mmcv and mmdet require the OpenCV with a GUI, which needs libGL; the headless one has the same functions without it.
 USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
 	$(BIN)/python -m pip install --force-reinstall --no-deps -c constraints.txt opencv-python-headless
 
@@ -88,7 +88,7 @@ $(DET): $(CORE)
 	rm -f $(VENV)/.det-*
 	touch $@
 
-# CFLAGS replaces the flags of Python itself, which often ask for debugging symbols: half of the time.
+# CFLAGS replaces Python's own flags, which often ask for debugging symbols: these take half of the compile time.
 operators:
 	$(BIN)/python -m pip install --disable-pip-version-check 'setuptools>=77,<81' wheel ninja psutil
 	ls $(OPERATORS)/*.whl 2>/dev/null || CFLAGS="-O3 -DNDEBUG $$CFLAGS" $(BIN)/python -m pip wheel --no-build-isolation \

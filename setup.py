@@ -1,4 +1,4 @@
-"""Packaging of mixcl. What is lint only lies in pyproject.toml."""
+"""Packaging of mixcl. Settings of linters are in pyproject.toml."""
 
 import re
 import shutil
@@ -11,11 +11,11 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).parent
 
 MODEL_INDEX = 'Import: []\n'
-"""mmengine asks for it before it follows ``_base_ = 'mixcl::patchmix/vit-s16_in1k.py'``; no weights are released."""
+"""Index that mmengine needs to follow ``_base_ = 'mixcl::patchmix/vit-s16_in1k.py'``; no weights are released."""
 
 
 class BuildWithConfigs(build_py):
-    """Ships configs/ and tools/ inside the package, under mixcl/.mim, where the OpenMMLab tools look for them."""
+    """Build command that ships configs/ and tools/ under mixcl/.mim, where the OpenMMLab tools look for them."""
 
     def run(self) -> None:
         super().run()

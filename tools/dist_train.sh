@@ -2,8 +2,8 @@
 # Train on several GPUs of one machine, or of several machines:
 #   tools/dist_train.sh CONFIG GPUS [options of tools/train.py]
 #   NNODES=2 NODE_RANK=0 MASTER_ADDR=host tools/dist_train.sh CONFIG GPUS ...   (on every machine, with its NODE_RANK)
-# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and end the run with status 85, after which the same with --resume, without
-# --overwrite, continues.
+# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and end the run with status 85. The same command with --resume, without
+# --overwrite, then continues it.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -14,7 +14,7 @@ config=$1
 gpus=$2
 shift 2
 
-# torchrun answers 1 whatever its processes return; they leave their status here when they were stopped.
+# torchrun returns 1 whatever its processes return; when stopped, they write their status to this file.
 MIXCL_STATUS_FILE=$(mktemp)
 export MIXCL_STATUS_FILE
 trap 'rm -f "$MIXCL_STATUS_FILE"' EXIT
@@ -27,7 +27,7 @@ python "$(dirname "$0")/torchrun.py" \
     --nproc_per_node "$gpus" \
     "$(dirname "$0")/train.py" "$config" --launcher pytorch "$@" &
 torchrun=$!
-# It passes SIGTERM on to the processes, and knows nothing of SIGUSR1.
+# torchrun passes SIGTERM on to the processes, and knows nothing of SIGUSR1.
 trap 'kill -TERM "$torchrun" 2>/dev/null' TERM INT USR1 HUP
 
 status=0

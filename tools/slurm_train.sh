@@ -4,7 +4,7 @@
 # CPUS_PER_TASK (default 8) and SRUN_ARGS are passed on to srun. As a batch job that survives preemption and time limits:
 #   sbatch --requeue --open-mode=append --signal=USR1@120 --nodes 2 --ntasks-per-node 8 --gres gpu:8 --cpus-per-task 8 \
 #       --partition PARTITION --wrap "GPUS=16 tools/slurm_train.sh PARTITION JOB_NAME CONFIG"
-# A run that was stopped (by SIGTERM, SIGUSR1 or --max-time) has saved its state and exits with 85; the job is then put
+# A run that was stopped (by SIGTERM, SIGUSR1 or --max-time) saves its state and exits with 85. The job is then put
 # back into the queue, and continues with --resume.
 set -euo pipefail
 
@@ -23,7 +23,7 @@ if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
     set -- "$@" --resume
 fi
 
-# The first task to end must not kill others that are about to return 85; after a minute it does.
+# The first task to end must not kill others that are about to return 85; after a minute srun kills them.
 status=0
 # shellcheck disable=SC2086  (SRUN_ARGS is meant to be split)
 srun --partition "$partition" \

@@ -1,4 +1,4 @@
-"""torchrun for tools/dist_train.sh: where a process has failed, a sentence instead of torchrun's traceback."""
+"""torchrun for tools/dist_train.sh, which says in a sentence which process failed, instead of a traceback."""
 
 import logging
 import os
@@ -11,11 +11,11 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from torch.distributed.run import main
 
 SAID = (1, 2, 85)
-"""What processes end with that have said why."""
+"""Exit statuses of processes that have said why they end."""
 
 
 def sentence(failures: dict[int, ProcessFailure]) -> str | None:
-    """What nobody else can say: which process was killed, or has ended without a word."""
+    """Say which process was killed or has ended without a message; None if the processes have said why they end."""
     statuses = {failure.exitcode for failure in failures.values()}
     if statuses & set(SAID) and statuses <= {*SAID, -signal.SIGTERM}:  # torchrun has ended the others
         return None
@@ -29,13 +29,13 @@ def sentence(failures: dict[int, ProcessFailure]) -> str | None:
 
 
 if __name__ == '__main__':
-    logging.disable(logging.ERROR)  # which say the same, for developers
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # sent to all of a job it would end torchrun; processes listen to it
+    logging.disable(logging.ERROR)  # torchrun's errors say the same, for developers
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # sent to a whole job, it would end torchrun; processes handle it
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup
         os.environ['PET_SIGNALS_TO_HANDLE'] = 'SIGTERM,SIGINT,SIGQUIT'  # torchrun's option; torch 2.8 has none
     try:
         main()
-    except SignalException:  # what the processes did about it, they have said
+    except SignalException:  # the processes have said what they did about it
         sys.exit(1)
     except DistNetworkError as error:
         reason = str(error).splitlines()[0]

@@ -1,1 +1,1 @@
-"""A config from its file to what the Runner gets: read, changed by options, checked. Nothing else writes into it."""
+"""Reading a config, changing it by options, and checking it, until the Runner gets it. Nothing else changes it."""

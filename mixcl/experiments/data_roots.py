@@ -1,4 +1,4 @@
-"""Where the data, annotations and weights of a config lie: set it, and check it before any expensive work."""
+"""Places of a config's data, annotations and weights: setting and checking them before any expensive work."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
@@ -10,14 +10,14 @@ from mixcl.errors import UserError
 from mixcl.experiments.paths import Path, kind_of, readable, runner_sections, walk
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
-"""Where the Runner finds data sets; loops may have loaders of their own, such as the bank of a kNN evaluation."""
+"""Sections with data sets. Loops may have loaders of their own, such as the bank of a kNN evaluation."""
 
 EVALUATOR_SECTIONS = ('val_evaluator', 'test_evaluator')
-"""Where metrics are; those of detection read an annotation file that lies in a data set's root."""
+"""Sections with metrics. Those of detection read an annotation file in a data set's root."""
 
 
 def set_data_root(cfg: Config, root: str) -> None:
-    """Set ``data_root`` of all data sets in place, and metrics' files; raises UserError if no data set has one."""
+    """Set the root of all data sets and the files of metrics, in place; raises UserError if no data set has a root."""
     nodes = [node for _, node in _with_data_root(dict(runner_sections(cfg)))]
     if not nodes:
         raise UserError(f'`data_root={root}`: no data set of this config reads a folder; leave the option out')
@@ -32,12 +32,12 @@ def set_data_root(cfg: Config, root: str) -> None:
 
 
 def check_data_roots(cfg: Config) -> None:
-    """Check that the folders of all data sets that a run will load exist and hold something.
+    """Check that the folders of all data sets that a run will load exist and are not empty.
 
     Empty values and remote addresses (``s3://...``) are left to the data sets.
 
     Raises:
-        UserError: names the first folder that is missing or empty, or file of CIFAR that is not as published.
+        UserError: names the first folder that is missing or empty, or file of CIFAR that is missing or altered.
     """
     checked: set[tuple[str, str]] = set()
     for path, node in _with_data_root({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
@@ -54,7 +54,7 @@ def check_data_roots(cfg: Config) -> None:
 
 
 def _check_cifar(node: Mapping[str, Any], place: str) -> None:
-    """In the place of mmpretrain, whose only advice is to download the data."""
+    """Check the files of CIFAR, since mmpretrain only advises to download them."""
     from mmpretrain import datasets
     from mmpretrain.datasets.utils import check_md5
 
@@ -73,7 +73,7 @@ def _check_cifar(node: Mapping[str, Any], place: str) -> None:
 
 
 def check_files(cfg: Config) -> None:
-    """Check that the weights which a config names exist, but remote ones; raises UserError for one that is missing."""
+    """Check that the weights a config names exist, except remote ones; raises UserError for the first missing file."""
     _check_file(cfg.get('load_from'), 'load_from', 'checkpoint file', 'correct the path')
     for path, node in walk(dict(runner_sections(cfg))):
         if isinstance(node, Mapping) and node.get('type') == 'Pretrained':
@@ -81,9 +81,9 @@ def check_files(cfg: Config) -> None:
 
 
 def check_metric_files(cfg: Config, section: str) -> None:
-    """Check that the annotation files exist which metrics of ``'val_evaluator'`` or ``'test_evaluator'`` read.
+    """Check that the annotation files of the metrics in ``'val_evaluator'`` or ``'test_evaluator'`` exist.
 
-    The Runner would open them only after the images. Raises UserError for the first that is missing.
+    The Runner would open them only after the images. Raises UserError for the first missing file.
     """
     for path, node in walk(cfg.get(section), (section,)):
         if isinstance(node, Mapping):

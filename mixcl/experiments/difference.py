@@ -1,4 +1,4 @@
-"""How two configs differ."""
+"""Differences between two configs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ ABSENT = object()
 
 
 class Change(NamedTuple):
-    """A value that is another one than before; ``ABSENT`` where there is none. The path is written with dots."""
+    """A value that differs from before; ``ABSENT`` where there is none. The path is written with dots."""
 
     path: str
     old: Any
@@ -29,6 +29,6 @@ def differences(old: Any, new: Any, path: Path = ()) -> Iterator[Change]:
         for key in dict.fromkeys((*before, *after)):
             yield from differences(before.get(key, ABSENT), after.get(key, ABSENT), (*path, key))
     elif path[-1:] == ('type',) and {old, new} <= {'SyncBN', 'mixcl.SyncBatchNorm'}:
-        return  # the same on GPUs and on CPUs
+        return  # the same layer, for GPUs and for CPUs
     elif old != new and repr(old) != repr(new) and not all(value in (None, ABSENT) for value in both):
         yield Change(dotted(path), old, new)

@@ -1,4 +1,4 @@
-"""The images whose features are extracted, as configs: those of a folder, or of a config's data set."""
+"""Configs of the images whose features are extracted: those of a folder, or of a config's data set."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from mixcl.experiments.paths import innermost, kind_of
 
 
 def config_images(cfg: Config, split: str) -> dict[str, Any]:
-    """The data set that a config evaluates ('test'), or its training images without augmentation ('train'; the
-    ``bank_dataloader`` of ``test_cfg``), as a config.
+    """Return the config of the data set that a config evaluates ('test'), or of its training images without
+    augmentation ('train'; the ``bank_dataloader`` of ``test_cfg``).
 
     Raises:
-        UserError: if the config has none, or the data are not there.
+        UserError: if the config has no such data set, or the data are missing.
     """
     loader = cfg.get('test_dataloader') if split == 'test' else (cfg.get('test_cfg') or {}).get('bank_dataloader')
     if not loader:
@@ -30,21 +30,21 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
 def source_images(
     spec: str, config: Config, pipeline: Sequence[Mapping], data_root: str | None = None
 ) -> dict[str, Any]:
-    """The images of a source, prepared by an :func:`image_pipeline`, as the config of a data set.
+    """Return the config of a data set: the images of a source, prepared by an :func:`image_pipeline`.
 
-    Other arguments and errors same as :func:`~mixcl.experiments.options.own_data.source_config`; the config says which
-    files of a folder are images.
+    Other arguments and errors are those of :func:`~mixcl.experiments.options.own_data.source_config`. ``config`` says
+    which files of a folder are images.
     """
     return dict(**source_config(spec, data_root, config), pipeline=pipeline, test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:
-    """How images in files are prepared for the backbone of a config.
+    """Return the pipeline that prepares image files for the backbone of a config.
 
-    As the config tests (else validates); where that crops nothing, cropped at the centre, and where it does not resize
-    either, resized before: photos are neither square nor small, as digits are. For an ``image_size``, or the one that
-    the config trains on where it tests nothing, by resizing the short edge to 256/224 of it and cropping the centre,
-    as the papers do.
+    By default it is that by which the config tests (else validates). If it does not crop, a centre crop is added, after
+    a resize if there is none: photos, unlike digits, are neither square nor small. For an ``image_size``, or the size
+    that the config trains on if it tests nothing, the short edge is resized to 256/224 of this size and the centre
+    cropped, as the papers do.
 
     Raises:
         UserError: if the config has no images, and no size is given.

@@ -1,4 +1,4 @@
-"""Where the values of a config come from."""
+"""Files that the values of a config come from."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -28,11 +28,11 @@ def origins(path: str | FilePath, cfg: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _stated(path: FilePath) -> dict[Path, tuple[Any, FilePath]]:
-    """Every value of a config file, with the file that it comes from."""
+    """Return every value of a config file, with the file that it comes from."""
     config = Config.fromfile(path, import_custom_modules=False).to_dict()
     stated = {place: (value, path) for place, value in _values(config).items()}
     for base in Config._get_base_files(str(path)):
-        if '::' not in base or base.startswith(SCOPE):  # those of other packages lie where these are installed
+        if '::' not in base or base.startswith(SCOPE):  # bases in other packages lie where these are installed
             inherited = _stated((find_config(base) if '::' in base else path.parent / base).resolve())
             stated |= {place: found for place, found in inherited.items() if stated.get(place, ())[:1] == found[:1]}
     return stated

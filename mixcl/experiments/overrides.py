@@ -12,10 +12,10 @@ from mixcl.experiments.paths import RUNNER_KEYS
 
 
 def override(cfg: Config, overrides: Mapping[str, Any]) -> None:
-    """Merge overrides into a config, in place; raises UserError for the first that cannot do what was meant.
+    """Merge overrides into a config, in place; raises UserError for the first that cannot have its intended effect.
 
     A top-level variable of the config itself has already been copied to the places that use it, so overriding it has
-    no effect. Whether something reads a new key is for ``check_config`` to say.
+    no effect. ``check_config`` finds new keys that nothing reads.
     """
     for key, value in overrides.items():
         name = key.partition('.')[0]
@@ -29,7 +29,7 @@ def override(cfg: Config, overrides: Mapping[str, Any]) -> None:
             hint = '; pass `data_root=DIR`' if key == 'data_root' else suggest(name, {*RUNNER_KEYS, *cfg})
             raise UserError(f'`cfg_options` {key}={value}: the config has no {name!r}{hint}')
     try:
-        copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))  # it may fail half way
+        copy.deepcopy(cfg).merge_from_dict(copy.deepcopy(dict(overrides)))  # a merge may fail half way
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         options = ' '.join(f'{key}={value}' for key, value in overrides.items())
         raise UserError(

@@ -1,4 +1,4 @@
-"""Where things lie in a nested config: paths, the walk over all dicts, and the parts that many look for."""
+"""Places in a nested config: paths, the walk over all values, and the parts that many modules look for."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def runner_sections(cfg: Config) -> Iterator[tuple[str, Any]]:
 
 
 def kind_of(part: Mapping[str, Any]) -> str:
-    """The type of a part of a config, without its scope."""
+    """Return the type of a part of a config, without its scope."""
     return str(part.get('type')).rpartition('.')[2]
 
 
@@ -64,26 +64,26 @@ def pretrains(config: Mapping[str, Any]) -> bool:
 
 
 def innermost(dataset: Any) -> Any:
-    """The config of the data set that others wrap."""
+    """Return the config of the data set that others wrap."""
     while isinstance(dataset.get('dataset'), Mapping):
         dataset = dataset['dataset']
     return dataset
 
 
 def holder_of_backbone(model: Any) -> Any:
-    """The part of a model's config with the backbone itself: the model, or ``FrozenFeatures`` in it."""
+    """Return the part of a model's config with the backbone itself: the model, or ``FrozenFeatures`` in it."""
     while 'backbone' in model['backbone']:
         model = model['backbone']
     return model
 
 
 def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
-    """The data preprocessors of a config, which normalise its images: the model's, and then its own, which counts where
-    the model has none."""
+    """Return the data preprocessors of a config, which normalise its images: the model's, then the config's own, which
+    counts where the model has none."""
     holders = config.get('model') or {}, config
     return [holder['data_preprocessor'] for holder in holders if holder.get('data_preprocessor')]
 
 
 def whole_model(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of the model with the data preprocessor in it, as the Runner builds it."""
+    """Return the config of the model with the data preprocessor in it, as the Runner builds it."""
     return dict(config['model'], data_preprocessor=next(iter(preprocessors_of(config)), None))

@@ -32,7 +32,7 @@ from mixcl.shipped import default_work_dir
 
 @dataclass(frozen=True)
 class Options:
-    """What a run does otherwise than its config says: the options of ``mixcl train``, whose help explains each."""
+    """Options by which a run differs from its config: those of ``mixcl train``, whose help explains each."""
 
     work_dir: str | None = None
     resume: str | None = None  # 'auto' or a checkpoint
@@ -66,10 +66,10 @@ def prepared(
     smoke: bool = False,
     amp: bool = False,
 ) -> Config:
-    """What a config says, with those of the :class:`Options` that commands have which train nothing.
+    """Read a config, and apply those :class:`Options` that commands without training have.
 
     Raises:
-        UserError: if it cannot be read, an option cannot be applied, or a key or value cannot be meant.
+        UserError: if the config cannot be read, an option cannot be applied, or a key or value is wrong.
     """
     cfg = _prepared(config, Options(cfg_options=cfg_options, data_root=data_root, smoke=smoke))
     if amp:
@@ -78,17 +78,17 @@ def prepared(
 
 
 def prepared_to_train(config: str | Path, asked: Options) -> Config:
-    """The config of a training run, with all options.
+    """Return the config of a training run, with all options.
 
     Raises:
-        UserError: as :func:`prepared`, and if the config trains nothing.
+        UserError: same as :func:`prepared`, and if the config trains nothing.
     """
     cfg = _prepared(config, asked)
     if cfg.get('train_cfg') is None:
         raise UserError(
             f'{config} trains nothing (it has no train_cfg): use mixcl test {config} --pretrained CHECKPOINT'
         )
-    # A trial leaves the folder of the run alone.
+    # A smoke run leaves the folder of the run alone.
     named = None if asked.smoke and 'work_dir' not in (asked.cfg_options or {}) else cfg.get('work_dir')
     cfg.work_dir = asked.work_dir or named or default_work_dir(config, '_smoke' if asked.smoke else '')
     if asked.amp:
@@ -116,16 +116,16 @@ def prepared_to_train(config: str | Path, asked: Options) -> Config:
 
 
 def prepared_to_test(config: str | Path, checkpoint: str | None, asked: Options) -> Config:
-    """The config of a test of a checkpoint, or of the backbone in ``pretrained``.
+    """Return the config of a test of a checkpoint, or of the backbone in ``pretrained``.
 
     Raises:
-        UserError: as :func:`prepared`, if the config tests nothing, or the weights are not of the kind that it tests.
+        UserError: same as :func:`prepared`, and if the config tests nothing or the weights are not what it tests.
     """
     cfg = _prepared(config, asked)
     if cfg.get('test_cfg') is None:
         raise UserError(f'{config} has no test_cfg: its data set has no labels to evaluate with')
     cfg.work_dir = asked.work_dir or cfg.get('work_dir') or default_work_dir(config)
-    # A run that trains would hold its work dir.
+    # A run that trains would lock its work dir.
     cfg.update(dict.fromkeys(('train_cfg', 'train_dataloader', 'optim_wrapper', 'param_scheduler')))
     choose_tested(cfg, checkpoint, asked.pretrained, asked.encoder)
     if asked.amp:
@@ -167,7 +167,7 @@ def _prepared(config: str | Path, asked: Options) -> Config:
 
 
 def _override(cfg: Config, asked: Options) -> None:
-    """Set ``--cfg-options``: first, as if the file said so, but after what is fitted to the images."""
+    """Apply ``--cfg-options``: before other options, as if the file said so, but after a fit to the images."""
     if asked.cfg_options:
         override(cfg, asked.cfg_options)
         import_modules(cfg)

@@ -16,21 +16,21 @@ from mixcl.shipped import config_name, find_config
 
 
 def read_config(path: str | Path) -> Config:
-    """Read a config file, or one that comes with mixcl by its name, and import the modules that it names.
+    """Read a config file, or by name one that comes with mixcl, and import the modules that it names.
 
-    Its name is noted in it as ``config_name``, so that checkpoints carry it. Its keys are not checked.
+    The config notes its own name as ``config_name``, so that checkpoints carry it. Its keys are not checked.
 
     Raises:
         UserError: if the file is missing or cannot be evaluated.
     """
     quieten(MMLogger.get_instance('mmengine'))  # what is built without a Runner logs there
     path = find_config(path)
-    if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function it names
+    if path.suffix != '.py':  # mmengine reads YAML by a loader that calls whatever function the file names
         raise UserError(f'the config {path} is no .py file; write it in Python')
     # Modules that a config imports (custom_imports) may lie beside it.
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
-        sys.path.append(folder)  # last: a config may be called like a package, such as timm.py
+        sys.path.append(folder)  # last: a config may have the name of a package, such as timm.py
     with _refusing(f'the config {path} cannot be read'):
         cfg = Config.fromfile(path, import_custom_modules=False)
         cfg.items()  # imports what a config names by import
@@ -50,9 +50,9 @@ def import_modules(cfg: Config) -> None:
 
 
 def _forget_own_scope(cfg: Config) -> None:
-    """Take out the ``_scope_`` that mmengine puts beside every ``type`` of a base ``mixcl::...``.
+    """Remove the ``_scope_`` that mmengine puts beside every ``type`` of a base ``mixcl::...``.
 
-    ``default_scope`` says it, and mmengine hands it to functions such as that of ``collate_fn`` as an argument.
+    ``default_scope`` says the same, and mmengine passes ``_scope_`` to functions such as ``collate_fn`` as an argument.
     """
     if cfg.get('default_scope') == 'mixcl':
         for _, part in walk(cfg._cfg_dict):
@@ -62,7 +62,7 @@ def _forget_own_scope(cfg: Config) -> None:
 
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
-    """Make a UserError of whatever a config does, which is a program: it may raise anything, or exit."""
+    """Turn whatever a config raises into a UserError: a config is a program, which may raise anything, or exit."""
     try:
         yield
     except KeyboardInterrupt:

@@ -34,17 +34,17 @@ from mixcl.weights import (
 
 @dataclass(frozen=True)
 class Subject:
-    """What is evaluated.
+    """Subject of an evaluation.
 
     Attributes:
         checkpoint: path, or 'random'.
-        sha256: of the file; None for 'random'.
-        encoders: by name, 'online' and perhaps 'target'; none for 'random'.
+        sha256: digest of the file; None for 'random'.
+        encoders: encoders by name, 'online' and perhaps 'target'; none for 'random'.
         backbone: config of the backbone; None where that of the data set is to be taken.
-        config: that the backbone comes from; None where unknown.
-        classifier: the config of the classifier that it is the checkpoint of, where it carries one or one is given.
-        classes: how many that classifier, or the linear head in the file, tells apart; None where there is neither.
-        named: the file of the config, where the user named one; it may import and build whatever it says.
+        config: config that the backbone comes from; None where unknown.
+        classifier: config of the classifier in the checkpoint, if the checkpoint carries one or the user gives one.
+        classes: number of classes of that classifier, or of the linear head in the file; None where there is neither.
+        named: file of the config that the user named, if any; it may import and build anything.
     """
 
     checkpoint: str = RANDOM
@@ -64,21 +64,21 @@ class Subject:
 
     @property
     def epochs(self) -> int | None:
-        """How long it was pretrained."""
+        """Number of epochs of the pretraining."""
         return next((encoder.epochs for encoder in self.encoders.values()), None)
 
     def checked(self, part: Any, registry: Registry, place: str) -> Any:
-        """A part of the config, which must be one that any file may name where the user has not named the config."""
+        """Return a part of the config; unless the user named the config, it must be one that any file may have."""
         return part if self.named else checked_part(part, registry, self.checkpoint, place)
 
     def encoders_for(self, asked: str | None, of_protocol: str | None = None) -> list[str]:
-        """Those asked for ('online', 'target' or 'all'), else that of the protocol; see :meth:`side`."""
+        """List the encoders asked for ('online', 'target' or 'all'), else that of the protocol; see :meth:`side`."""
         if asked == 'all' and self.encoders:
             return list(self.encoders)
         return [self.side(asked, of_protocol)]
 
     def side(self, asked: str | None = None, of_protocol: str | None = None) -> str:
-        """The encoder asked for, 'online' or 'target', else that of the protocol; outside of protocols the default."""
+        """Return the encoder asked for, 'online' or 'target', else the protocol's; outside of protocols the default."""
         if asked is None or not self.encoders:
             return default_encoder(self.config_name, self.backbone, [*self.encoders], of_protocol)
         if asked not in self.encoders:
@@ -89,7 +89,7 @@ class Subject:
         return asked
 
     def settings(self, feature: str = 'Output') -> dict[str, Any]:
-        """The config of the model that :meth:`encoder` builds."""
+        """Return the config of the model that :meth:`encoder` builds."""
         preprocessors = preprocessors_of(self.config or {})
         if not self.backbone or not preprocessors:
             raise UserError(
@@ -100,14 +100,16 @@ class Subject:
         return self.checked(dict(type='FrozenEncoder', **found), MODELS, 'model')
 
     def encoder(self, asked: str | None = None, feature: str = 'Output', seed: int = 0) -> Encoder:
-        """Load the encoder asked for, by default that of :func:`default_encoder`, or a random one where there is no
-        checkpoint; see :func:`~mixcl.weights.encoder.load_encoder`, and :mod:`mixcl.evaluation.models` for features."""
+        """Load the encoder asked for, by default that of :func:`default_encoder`; a random one without a checkpoint.
+
+        See :func:`~mixcl.weights.encoder.load_encoder`, and :mod:`mixcl.evaluation.models` for the features.
+        """
         side, settings = self.side(asked), self.settings(feature)
         with as_user_error(f'the encoder of {self.named or self.checkpoint}'):
             return load_encoder(settings, self.encoders[side] if self.encoders else None, seed)
 
     def pipeline(self, image_size: int | None = None) -> list[dict[str, Any]]:
-        """How images in files are prepared for the backbone, see :func:`image_pipeline`; checked as in any file."""
+        """Return the checked pipeline that prepares image files for the backbone, see :func:`image_pipeline`."""
         with as_user_error(f'the pipeline of {self.named or self.checkpoint}'):
             return self.checked(image_pipeline(self.config or Config(), image_size), TRANSFORMS, 'pipeline')
 
@@ -115,8 +117,8 @@ class Subject:
 def default_encoder(
     config_name: str | None, backbone: Mapping | None, sides: Sequence[str] = ENCODERS, of_protocol: str | None = None
 ) -> str:
-    """The encoder that a protocol takes, else (embedding, export, figures) that of the method's linear probe, which its
-    authors publish; the first of the ``sides`` that there are where it is not one of them."""
+    """Return the encoder that a protocol takes, else (embedding, export, figures) that of the method's linear probe,
+    which its authors publish. If it is not one of the ``sides``, return the first of these."""
     recipe = None
     if config_name and not of_protocol:
         recipe = find_recipe('linear', {data_of_name(config_name)}, config_name, family_of(backbone))
@@ -131,7 +133,7 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
 
     Args:
         checkpoint: a file as for :func:`~mixcl.weights.pretrained.read_pretrained`, the folder of a run, or 'random'.
-        config: that the weights were trained with, in the place of the one that the file carries.
+        config: config that the weights were trained with, in place of the one in the file.
 
     Raises:
         UserError: if the file or the config cannot be read, nothing says which backbone the weights belong to, or the

@@ -1,11 +1,11 @@
-"""What evaluation costs: features, nearest neighbours, probes.
+"""Cost of evaluation: features, nearest neighbours, probes.
 
 ``python tools/benchmark/evaluation.py forward CONFIG`` compares mixcl's extraction of features, from the loader's
 uint8 batch to features on the CPU, with the bare backbone on normalised images on its device.
 
 ``python tools/benchmark/evaluation.py knn`` searches at the size of ImageNet-1K: 50,000 queries against 1,281,167
-features of 384 dimensions, unit vectors around 1,000 centres, so that neighbours mean something. A part is then
-searched by mixcl and by scikit-learn's brute force, and their answers are compared.
+features of 384 dimensions, unit vectors around 1,000 centres, so that neighbours mean something. Then mixcl and
+scikit-learn's brute force search a part, and their answers are compared.
 
 ``python tools/benchmark/evaluation.py probe`` trains linear probes of several rates at once, and one after the other.
 """
@@ -40,11 +40,11 @@ SPREAD = 0.08  # a neighbour of the same centre has a cosine of about 0.3 at 384
 MEMORY_BOUND = 4.0  # GiB beyond the features
 ROWS_AT_ONCE = 16384
 COMPARED = 2_000, 100_000
-"""Queries and features that scikit-learn searches, too."""
+"""Number of queries and of features that scikit-learn searches, too."""
 
 
 def clustered_features(rows: int, dimensions: int, name: str) -> Tensor:
-    """(rows, dimensions) float32 unit vectors around centres that all sets share, a function of the name."""
+    """Draw (rows, dimensions) float32 unit vectors around centres that all sets share; the name decides the draw."""
     centres = F.normalize(torch.randn(CENTRES, dimensions, generator=generator('centres')), dim=1)
     random = generator(name)
     features = torch.empty(rows, dimensions)
@@ -77,7 +77,7 @@ def forward(args: argparse.Namespace) -> None:
 
 
 def one_by_one(features: Tensor, labels: Tensor, settings: ProbeSettings) -> None:
-    """Train linear probes as one writes them by hand: a layer and an optimiser for every rate."""
+    """Train linear probes as written by hand: a layer and an optimiser for every rate."""
     for rate, decay in settings.grid:
         layer = nn.Linear(features.shape[1], int(labels.max()) + 1).to(features.device)
         optimizer = torch.optim.SGD(layer.parameters(), lr=rate, momentum=0.9, weight_decay=decay)
@@ -99,7 +99,7 @@ def probe(args: argparse.Namespace) -> None:
 
 
 def peak_memory() -> float:
-    """Most memory that this process ever held, in GiB (Linux counts in KiB)."""
+    """Return the peak memory of this process in GiB (Linux counts in KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
@@ -114,7 +114,7 @@ def knn(args: argparse.Namespace) -> None:
     speed = 2e-9 * len(queries) * bank.numel() / seconds
     print(f'all: {seconds:.1f} s ({speed:.0f} GFLOP/s), peak {memory:.2f} GiB beyond the features, {verdict}')
     some, part = queries[: COMPARED[0]], bank[: COMPARED[1]]
-    # Euclidean distance of unit vectors is its fastest exact way.
+    # Euclidean distance, which ranks unit vectors as the cosine does, is its fastest exact search.
     other = NearestNeighbors(n_neighbors=args.neighbours, algorithm='brute').fit(part.numpy())
     calls = {
         'mixcl': lambda: nearest_neighbours(some, part, args.neighbours)[1].numpy(),

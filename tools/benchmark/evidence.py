@@ -1,7 +1,7 @@
-"""Whether the methods learn what the papers say, on digits and Fashion-MNIST, with seeds: many small runs, and a page.
+"""Check if methods learn what the papers say, on digits and Fashion-MNIST, with seeds: many small runs, and a page.
 
 ``python tools/benchmark/evidence.py --minutes 60 --out docs/evidence`` works through the tables in order and ends in
-time, with status 85 while something is left: the same command goes on, also within a run. docs/evidence.md.
+time, with status 85 while something is left. The same command then continues, also within a run. See docs/evidence.md.
 """
 
 from mixcl.starting import begin
@@ -38,11 +38,11 @@ from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
-"""Seconds: no run begins with fewer left; kept back for measuring, and for fine-tuning."""
+"""Seconds that must be left to begin a run; seconds reserved for measuring, and for fine-tuning."""
 
 
 class State:
-    """What is done, in a folder: ``results/NAME.json`` of runs that are, ``runs/`` of the others."""
+    """Progress, in a folder: ``results/NAME.json`` of finished runs, ``runs/`` of the others."""
 
     def __init__(self, folder: Path) -> None:
         self.results, self.work = folder / 'results', folder / 'runs'
@@ -50,7 +50,7 @@ class State:
             place.mkdir(parents=True, exist_ok=True)
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """Results by :meth:`~evidence_tables.Run.key`; files that are damaged are told and left out."""
+        """Read the results by :meth:`~evidence_tables.Run.key`; damaged files are reported and left out."""
         found = {}
         for file in sorted(self.results.glob('*.json')):
             try:
@@ -67,7 +67,7 @@ class State:
 
     @contextmanager
     def taken(self, run: Run) -> Iterator[bool]:
-        """Hold a run and those that share its training, unless another process does or has just done it."""
+        """Lock a run and those that share its training; yield False if another process has locked or just done it."""
         with (self.work / f'{run.training().name}.lock').open('w') as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,11 +78,11 @@ class State:
 
 
 def perform(run: Run, state: State, seconds: float) -> None:
-    """Train, unless it is a baseline, measure, and write the result. RunStopped: it is saved, and goes on later."""
+    """Train (except a baseline), measure, and write the result. RunStopped: the run is saved, and continues later."""
     cfg, method, folder = run.config(), METHODS[run.method], state.work / run.training().key()
     for part in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         part.update(num_workers=0, persistent_workers=False)
-    cfg.train_dataloader.update(num_workers=1, persistent_workers=True)  # the images of a step cost a quarter of it
+    cfg.train_dataloader.update(num_workers=1, persistent_workers=True)  # loading images costs a quarter of a step
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu'
     result: dict[str, Any] = dict(name=run.name, key=run.key(), settings=run.settings, device=device)
     model, encoder, clock = None, 'features', folder / 'seconds.json'
@@ -102,7 +102,7 @@ def perform(run: Run, state: State, seconds: float) -> None:
         seconds=round(before + core_seconds() - begun, 1),
         encoder=encoder if encoder in found else 'online',
         accuracies={name: accuracies(right) for name, right in found.items()},
-        # What is for choices alone is not judged again.
+        # Runs that are only for choices are not judged again.
         answers={} if run.held_out else {name: packed(right) for name, right in found.items()},
     )
     part = state.results / f'{run.name}.part'
@@ -113,12 +113,12 @@ def perform(run: Run, state: State, seconds: float) -> None:
 
 
 def core_seconds() -> float:
-    """Time on a core of this process and of its data workers that have ended."""
+    """Return the CPU time of this process and of its data workers that have ended."""
     return sum(os.times()[:4])
 
 
 def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
-    """Do runs in order while there is time: whether something is left, and what failed."""
+    """Do runs in order while there is time; return whether something is left, and which runs failed."""
     tables = tuple(table for table in TABLES if torch.cuda.is_available() or not table.on_gpu)
     failed: list[str] = []
     busy: set[str] = set()
@@ -137,7 +137,7 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
                 print(f'{runs[0].name}: done', flush=True)
             except RunStopped:
                 return True, failed
-            except Exception as error:  # keeps no other run from being done
+            except Exception as error:  # must not keep other runs from being done
                 traceback.print_exc()
                 print(f'{runs[0].name}: failed: {error!r}', flush=True)
                 failed.append(runs[0].name)

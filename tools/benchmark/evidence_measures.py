@@ -1,4 +1,4 @@
-"""What evidence.py measures: which images are classified rightly by frozen features, and after fine-tuning."""
+"""Measures of evidence.py: which images are classified correctly by frozen features, and after fine-tuning."""
 
 import base64
 import zlib
@@ -28,15 +28,15 @@ from mixcl.registry import DATASETS, MODELS, build
 FINE_TUNED_DRAWS = 5
 FINE_TUNING_STEPS, FINE_TUNING_BATCH = 200, 64
 MAPPED = 5000
-"""Images that a baseline is fitted to: Isomap's memory is their number squared."""
+"""Number of images that a baseline is fitted to; Isomap's memory grows with its square."""
 
 Right = dict[str, np.ndarray]
-"""By measure, whether each test image was classified rightly in each draw of labels: (draws, images) bool."""
+"""Whether each test image was classified correctly in each draw of labels, by measure: (draws, images) bool."""
 Settings = Mapping[str, float]
 
 
 class Labelled(NamedTuple):
-    """Training images (N, ...) or features of them, their labels (N,), and the same of the test images."""
+    """Training images (N, ...) or their features, their labels (N,), and the same for the test images."""
 
     bank: Tensor
     labels: Tensor
@@ -47,13 +47,13 @@ class Labelled(NamedTuple):
 def measured(
     model: BaseModel | None, cfg: Config, method: Method, settings: Settings, probe: Mapping[str, Any]
 ) -> dict[str, Right]:
-    """By encoder, what its features are good for; the encoder of a baseline is called 'features'.
+    """Measure the features of each encoder, and return the results by encoder; a baseline's is called 'features'.
 
     Args:
-        model: that was pretrained, None for a baseline.
-        cfg: of its run, with the images to learn from and to test on, and the seed.
-        method: of the run.
-        settings: of the run; with a ``fine_tuning_rate`` encoders are fine-tuned on few labels, too.
+        model: the pretrained model, None for a baseline.
+        cfg: config of the run, with the images to learn from and to test on, and the seed.
+        method: method of the run.
+        settings: settings of the run; with a ``fine_tuning_rate`` encoders are also fine-tuned on few labels.
         probe: settings of the linear probe.
     """
     loaders = [
@@ -88,11 +88,11 @@ BASELINES: dict[str, Callable[[Settings], Any]] = dict(
         n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20))
     ),
 )
-"""Maps that are fitted to pixels of training images, without labels."""
+"""Maps fitted to pixels of training images, without labels."""
 
 
 def _frozen(images: Labelled, probe: Mapping[str, Any]) -> Right:
-    """Few labels, the nearest of all labelled images, and the linear probe."""
+    """Measure frozen features: few labels, the nearest of all labelled images, the linear probe."""
     bank, labels, queries, truth = images
     answers = {f'few{shot}_{name}': rows for (shot, name), rows in few_label_answers(bank, labels, queries).items()}
     answers['nearest'] = labels[nearest_neighbours(queries, bank, 1)[1]].T
@@ -113,7 +113,7 @@ def _fine_tuned(model: BaseModel, cfg: Config, encoder: str, pixels: Labelled, r
         chosen = draw_labelled(pixels.labels, max(SHOTS), 0, draw)
         for shot in SHOTS:
             rows = chosen[:, :shot].flatten()
-            fresh = untrained(cfg, seed)  # hooks hang on the model of a run, which so cannot be copied
+            fresh = untrained(cfg, seed)  # the model of a run has hooks, so it cannot be copied
             fresh.load_state_dict(model.state_dict())
             seed_global_generators(seed, 'fine-tuning')
             network = _Classifier(fresh, encoder, int(pixels.labels.max()) + 1, images)
@@ -137,7 +137,7 @@ class _Classifier(nn.Module):
 
 
 def _train(network: nn.Module, images: Tensor, labels: Tensor, rate: float, seed: int) -> None:
-    """AdamW with a warm-up and a cosine; images are shifted by up to an eighth, as small images usually are."""
+    """Train by AdamW with warm-up and cosine; images are shifted by up to an eighth, as small images usually are."""
     random = generator(seed, 'fine-tuning')
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -157,7 +157,7 @@ def _train(network: nn.Module, images: Tensor, labels: Tensor, rate: float, seed
 
 
 def packed(right: Right) -> dict[str, list]:
-    """Images, draws and bits of each measure as text, image by image, whose draws resemble each other."""
+    """Pack each measure: numbers of images and draws, and bits as text, by image, since its draws are alike."""
     return {
         name: [*rows.T.shape, base64.b85encode(zlib.compress(np.packbits(rows.T).tobytes(), 9)).decode()]
         for name, rows in right.items()
@@ -165,7 +165,7 @@ def packed(right: Right) -> dict[str, list]:
 
 
 def unpacked(stored: Mapping[str, list]) -> Right:
-    """What :func:`packed` stored."""
+    """Restore what :func:`packed` stored."""
     found = {}
     for name, (images, draws, text) in stored.items():
         bits = np.unpackbits(np.frombuffer(zlib.decompress(base64.b85decode(text)), np.uint8), count=images * draws)

@@ -1,4 +1,4 @@
-"""The methods of evidence.py and their configs: every method's own model on one small network, views and schedule."""
+"""Methods of evidence.py and their configs: each method's own model on the same small network, views and schedule."""
 
 import copy
 import functools
@@ -11,28 +11,28 @@ from typing import Any
 from mmengine.config import Config
 
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
-"""The parts of a model that a method changes in its host."""
+"""Parts of a model that a method changes in its host."""
 OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
-"""Which hooks of their own configs the rivals keep."""
+"""Hooks of their own configs that the rivals keep."""
 MOMENTUM_SHARE = 132
-"""Steps of a run times (1 - EMA momentum): .97 for 4,400 steps, one rule for all methods but the rivals.
+"""Steps of a run times (1 - EMA momentum), the same for all methods but the rivals: a momentum of .97 for 4,400 steps.
 
-With it the vectors of MoCo v2 can drift together, past its queue, so that the loss falls although images are not told
-apart. Hence ``mocov2_slow_keys`` and MixCo on it, .99, added when runs had failed (docs/guides/curves.md, Collapse).
+With .97 the vectors of MoCo v2 can drift together, past its queue: the loss falls although images are not told apart.
+Hence ``mocov2_slow_keys`` and MixCo on it, with .99, added after runs had failed (docs/guides/curves.md, Collapse).
 """
 
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
 SGD_RATES = ('rate', (0.03, 0.06, 0.12))
-"""For 256 images."""
+"""Learning rates for 256 images."""
 COMPONENTS = ('components', (3, 5, 10, 20))
 FINE_TUNING_RATES = ('fine_tuning_rate', (3e-4, 1e-3, 3e-3))
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: its config, how many images train, and how many of them, the last, a choice is made on.
+    """A data set: its config, the number of training images, and the number of the last ones, held out for choices.
 
-    ``width`` are the channels of the first stage of the ResNet-18, ``probe`` settings of the linear probe.
+    ``width`` is the number of channels of the ResNet-18's first stage, ``probe`` has settings of the linear probe.
     """
 
     config: str
@@ -52,19 +52,19 @@ DATA = dict(
 
 @dataclass(frozen=True)
 class Method:
-    """Where the model of a method comes from, and what is chosen for it.
+    """Source of a method's model, and the settings to be chosen for it.
 
     Attributes:
-        config: its config, below ``configs/``; of a baseline that of its network.
-        host: the name of the plain host, which gives all of the model but :data:`ROWS`; None for a host.
-        changes: made in the model, for the small network and short runs.
-        warmup: share of the run, as in its paper.
+        config: config of the method, below ``configs/``; for a baseline that of its network.
+        host: name of the plain host, which gives all of the model but :data:`ROWS`; None for a host.
+        changes: changes in the model, for the small network and short runs.
+        warmup: share of the run, as in the paper; that of the host.
         momentum_share: steps of a run times (1 - EMA momentum); that of the host.
-        pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as its config says.
-        backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of its config.
-        chosen: settings and the values to choose from, one after the other, on held-out images; of a rival none. With a
-            ``fine_tuning_rate`` the method is judged by fine-tuning on few labels, too.
-        like: the method whose choices it takes, in place of its own.
+        pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as the config says.
+        backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of the config.
+        chosen: settings with candidate values, chosen one after the other on held-out images; none for a rival. With
+            a ``fine_tuning_rate`` the method is also judged by fine-tuning on few labels.
+        like: method whose choices are taken, in place of own ones.
         baseline: 'random', 'scratch' or a name in ``evidence_measures.BASELINES``; nothing is pretrained.
     """
 
@@ -91,7 +91,7 @@ MIXUP_OR_CUTMIX = dict(_delete_=True, type='Choice', mixers=[MIXUP, dict(type='C
 
 
 def _terms(to_view: float, to_mix: float) -> list[tuple[str, str, float]]:
-    """PatchMix's terms: origin to origin, with weight 1, mixture to origin, mixture to mixture."""
+    """Return PatchMix's terms: origin to origin (weight 1), mixture to origin, mixture to mixture."""
     rows = [('view1', 'view2', 1.0), ('mix2', 'view1', to_view), ('mix2', 'mix1', to_mix)]
     return [row for row in rows if row[2]]
 
@@ -112,7 +112,7 @@ _ablation = partial(_patchmix, like='patchmix')  # as the paper ablates, at one 
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
 _patch2 = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
-# Loss, heads, optimizer, EMA momentum and OWN_HOOKS of its config; nothing is chosen.
+# Rivals keep loss, heads, optimizer, EMA momentum and OWN_HOOKS of their config; nothing is chosen.
 _rival = partial(Method, chosen=())
 
 OF_PATCHES = ('mix2', 'view2', 0.5, dict(level='patch'))
@@ -185,10 +185,10 @@ METHODS = dict(
 
 
 def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, float], held_out: bool) -> Config:
-    """The config of a run of the method with this ``name``, with what was chosen for it.
+    """Return the config of a run of the method with this ``name``, with the settings chosen for it.
 
-    With ``held_out`` it trains and learns to classify on the training images but the last ones, and is tested on these,
-    so that choices never see a test image.
+    With ``held_out`` the run trains and learns to classify on all training images but the last ones, and is tested on
+    these, so that choices never see a test image.
     """
     own, images = METHODS[name], DATA[data]
     host = METHODS[own.host] if own.host else own
@@ -257,7 +257,7 @@ def _pipeline(host: Method, cfg: Config) -> list[dict[str, Any]]:
 
 
 def _set_temperature(model: Any, value: float) -> None:
-    """Set the temperature of a method, and those of single terms in their ratio to it (MixCo on MoCo v2)."""
+    """Set the temperature of a method, and scale those of single terms in proportion (MixCo on MoCo v2)."""
     ratio = value / model.objective.temperature
     model.objective.temperature = value
     for options in [row[3] for row in model.terms if len(row) > 3 and 'temperature' in row[3]]:

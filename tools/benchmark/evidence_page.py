@@ -22,7 +22,7 @@ seeds are done.
 
 
 def write(out: Path, found: Found) -> Path:
-    """Write evidence.md and a figure for each table; where the page is."""
+    """Write evidence.md and a figure for each table; return the page's path."""
     lines = [HEAD, *row('table', 'runs done, but for choices', 'of', heading=True)]
     for table in TABLES:
         runs = table.runs(found)
@@ -41,7 +41,7 @@ def write(out: Path, found: Found) -> Path:
 
 
 def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Difference]]]:
-    """By pair of which all seeds are done, what its measures say."""
+    """Yield each pair whose seeds are all done, with its differences by measure."""
     for pair in table.pairs:
         own, host = table.results(pair.method, 1, found), table.results(pair.host, pair.length, found)
         seeds = sorted({*own} & {*host})
@@ -55,7 +55,7 @@ def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Di
 
 
 def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str]:
-    """Lines of each baseline and method; a method's first says which baselines it is below in the named measure."""
+    """Yield the lines of all rows; a method's first says which baselines it is below in the named measure."""
     yield from row('', 'settings', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below', heading=True)
     baselines: dict[str, float] = {}
     for method, length in replace(table, pairs=tuple(pairs)).rows:
@@ -105,7 +105,7 @@ def row(*cells: object, heading: bool = False) -> list[str]:
 
 
 def draw(compared: list[tuple[Pair, dict[str, Difference]]]) -> Figure:
-    """The differences in the named measure, their intervals, and every seed."""
+    """Draw the differences in the named measure, their intervals, and every seed."""
     figure = Figure(figsize=(7, 1 + 0.35 * len(compared)), layout='constrained')
     axis = figure.subplots()
     for place, (_, gains) in enumerate(compared):

@@ -1,4 +1,4 @@
-"""The rule of evidence.py: accuracies, and when a method is better than another. It was written before the results."""
+"""The rule of evidence.py, written before the results: accuracies, and when a method is better than another."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from scipy.stats import t
 from mixcl.evaluation.functional.few_labels import SHOTS
 
 NAMED = 'few'
-"""The measure that verdicts are about: the mean of the regressions on 1, 2, 5 and 20 labels of each class."""
+"""The measure that verdicts are about: the mean of the logistic regressions on 1, 2, 5 and 20 labels of each class."""
 MEANS = {NAMED: 'logistic', 'few_means': 'means', 'tuned': 'tuned'}
-"""Measures that are means over the numbers of labels, and of what."""
+"""Measures that are means over the numbers of labels, and the kind of result averaged."""
 MEASURES = {
     NAMED: '1-20 labels',
     **{f'few{shot}_logistic': f'{shot} label{"s" * (shot > 1)}' for shot in SHOTS},
@@ -21,12 +21,12 @@ MEASURES = {
     'nearest': '1-NN, all labels',
     'linear': 'linear probe',
 }
-"""All that is shown, and its heading."""
+"""Measures that are shown, and their headings."""
 RESAMPLES = 2000
 
 
 def values(right: Right, measure: str) -> np.ndarray:
-    """How far each image is classified rightly in each draw, (draws, images) in [0, 1]; empty if not measured."""
+    """Return how correctly each image is classified in each draw, (draws, images) in [0, 1]; empty if not measured."""
     kind = MEANS.get(measure)
     names = [f'few{shot}_{kind}' for shot in SHOTS] if kind else [measure]
     rows = [right[name] for name in names if name in right]
@@ -34,19 +34,19 @@ def values(right: Right, measure: str) -> np.ndarray:
 
 
 def accuracies(right: Right) -> dict[str, float]:
-    """By measure, in percent; those that were measured."""
+    """Return the accuracies in percent by measure, without those not measured."""
     means = {name: values(right, name) for name in MEASURES}
     return {name: round(100 * float(rows.mean()), 3) for name, rows in means.items() if rows.size}
 
 
 def headline(result: Mapping[str, Any]) -> float:
-    """The accuracy of a result in the named measure; of a network that is trained on labels alone, that of those."""
+    """Return a result's accuracy in the named measure; for a network trained on labels alone, in 'tuned'."""
     accuracies = result['accuracies'][result['encoder']]
     return float(accuracies[NAMED if NAMED in accuracies else 'tuned'])
 
 
 class Difference(NamedTuple):
-    """Points by which a method is ahead of another: the mean, the 95 % interval (NaN for one seed), and by seed."""
+    """Percentage points by which a method leads another: mean, 95 % interval (NaN for one seed), and by seed."""
 
     mean: float
     low: float
@@ -63,9 +63,9 @@ class Difference(NamedTuple):
 def difference(own: Sequence[Right], host: Sequence[Right], measure: str) -> Difference:
     """Compare two methods by what they got right with the same seeds, in order.
 
-    The variance of the mean difference is that of seeds, s^2 / n, and that of the choice of test images and draws, by
-    resampling both; the interval is that of Student's t with n - 1 degrees of freedom. Where two methods have other
-    numbers of draws, the first ones count.
+    The variance of the mean difference is the sum of that of seeds, s^2 / n, and that of the choice of test images and
+    draws, by resampling both. The interval is that of Student's t with n - 1 degrees of freedom. If methods differ in
+    the number of draws, the first ones count.
     """
     pairs = [(values(one, measure), values(other, measure)) for one, other in zip(own, host, strict=True)]
     draws = min(len(rows) for pair in pairs for rows in pair)
@@ -79,7 +79,7 @@ def difference(own: Sequence[Right], host: Sequence[Right], measure: str) -> Dif
 
 
 def _resampled(apart: np.ndarray) -> np.ndarray:
-    """Means (resamples,) of (draws, images), both drawn with replacement."""
+    """Return means (resamples,) of (draws, images), both drawn with replacement."""
     random = np.random.default_rng(0)
     draws, images = apart.shape
     of_draws = random.multinomial(draws, np.full(draws, 1 / draws), RESAMPLES) / draws

@@ -1,4 +1,4 @@
-"""Which runs the evidence consists of, and what is compared: tables as data, in the order in which they are run."""
+"""Runs of the evidence, and what is compared: tables as data, in the order in which they are run."""
 
 import functools
 import hashlib
@@ -17,13 +17,13 @@ from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS
 Found = Mapping[str, dict[str, Any]]
 """Results by :meth:`Run.key`."""
 Chosen = tuple[tuple[str, float], ...]
-"""What was chosen for a method."""
+"""Settings chosen for a method."""
 
 DECIDING = (
     *('model', 'data_preprocessor', 'train_dataloader', 'val_dataloader', 'optim_wrapper', 'param_scheduler'),
     *('train_cfg', 'val_cfg', 'custom_hooks', 'randomness'),
 )
-"""The parts of a config that decide what a run finds."""
+"""Parts of a config that decide the results of a run."""
 
 EPOCHS = dict(digits=200, fashionmnist5000=128, fashionmnist=100)
 ALWAYS_THE_SAME = ('pixels', 'pca', 'isomap')
@@ -54,12 +54,12 @@ class Run(NamedTuple):
         return cfg
 
     def training(self) -> 'Run':
-        """The run that trains the same, whatever it is fine-tuned by."""
+        """Return the run with the same training and no fine-tuning."""
         return self._replace(settings=tuple(one for one in self.settings if one[0] != 'fine_tuning_rate'))
 
     @functools.cache  # noqa: B019 (as long as the program)
     def key(self) -> str:
-        """The name, and a digest of all that the config says of what is computed: others' results are not taken."""
+        """Return the name and a digest of all that decides the results, so that those of other runs are not taken."""
         cfg = self.config().to_dict()
         measures = [SHOTS, DRAWS, FINE_TUNED_DRAWS, FINE_TUNING_STEPS, FINE_TUNING_BATCH, MAPPED, DATA[self.data].probe]
         decided = [self, measures, {name: cfg.get(name) for name in DECIDING}]
@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A method and what it is compared with, which trains ``length`` times as many epochs."""
+    """A method and its host for comparison, which trains ``length`` times as many epochs."""
 
     method: str
     host: str
@@ -98,12 +98,12 @@ class Table:
         return list(dict.fromkeys([*((name, 1) for name in self.baselines), *both]))
 
     def run(self, method: str, length: float, seed: int, found: Found) -> Run | None:
-        """None as long as its settings are not chosen."""
+        """Return the run of a method; None until its settings are chosen."""
         settings, missing = choices(method, found)
         return None if missing else Run(method, self.data, round(length * EPOCHS[self.data]), seed, settings)
 
     def runs(self, found: Found) -> list[Run | None]:
-        """Runs of all rows, seed by seed; None where settings are not chosen yet."""
+        """List the runs of all rows, seed by seed; None where settings are not chosen yet."""
         return [
             self.run(method, length, seed, found)
             for seed in range(self.seeds)
@@ -112,16 +112,17 @@ class Table:
         ]
 
     def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
-        """By seed, what is done, for this table or for another; one seed is for a table without verdicts."""
+        """Return results so far by seed, also of other tables; one seed for fixed baselines or without verdicts."""
         seeds = range(1 if METHODS[method].baseline in ALWAYS_THE_SAME or self.seeds == 1 else MOST_SEEDS)
         runs = {seed: self.run(method, length, seed, found) for seed in seeds}
         return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
 
 
 def choices(method: str, found: Found) -> tuple[Chosen, list[Run]]:
-    """The settings of a method that are best on held-out images by the named measure, and the runs that this lacks.
+    """Return a method's settings that are best on held-out images, and the runs still missing for the choice.
 
-    One setting is chosen after the other, of runs of full length with one seed.
+    Settings are chosen one after the other, from full-length runs with one seed: the ``fine_tuning_rate`` by 'tuned',
+    others by the named measure.
     """
     own = METHODS[method]
     if own.like:
@@ -143,7 +144,7 @@ def choices(method: str, found: Found) -> tuple[Chosen, list[Run]]:
 
 
 def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
-    """Runs to be done that can be done now, in order: first what settings are chosen by, then seed by seed."""
+    """Yield missing runs that can be done now, in order: first those that choose settings, then seed by seed."""
     for table in tables:
         for method, _ in table.rows:
             yield from choices(method, found)[1]
@@ -152,7 +153,7 @@ def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
 
 _OTO, _MOCOV3 = 'kNN +7.6 (PatchMix T7, CIFAR-10)', 'kNN +5.5 (PatchMix T3, CIFAR-10)'
 _SDMP = 'linear +0.6 (SDMP T1, ImageNet-1K)'
-# A pass with gradient costs three: PatchMix and SDMP make 9 per image and step, MoCo v3 8, the frame alone 4.
+# A pass with gradient counts as three: PatchMix and SDMP make 9 per image and step, MoCo v3 8, the frame alone 4.
 HOSTS = (
     Pair('patchmix', 'patchmix_oto', 1, _OTO),
     Pair('patchmix', 'patchmix_oto', 9 / 4, _OTO),
@@ -212,7 +213,7 @@ TABLES = (
             *_against('byol', 'BSIM T2, linear, ImageNet-1K', bsim_byol='+0.7', wbsim_byol='+0.7'),
             *_against('simclr', 'BSIM T2, linear, ImageNet-1K', bsim_simclr='+0.7'),
             Pair('wbsim_simclr', 'simclr'),
-            # Equal passes; BSIM on BYOL has those of BYOL.
+            # Equal numbers of passes; BSIM on BYOL makes as many as BYOL.
             Pair('mixco_simclr', 'simclr', 3 / 2),
             Pair('mixco_mocov2', 'mocov2', 11 / 8),
             Pair('wbsim_byol', 'byol', 7 / 4),

@@ -1,8 +1,8 @@
-"""All that is to be done on a GPU whose time is short: is it right, is it fast, does it learn.
+"""All checks to make on a GPU whose time is short: is mixcl right, is it fast, does it learn.
 
 ``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` runs the tests and benchmarks of :func:`plan` in order of
-worth and keeps the output of each in ``DIR/NN-NAME.log``. What ended well is not done again; an item for which too
-little time is left is not begun, so that the day ends in time. On a CPU the sizes are small: to see that it runs.
+value and keeps the output of each in ``DIR/NN-NAME.log``. Items that succeeded are not repeated. An item is not begun
+if too little time is left, so that the day ends in time. On a CPU the sizes are small, to see that everything runs.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 RESERVE = 5
-"""Seconds for processes to end."""
+"""Seconds left for processes to end."""
 
 
 class Item(NamedTuple):
-    """Words after ``python``, begun if so many seconds are left, and killed after them.
+    """Command after ``python``, begun if ``seconds`` are left, and killed after them.
 
-    ``{minutes}`` stands for what is left of the day, ``{out}`` for the folder of the day.
+    ``{minutes}`` stands for the time left of the day, ``{out}`` for the folder of the day.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
 
 def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
-    """The items, in order of worth; ``pythons`` are those of other toolkits, for peers.py."""
+    """List the items in order of value; ``pythons`` are interpreters of other toolkits, for peers.py."""
     peers = ' '.join(f'--python {entry}' for entry in pythons)
 
     def check(name: str, seconds: float) -> Item:
@@ -76,7 +76,7 @@ def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
 
 
 def run_day(items: list[Item], out: Path, end: float) -> dict[str, str]:
-    """Run what is not done and fits until ``end``, a time of ``time.monotonic()``; what became of each item."""
+    """Run items that are not done and fit until ``end`` (of ``time.monotonic()``); return what became of each."""
     out.mkdir(parents=True, exist_ok=True)
     became = {}
     for number, item in enumerate(items):
@@ -98,7 +98,7 @@ def run_day(items: list[Item], out: Path, end: float) -> dict[str, str]:
 
 
 def end_status(command: list[str], log: Path, seconds: float) -> int | None:
-    """The exit status of a program; None if it was killed because it took longer."""
+    """Return the exit status of a program; None if it was killed because it took longer."""
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])
     with log.open('w') as output:
         process = subprocess.Popen(
@@ -111,7 +111,7 @@ def end_status(command: list[str], log: Path, seconds: float) -> int | None:
             return None
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # and what it has left behind
+                os.killpg(process.pid, signal.SIGKILL)  # and the processes it has left behind
             process.wait()
 
 
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument('--python', action='append', default=[], metavar='NAME=PATH', help='as of peers.py')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends what runs, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the running item, too
     became = run_day(plan(args.device, args.python), args.out.resolve(), time.monotonic() + 60 * args.minutes - RESERVE)
     sys.exit(any(what.startswith(('status', 'killed')) for what in became.values()))
 

@@ -1,8 +1,8 @@
-"""How fast photos become batches of two views: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
+"""Speed of making batches of two views from photos: torchvision's PIL recipe, mmpretrain's MultiView, and mixcl.
 
 ``python tools/benchmark/loader.py`` draws photos into a temporary folder and prints images per second, and ratios to
-torchvision. The cache of large photos is filled before. Without workers, images are counted per second of one core (CPU
-time), else per second of the clock. ``--step-rate 1000`` tells how many cores feed a step of so many images per second.
+torchvision. The cache of large photos is filled before. Without workers, a second is one of CPU time of one core, else
+of the clock. ``--step-rate 1000`` prints how many cores feed a step of so many images per second.
 """
 
 from mixcl.starting import begin
@@ -39,7 +39,7 @@ Batch = Callable[[Any], Any]
 
 
 def draw_photos(folder: Path, shape: tuple[int, int], number: int, quality: int) -> None:
-    """JPEG files of soft colours and a little noise, about 52 kB at 500x375 and 3.2 MB at 12 megapixels."""
+    """Write JPEG files of soft colours and a little noise, about 52 kB at 500x375 and 3.2 MB at 12 megapixels."""
     random = np.random.default_rng(0)
     (folder / 'class').mkdir(parents=True)
     for index in range(number):
@@ -77,7 +77,7 @@ class TwoViews:
 
 
 def ways(folder: Path, device: str, cache: Path) -> dict[str, tuple[Dataset, Batch]]:
-    """By name a data set of samples, and what is then done to a batch."""
+    """Return by name a data set of samples, and what is then done to a batch."""
     cfg = prepared(CONFIG)
     pipeline = cfg.train_dataloader.dataset.dataset.pipeline
     settings = {name: value for name, value in cfg.data_preprocessor.items() if name != 'type'}
@@ -109,7 +109,7 @@ def take_all(loader: DataLoader, finish: Batch) -> None:
 
 
 def rates(kinds: Mapping[str, tuple[Dataset, Batch]], workers: int, images: int, repeats: int) -> dict[str, float]:
-    """Images per second of each way."""
+    """Measure the images per second of each way."""
     options: dict[str, Any] = dict(num_workers=workers, collate_fn=default_collate, persistent_workers=workers > 0)
     batch = max(1, images // 4)
     calls = {

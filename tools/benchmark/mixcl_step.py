@@ -1,7 +1,7 @@
-"""The training step of a config as tools/train.py takes it, with all hooks: the other side of tools/benchmark/step.py.
+"""The training step of a config as tools/train.py takes it, with all hooks: mixcl's side of tools/benchmark/step.py.
 
-A program of its own: ``mixcl_step.py CONFIG DEVICE WORK_DIR``, with the config that step.py has written. One batch is
-taken again and again. For every line ``N`` on the standard input it takes N steps and prints their seconds, by phase.
+It is a program of its own: ``mixcl_step.py CONFIG DEVICE WORK_DIR``, with the config that step.py has written. It
+repeats one batch. For every line ``N`` on the standard input it takes N steps and prints their seconds by phase.
 """
 
 from mixcl.starting import begin
@@ -29,11 +29,11 @@ from mixcl.experiments.prepared import prepared
 VIEWS, LOSSES, FORWARD, BACKWARD = 'views', 'mixing, targets, losses', 'forward', 'backward'
 UPDATE, HOOKS = 'optimiser, EMA', 'hooks, log, loop'
 PROBE, READINGS = 'online probe', 'ranks and other readings'
-"""Phases of their own where the config has the probe, whose cost is to be known."""
+"""Phases of their own if the config has the online probe, to know its cost."""
 
 
 class Stopwatch:
-    """Seconds by phase; what a phase within another one takes counts for itself alone."""
+    """Seconds by phase; the time of a phase within another one counts only for the inner one."""
 
     def __init__(self, device: str) -> None:
         self.on_gpu = device == 'cuda'
@@ -41,7 +41,7 @@ class Stopwatch:
         self.phase = HOOKS
 
     def enter(self, phase: str) -> str:
-        """Begin a phase; returns the one before."""
+        """Begin a phase; return the one before."""
         before, self.phase = self.phase, phase
         now: Any = time.perf_counter()
         if self.on_gpu:
@@ -64,7 +64,7 @@ class Stopwatch:
         setattr(owner, name, timed)
 
     def read(self) -> dict[str, float]:
-        """Seconds by phase since the last call."""
+        """Return the seconds by phase since the last call."""
         self.enter(HOOKS)
         if self.on_gpu:
             torch.cuda.synchronize()
@@ -76,7 +76,7 @@ class Stopwatch:
 
 
 class OneBatch:
-    """A loader that gives its first batch for ever."""
+    """A loader that repeats its first batch forever."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
@@ -94,7 +94,7 @@ class OneBatch:
 
 
 class StepsOnDemand(Hook):
-    """Takes so many steps as each line of the standard input asks for, and answers what they took."""
+    """Hook that takes as many steps as each line of the standard input asks for, and answers with their time."""
 
     priority = 'LOWEST'
 
@@ -128,7 +128,7 @@ class StepsOnDemand(Hook):
 
 
 def watch_parts(runner: Runner, watch: Stopwatch) -> None:
-    """Let every part of the step count as its phase."""
+    """Count every part of the step as its phase."""
     model, optimizer = runner.model, runner.optim_wrapper
     parts: list[tuple[Any, str, str]] = [(model.data_preprocessor, 'forward', VIEWS), (model, 'loss', LOSSES)]
     parts += [(part, 'forward', FORWARD) for part in (model.backbone, model.neck, model.predictor)]
@@ -144,7 +144,7 @@ def watch_parts(runner: Runner, watch: Stopwatch) -> None:
 def main() -> None:
     config, device, work_dir = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
-    os.dup2(2, 1)  # the log
+    os.dup2(2, 1)  # the log goes to the standard error
     cfg = prepared(config)
     cfg.work_dir = work_dir
     runner = build_runner(cfg)

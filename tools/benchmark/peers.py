@@ -1,9 +1,9 @@
 """Training in mixcl and in other toolkits, side by side: one folder of photos, one network, one method.
 
 ``python tools/benchmark/peers.py --python lightly=PYTHON --python lightly_train=PYTHON`` draws photos into a temporary
-folder and lets the sides train in turns, each in a process of its own by the interpreter in which it is installed. It
-prints images per second after the first step, of the views by one core, seconds from the start to the first step and in
-all, and memory; and how mixcl compares. lightly has no trainer: its side is the loop that its documentation shows.
+folder and lets the sides train in turn, each in its own process by the interpreter that has it installed. It prints
+images per second after the first step, and of the views alone by one core; seconds to the first step and in total;
+memory; and how mixcl compares. lightly has no trainer: its side is the loop that its documentation shows.
 """
 
 import argparse
@@ -28,7 +28,7 @@ CASES: dict[str, dict[str, Any]] = {
     'simclr:resnet50': dict(config='simclr/r50_in1k', depth=50, width=2048),
     'dino:vit_small_patch16_224': dict(config='dino/vit-s16_in1k'),
 }
-"""Method and network; DINO with two large and eight small crops."""
+"""Cases by method and network; DINO has two large and eight small crops."""
 PACKAGES = dict(mixcl='mixcl', lightly='lightly', lightly_train='lightly-train')
 QUANTITIES = {
     'images/s': 'higher is better',
@@ -39,7 +39,7 @@ QUANTITIES = {
 }
 
 
-# ----- the sides: what is started by their interpreters -----
+# ----- the sides, each run by its interpreter -----
 
 
 def train_mixcl(args: argparse.Namespace, out: str) -> None:
@@ -153,7 +153,7 @@ SIDES: dict[str, Callable[[argparse.Namespace, str], None]] = dict(
 )
 
 spent_on_views: list[float] = []
-"""Seconds of CPU time."""
+"""Seconds of CPU time, per call."""
 
 
 def count_as_views(owner: type, name: str) -> None:
@@ -171,7 +171,7 @@ def count_as_views(owner: type, name: str) -> None:
 
 
 def be_a_side(args: argparse.Namespace) -> None:
-    """Train, and print what it took as the last line. Steps are seen by a hook of torch, which all toolkits pass."""
+    """Train, and print the measurements as the last line. A hook of torch sees the steps of all toolkits."""
     if args.side == 'mixcl':  # as its commands begin, before torch is imported
         sys.path.insert(0, str(ROOT))
         from mixcl.starting import begin
@@ -213,7 +213,7 @@ def be_a_side(args: argparse.Namespace) -> None:
 
 
 def turn(name: str, python: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """What a side printed."""
+    """Run a side, and return what it printed."""
     words = ['--side', name, '--folder', folder, '--case', args.case, '--device', args.device]
     for option in ('batch_size', 'num_workers', 'epochs'):
         words += [f'--{option.replace("_", "-")}', str(getattr(args, option))]
@@ -227,7 +227,7 @@ def turn(name: str, python: str, args: argparse.Namespace, folder: str) -> dict[
 
 
 def compare(args: argparse.Namespace, pythons: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """A row per quantity: the medians of all sides, and mixcl's advantage over each of the others."""
+    """Yield a row per quantity: the medians of all sides, and mixcl's advantage over each of the others."""
     from loader import draw_photos
 
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}

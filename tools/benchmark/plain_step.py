@@ -1,4 +1,4 @@
-"""A training step of MoCo v3, or of PatchMix on it, as one writes it by hand from timm and PyTorch, without mixcl.
+"""A training step of MoCo v3, or of PatchMix on it, written by hand from timm and PyTorch, without mixcl.
 
 It is a program of its own, so that nothing of mixcl touches its process: ``plain_step.py SPECIFICATION`` with the JSON
 that ``specification`` of tools/benchmark/step.py makes of a config. For every line ``N`` on its standard input it takes
@@ -30,7 +30,7 @@ def perceptron(widths: list[int], last_norm: bool) -> nn.Sequential:
 
 
 class Method(nn.Module):
-    """Views in, loss out: one pass per stream, as the papers' code has it."""
+    """Loss of views: one pass per stream, as in the papers' code."""
 
     def __init__(self, spec: dict) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Method(nn.Module):
 
 
 def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, Tensor], dict]:
-    """PatchMix: every patch of mixture i from image i + its group; the targets of mixtures over views and mixtures."""
+    """Mix as PatchMix: every patch of mixture i is from image i + its group. Also return the mixtures' targets."""
     streams, some = dict(views), views['view1']
     batch, _, height, width = some.shape
     for name, view in (('mix1', 'view1'), ('mix2', 'view2')):
@@ -75,7 +75,7 @@ def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, 
 
 
 def stepper(spec: dict, device: torch.device) -> Callable[[], None]:
-    """A training step: forward, backward, optimiser, and the moving average of the weights."""
+    """Return a training step: forward, backward, optimiser, and the moving average of the weights."""
     model = Method(spec).to(device).train()
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = (torch.optim.AdamW if spec['vit'] else torch.optim.SGD)(trained, lr=1e-4)

@@ -3,8 +3,8 @@
 ``python tools/benchmark/step.py configs/patchmix/vit-s16_in1k.py --batch-size 16`` prints a table: speed as a multiple
 of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3 and PatchMix.
 Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings, and
-take steps in turn. The FLOPs are counted (those of the config's step for both sides), the peak is that of a matrix
-product in the same run.
+take steps in turn. The FLOPs of MFU are those counted in the config's step; the peak is that of a matrix product in
+the same run.
 """
 
 from mixcl.starting import begin
@@ -37,12 +37,12 @@ from mixcl.experiments.prepared import prepared
 HERE = Path(__file__).parent
 PRECISIONS = dict(fp32=torch.float32, bf16=torch.bfloat16)
 COUNTED = 16
-"""Images of which FLOPs are counted, on the CPU; more take in proportion."""
+"""Number of images whose FLOPs are counted, on the CPU; more take in proportion."""
 BATCHES = 1000
 
 
 def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
-    """What plain_step.py builds in the place of a config, for views (B, 3, h, w) of this shape.
+    """Specify what plain_step.py builds in place of a config, for views of this shape, (B, 3, h, w).
 
     Raises:
         UserError: for a part that the plain step does not have.
@@ -97,7 +97,7 @@ def _vit(backbone: dict) -> dict[str, Any]:
 
 
 class Contestant:
-    """A process that takes steps when it is asked to."""
+    """A process that takes steps when asked to."""
 
     def __init__(self, program: str, arguments: list[str], environment: dict[str, str]) -> None:
         self.log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the process)
@@ -107,7 +107,7 @@ class Contestant:
         )  # fmt: skip
 
     def take(self, steps: int) -> dict:
-        """Take so many steps; what the process says of them."""
+        """Take so many steps; return what the process says of them."""
         assert self.process.stdin and self.process.stdout
         print(steps, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
@@ -125,7 +125,7 @@ class Contestant:
 
 
 def race(plain_spec: dict, cfg: Config, args: argparse.Namespace) -> dict[str, Any]:
-    """Let both take steps in turn; what the config's took, and its speed as a multiple of the plain one's."""
+    """Let both take steps in turn; return what each took, and the config's speed as a multiple of the plain one's."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, 'config.py')
         cfg.dump(file)
@@ -150,7 +150,7 @@ def race(plain_spec: dict, cfg: Config, args: argparse.Namespace) -> dict[str, A
 
 
 def synthetic(args: argparse.Namespace) -> Config:
-    """The config on synthetic images, without validation."""
+    """Return the config on synthetic images, without validation."""
     cfg = prepared(args.config, cfg_options=args.cfg_options, smoke=args.smoke)
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
     cfg.test_cfg = cfg.test_dataloader = cfg.test_evaluator = None
@@ -162,7 +162,7 @@ def synthetic(args: argparse.Namespace) -> Config:
 
 
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row for each precision, eager and (``--compile``) compiled, with a plain contestant of its own."""
+    """Return a row for each precision, eager and (``--compile``) compiled, with a plain contestant of its own."""
     torch.set_float32_matmul_precision('high')  # so that the peak of fp32 is that of TF32 on a GPU, as in runs of mixcl
     cfg = synthetic(args)
     few = min(COUNTED, args.batch_size)

@@ -1,5 +1,5 @@
-"""Time, activation memory and FLOPs of a training step that keeps some of the patches, and of one that keeps all; of a
-step with terms between patches, and of one without them.
+"""Time, activation memory and FLOPs of a training step that keeps some of the patches beside one that keeps all, and of
+a step with terms between patches beside one without them.
 
 ``python tools/benchmark/token_dropping.py`` prints a table: APS on a quarter of the patches, hosts whose online encoder
 sees half of them, and iBOT and PatchMix with terms between patches. ``python tools/benchmark/token_dropping.py
@@ -29,14 +29,14 @@ TABLE = {
     'configs/ibot/vit-s16_in1k.py': 1.0,
     'configs/patchmix/vit-s16_in1k_patches.py': 1.0,
 }
-"""The configs that are measured, and the share of the patches that is kept; 1 where terms between patches are."""
+"""Measured configs, and the share of the patches that is kept; 1 where terms between patches are measured."""
 
 GOALS = {
     0.25: {'seconds': 0.4, 'activations, MiB': 0.4},
     0.5: {'seconds': 0.6, 'activations, MiB': 0.55},
     1.0: {'seconds': 1.15},
 }
-"""Share of the other side's cost that a side may have."""
+"""Maximum cost of a side, as a share of the other's."""
 
 
 def with_share(cfg: Config, keep: float) -> Config:
@@ -51,7 +51,7 @@ def with_share(cfg: Config, keep: float) -> Config:
 
 
 def without_patch_terms(cfg: Config) -> Config:
-    """Leave out the rows between patches; changes the config in place."""
+    """Remove the terms between patches; changes the config in place."""
     cfg.model.terms = [row for row in cfg.model.terms if 'level' not in dict(*row[3:])]
     del cfg.model.patches
     return cfg
@@ -67,7 +67,7 @@ def measure(config: str, keep: float, args: argparse.Namespace) -> list[dict]:
         elif share is None:
             cfg = without_patch_terms(cfg)
         iterations.append(SyntheticIteration(cfg, args.batch_size, args.device))
-    # Counting comes first: it makes the optimiser states.
+    # Counting comes first: it creates the optimiser states.
     flops = [count_flops(iteration.run) / 1e9 for iteration in iterations]
     memory = [activation_bytes(iteration.model, iteration.run) / 2**20 for iteration in iterations]
     seconds = median_seconds({'one': iterations[0].run, 'other': iterations[1].run}, args.repeats)

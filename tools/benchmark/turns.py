@@ -1,4 +1,4 @@
-"""What the benchmarks share: their options, sides that take turns, rows in a file."""
+"""Parts that the benchmarks share: options, sides that take turns, rows in a file."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from mixcl.command_line import add_overrides
 
 
 def common_options() -> argparse.ArgumentParser:
-    """The options that the benchmarks have in common, a parent for their parsers."""
+    """Build a parent parser with the options that the benchmarks have in common."""
     parser = argparse.ArgumentParser(add_help=False)
     default = 'cuda' if torch.cuda.is_available() else 'cpu'
     parser.add_argument('--device', choices=['cpu', 'cuda'], default=default, help='default: cuda, where there is one')

@@ -16,14 +16,14 @@ SIZES = ((192, 160), (160, 192), (150, 131))  # height, width; the last is no mu
 
 
 def outline(kind: str, centre: np.ndarray, radius: float) -> np.ndarray:
-    """(n, 2) corners of a shape, in pixels."""
+    """Return (n, 2) corners of a shape, in pixels."""
     corners = dict(circle=24, rectangle=4, triangle=3)[kind]
     angles = 2 * np.pi * np.arange(corners) / corners + (np.pi / 4 if kind == 'rectangle' else -np.pi / 2)
     return centre + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def draw(generator: np.random.Generator, height: int, width: int) -> tuple[np.ndarray, list[tuple[int, np.ndarray]]]:
-    """An image (H, W, 3) uint8 with one to three shapes side by side, and their classes and outlines."""
+    """Draw an image (H, W, 3) uint8 of one to three shapes side by side; return it with their classes and outlines."""
     image = generator.integers(0, 60, (height, width, 3), dtype=np.uint8)
     shapes = []
     cells = [(x, y) for x in (0.27, 0.73) for y in (0.27, 0.73)]
@@ -37,9 +37,9 @@ def draw(generator: np.random.Generator, height: int, width: int) -> tuple[np.nd
 
 
 def annotation(corners: np.ndarray, label: int, height: int, width: int, form: str) -> dict:
-    """An object; ``form`` is 'polygon', 'rle' (compressed), 'counts' (uncompressed) or 'crowd'."""
+    """Annotate an object; ``form`` is 'polygon', 'rle' (compressed), 'counts' (uncompressed) or 'crowd'."""
     polygon = [corners.flatten().round(2).tolist()]
-    from pycocotools import mask as masks  # `make det` brings it; --help needs no more than the core
+    from pycocotools import mask as masks  # `make det` installs it; --help needs only the core
 
     encoded = masks.merge(masks.frPyObjects(polygon, height, width))
     pixels = masks.decode(encoded)
@@ -59,7 +59,7 @@ def annotation(corners: np.ndarray, label: int, height: int, width: int, form: s
 
 
 def run_lengths(pixels: np.ndarray) -> list[int]:
-    """Lengths of the runs of 0 and 1 in turn, down the columns, beginning with 0."""
+    """Return the lengths of the runs of 0 and 1 in turn, down the columns, beginning with 0."""
     values = pixels.flatten(order='F')
     borders = np.flatnonzero(np.diff(values)) + 1
     lengths = np.diff([0, *borders, len(values)]).tolist()

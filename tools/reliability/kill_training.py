@@ -1,4 +1,4 @@
-"""Kill a whole training again and again, resume it each time, and compare its end with that of an undisturbed run.
+"""Kill a whole training again and again, resume it each time, and compare its result with an undisturbed run's.
 
 ``python tools/reliability/kill_training.py --kills 20``: the weights must be the same, bit by bit.
 """
@@ -41,7 +41,7 @@ fork = multiprocessing.get_context('fork')  # a forked process needs no imports 
 
 
 class StepCounter(Hook):
-    """Tells another process how many steps were taken since this one started."""
+    """Hook that tells another process how many steps this one has taken."""
 
     def __init__(self, steps: Synchronized) -> None:
         self.steps = steps
@@ -51,7 +51,7 @@ class StepCounter(Hook):
 
 
 def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchronized) -> None:
-    """A run that resumes by itself, without evaluation and with little to say."""
+    """Train with automatic resuming, without evaluation and with a short log."""
     checkpoints = dict(by_epoch=False, interval=SAVING_INTERVAL)
     overrides = {'train_cfg.max_epochs': args.epochs, 'train_dataloader.num_workers': workers}
     cfg = prepared(
@@ -65,10 +65,10 @@ def train(args: argparse.Namespace, work_dir: Path, workers: int, steps: Synchro
 
 
 def was_killed(args: argparse.Namespace, work_dir: Path, workers: int, last: float = float('inf')) -> bool:
-    """Train in a process of its own, and kill it a moment after so many steps, unless it has ended before.
+    """Train in another process, kill it a moment after ``last`` steps, and return whether it was still running.
 
     Raises:
-        RuntimeError: if it failed by itself.
+        RuntimeError: if the process failed by itself.
     """
     steps = fork.Value('i', 0)
     process = fork.Process(target=train, args=(args, work_dir, workers, steps))
@@ -85,7 +85,7 @@ def was_killed(args: argparse.Namespace, work_dir: Path, workers: int, last: flo
 
 
 def end_of(work_dir: Path) -> dict:
-    """The newest checkpoint."""
+    """Read the newest checkpoint."""
     path = newest_checkpoint(work_dir)
     if path is None:
         raise RuntimeError(f'no checkpoint was left in {work_dir}')
@@ -97,7 +97,7 @@ def main(args: argparse.Namespace) -> None:
     undisturbed, disturbed = Path(args.work_dir, 'undisturbed'), Path(args.work_dir, 'disturbed')
     was_killed(args, undisturbed, 0)
     expected = end_of(undisturbed)
-    # So many that it gets on between the kills, which still end before the training does.
+    # Enough steps to make progress between the kills, few enough for all kills to come before the end.
     length = expected['meta']['iter']
     most = max(SAVING_INTERVAL + 1, length // (args.kills + 1))
     for kill in range(args.kills):

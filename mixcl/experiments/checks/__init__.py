@@ -1,1 +1,1 @@
-"""What is wrong with a config, before anything expensive is built."""
+"""Checks of a config, before anything expensive is built."""

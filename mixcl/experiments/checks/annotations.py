@@ -1,4 +1,4 @@
-"""Whether a value is of the type that the parameter says which it is given to."""
+"""Checks of a value's type against the annotation of the parameter that takes it."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -14,25 +14,25 @@ WORDS: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ('a text', (str, int, float)),
     torch.Tensor: ('a number', (int, float)),
 }
-"""By the annotation of a plain value: the words for it, and what is accepted. A bool is no number."""
+"""Words for each annotation of a plain value, and the accepted types. A bool does not count as a number."""
 
 
 def type_of(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
-    """The annotation of a parameter, evaluated with ``names``; without one, the type of a default bool or number."""
+    """Return a parameter's annotation, evaluated with ``names``; without one, the type of a default bool or number."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
         return type(parameter.default) if isinstance(parameter.default, (bool, int, float)) else Any
     try:
         kind = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-    except Exception:  # it is imported for type checkers only, or no type
+    except Exception:  # a name imported for type checkers only, or no type
         return Any
     return kind if parameter.default is parameter.empty or _fits(parameter.default, kind) else Any  # bias: bool = 'qv'
 
 
 def mistyped(node: Mapping[str, Any], types: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a dict whose values are of another type than ``types`` say, and what that is, in words.
+    """Yield the keys of a dict whose values do not have the type in ``types``, and that type in words.
 
-    None passes, since many libraries leave it out of their annotations, and so does what is no plain value.
+    None passes, since many libraries leave it out of their annotations. So does any value that is not plain.
     """
     for key, value in node.items():
         if key in types and not _fits(value, types[key]):
@@ -55,7 +55,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if isinstance(value, (list, tuple)):
         if origin is tuple and len(arguments) == len(value) and Ellipsis not in arguments:
             return all(map(_fits, value, arguments))
-        # Libraries take a list of what they say they take.
+        # Libraries that annotate one value also take a list of such values.
         inner = kind if origin in WORDS or is_dict else arguments[0] if arguments and _is_list(origin) else Any
         return all(_fits(part, inner) for part in value)
     if origin in WORDS:

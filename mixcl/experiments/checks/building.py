@@ -1,4 +1,4 @@
-"""Errors while the parts of a config are built, told with the place in the config."""
+"""Errors from building the parts of a config, reported with the place in the config."""
 
 import traceback
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from mixcl.experiments.paths import readable, walk
 
 @contextmanager
 def built_from(cfg: Config) -> Iterator[None]:
-    """Turn what a constructor says of its arguments into a UserError that names the dict of the config."""
+    """Turn a constructor's error about its arguments into a UserError that names the dict of the config."""
     try:
         yield
     except Exception as error:
@@ -21,7 +21,7 @@ def built_from(cfg: Config) -> Iterator[None]:
 
 
 def place_of(error: Exception, cfg: Config) -> str:
-    """Write where in a config the dict stands that was being built when an error was raised, or ``the config``."""
+    """Return the place in a config of the dict that was being built when the error was raised, or ``the config``."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == 'build_from_cfg']
     given = [frame.f_locals.get('cfg') for frame in reversed(frames)]
     for settings in (one for one in given if isinstance(one, Mapping)):

@@ -16,15 +16,15 @@ from mixcl.experiments.paths import RUNNER_KEYS, Path, children, readable, runne
 
 
 def check_config(cfg: Config) -> None:
-    """Compare every key of a config with what reads it; nothing is built, but the classes are imported.
+    """Check every key of a config against what reads it. Nothing is built, but the classes are imported.
 
-    A dict with a ``type`` may have the keyword arguments of what ``type`` names, through ``**kwargs`` to its bases;
-    other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused; any
-    other is the config's own variable, which is not looked into. Values must have the types of the parameters, and lie
-    in the ranges of :mod:`mixcl.experiments.checks.values`; the rest is left to the constructors.
+    A dict with a ``type`` may have the keyword arguments of what ``type`` names and, through ``**kwargs``, of its
+    bases. Other sections may have what mmengine reads. A top-level name that resembles one of the Runner's is refused;
+    any other is a variable of the config itself, which is not checked. Values must have the types of the parameters
+    and lie in the ranges of :mod:`mixcl.experiments.checks.values`; the rest is left to the constructors.
 
     Raises:
-        UserError: names every unknown key and ``type`` with its place and a similar one, and all wrong values.
+        UserError: names every unknown key and ``type``, with its place and a similar name, and every wrong value.
     """
     scope = cfg.get('default_scope') or 'mmengine'
     problems = []
@@ -67,7 +67,7 @@ def _problems(node: Any, path: Path, scope: str, owner: str | None, parent: Any)
 
 def _unknown_keys(node: Mapping[str, Any], path: Path, acceptor: Acceptor) -> Iterator[str]:
     for key in acceptor.unknown(node):
-        # mmengine keeps the settings of the class that stood there before.
+        # mmengine keeps the settings of the class that was there before.
         drop = f'; of the class that stood there before, {readable((*path, "_delete_"))}=True drops all settings'
         hint = suggest(key, acceptor.keys) or (drop if 'type' in node else '')
         yield f'{readable(path)} has an unknown key {key!r} for {acceptor.label}{hint}'

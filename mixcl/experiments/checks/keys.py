@@ -1,4 +1,4 @@
-"""Which keys may stand in which dict of a config, and which one a misspelt key was meant to be."""
+"""Keys that each dict of a config may have, and guesses at what a misspelt key was meant to be."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ EXTRA_KEYS: tuple[tuple[type, frozenset[str]], ...] = (
     (BaseInit, frozenset({'name', 'override'})),
     (PretrainedInit, frozenset({'name', 'override', 'layer'})),
 )
-"""Keys that mmengine takes out of the dicts of one kind of class."""
+"""Keys that mmengine takes out of the dicts of a class, by its base class."""
 
 EXTRA_KEYS_BY_PLACE = {
     'dcn': frozenset({'deformable_groups', 'fallback_on_stride'}),
@@ -42,7 +42,7 @@ EXTRA_KEYS_BY_PLACE = {
     'policies': frozenset({'magnitude_key', 'magnitude_range'}),
     'upsample_cfg': frozenset({'scale_factor'}),
 }
-"""Keys that mmcv, mmpretrain and mmdet take out of the dicts under these names before they build them."""
+"""Keys that mmcv, mmpretrain and mmdet take out of a dict under this name before they build it."""
 
 DEFAULT_FACTORIES: dict[Path, Factory] = {
     ('compile',): torch.compile,
@@ -56,7 +56,7 @@ DEFAULT_FACTORIES: dict[Path, Factory] = {
     ('val_cfg',): ValLoop,
     ('val_evaluator',): Evaluator,
 }
-"""What mmengine builds or calls when a dict has no ``type``."""
+"""Class or function that mmengine calls when the dict has no ``type``."""
 
 NO_CLASS_PLACES = frozenset({'clip_grad', 'dw_cfg', 'on_trace_ready', 'targets'})
 """Places where ``type`` is a plain word (mmengine's OptimWrapper and ProfilerHook, mmpretrain's HorNet and LoRA)."""
@@ -67,14 +67,14 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(('bypass_duplicate', 'convert_to_iter_based', 'cudnn_benchmark', 'enable'), bool),
     **dict.fromkeys((*(f'{kind}_mult' for kind in KINDS_OF_PARAMETERS), 'decay_mult', 'lr_mult'), float),
 }
-"""Of keys that mmengine reads, and that are no function's argument."""
+"""Types of keys that mmengine reads and that are no function's argument."""
 
 
 @dataclass(frozen=True)
 class Acceptor:
-    """One thing that a dict may be handed to, by its name for people, and the keys that it is known to take.
+    """Something that a dict may be handed to: its label for messages, and the keys that it is known to take.
 
-    Where it is ``open`` it takes any other key too; only slips of the known ones are then unknown. ``arch_keys`` are
+    An ``open`` acceptor takes any other key, too; only slips of the known keys then count as unknown. ``arch_keys`` are
     those of its argument ``arch``, where that may be a dict and the class names them. ``types`` are the annotations.
     """
 
@@ -86,13 +86,13 @@ class Acceptor:
     types: Mapping[str, Any] = field(default_factory=lambda: TYPES)
 
     def unknown(self, node: Iterable[str]) -> list[str]:
-        """List the keys of a dict that it does not take."""
+        """List the keys of a dict that the acceptor does not take."""
         keys = [str(key) for key in node if key not in self.keys | BUILD_KEYS]
         return [key for key in keys if slip_of(key, self.keys)] if self.open else keys
 
 
 DEFAULT_HOOKS = frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'})
-"""Hooks that mmengine's Runner has unless a config says None."""
+"""Hooks that mmengine's Runner has unless a config sets them to None."""
 
 SECTIONS: dict[Path, Acceptor] = {
     ('auto_scale_lr',): Acceptor('mmengine', frozenset({'enable', 'base_batch_size'})),
@@ -100,22 +100,22 @@ SECTIONS: dict[Path, Acceptor] = {
     ('default_hooks',): Acceptor('mmengine', DEFAULT_HOOKS, open=True),
     ('env_cfg',): Acceptor('mmengine', frozenset({'cudnn_benchmark', 'mp_cfg', 'dist_cfg', 'resource_limit'})),
 }
-"""What mmengine reads from dicts that are arguments of no function."""
+"""Keys that mmengine reads from dicts that are no function's argument."""
 
 PARAMWISE = Acceptor(
     'mmengine.DefaultOptimWrapperConstructor',
     frozenset({'bypass_duplicate', 'custom_keys', *(f'{kind}_mult' for kind in KINDS_OF_PARAMETERS)}),
 )
-"""What the default constructor reads from ``paramwise_cfg``; another one may read more."""
+"""Keys that the default constructor reads from ``paramwise_cfg``; other constructors may read more."""
 
 PARAMWISE_RULE = Acceptor(PARAMWISE.label, frozenset({'lr_mult', 'decay_mult'}), open=True)
-"""What it reads from the values of ``custom_keys``; other keys become options of the optimiser."""
+"""Keys that this constructor reads from the values of ``custom_keys``; others become options of the optimiser."""
 
 
 def acceptors(
     node: Mapping[str, Any], path: Path, scope: str, owner: str | None = None, parent: Any = None
 ) -> list[Acceptor]:
-    """Tell what the dict ``node``, which stands in ``parent``, may be handed to; empty if nothing is known about it.
+    """List what the dict ``node``, an entry of ``parent``, may be handed to; empty if nothing is known about it.
 
     Raises:
         UserError: if its ``type`` names nothing.
@@ -152,13 +152,13 @@ def _acceptor(factory: Factory, extra: frozenset[str] = frozenset()) -> Acceptor
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Write ``; did you mean 'x'?`` for the most similar of the known names, or nothing."""
+    """Return ``; did you mean 'x'?`` for the most similar of the known names, or an empty string."""
     similar = difflib.get_close_matches(name, sorted(known), n=1)
     return f'; did you mean {similar[0]!r}?' if similar else ''
 
 
 def slip_of(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that ``name`` is most likely a slip of, for example of ``param_schedular``.
+    """Return the known name that ``name`` (for example ``param_schedular``) is most likely a slip of, or None.
 
     Stricter than :func:`suggest`, for places where any other name is allowed too.
     """

@@ -1,4 +1,4 @@
-"""Which keyword arguments a class or a function takes, of which types, and which keys its ``arch``."""
+"""Keyword arguments of a class or function with their types, and the keys of its ``arch``."""
 
 import functools
 import inspect
@@ -10,7 +10,7 @@ from mixcl.experiments.checks.annotations import type_of
 
 
 class Keywords(NamedTuple):
-    """Keyword arguments that something takes: those that are known, whether any other may be given too, and types."""
+    """Keyword arguments of a class or function: the known names, whether it also takes any other, and the types."""
 
     names: frozenset[str]
     open: bool
@@ -19,9 +19,9 @@ class Keywords(NamedTuple):
 
 @functools.cache
 def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
-    """Collect the keyword arguments that a class or a function takes, through ``**kwargs`` to its bases.
+    """Collect the keyword arguments of a class or function and, through ``**kwargs``, of its bases.
 
-    It is open unless ``**kwargs`` are plainly passed on to a base, and for what has no signature (C code).
+    The result is ``open`` if ``**kwargs`` are not plainly passed on to a base, or if there is no signature (C code).
     """
     owners = factory.__mro__[:-1] if isinstance(factory, type) else ()
     calls = [vars(owner)['__init__'] for owner in owners if '__init__' in vars(owner)] if owners else [factory]
@@ -51,7 +51,7 @@ def accepted_keywords(factory: Callable[..., Any]) -> Keywords:
 def arch_keys_of(factory: Callable[..., Any]) -> frozenset[str] | None:
     """Collect the keys of the dict ``arch`` of one of mmpretrain's transformers; None for other classes.
 
-    These are the keys of its named sizes and, since a class may read more, all words that its source has in quotes.
+    These are the keys of its named sizes and, since a class may read more, all quoted words of its source.
     """
     sizes = getattr(factory, 'arch_zoo', None)
     if not (inspect.isclass(factory) and isinstance(sizes, dict) and all(isinstance(s, dict) for s in sizes.values())):

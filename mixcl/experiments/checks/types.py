@@ -1,4 +1,4 @@
-"""What the ``type`` of a config dict names, over all registries."""
+"""Lookup of what the ``type`` of a config dict names, in all registries."""
 
 import difflib
 import functools
@@ -28,11 +28,11 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
         name: a name, a name with a scope (``'mmpretrain.ImageClassifier'``), the full name of an object
             (``'torch.nn.GELU'``) or the object itself.
         scope: the package whose registries are asked first (``default_scope`` or ``_scope_``).
-        owner: the package of the class that the dict is an argument of, whose registries are asked then.
-        key: the key that the dict stands under.
+        owner: the package of the class that the dict is an argument of; its registries are asked last.
+        key: the key of the dict.
 
     Raises:
-        UserError: if nothing has that name; it suggests a similar one.
+        UserError: if nothing has that name; the message suggests a similar one.
     """
     if callable(name):
         return [name]
@@ -40,7 +40,7 @@ def find_factories(name: str | Factory, scope: str, owner: str | None = None, ke
     registries = _registries(package) if rest else ()
     known_as = rest if registries else name
     if not registries:
-        # mmpretrain asks its own registry, whatever the scope, for normalisation layers
+        # for normalisation layers mmpretrain asks its own registry, whatever the scope
         owned = (one for one in _registries(owner or '') if key == 'norm_cfg' or scope not in one.root.children)
         registries = (*_registries(scope), *_registries('mmengine'), *owned)
     found: list[Any] = [registry.module_dict[known_as] for registry in registries if known_as in registry.module_dict]
@@ -61,7 +61,7 @@ def package_of(factory: Factory) -> str:
 
 @functools.cache
 def _registries(package: str) -> tuple[Registry, ...]:
-    """All registries of a package, with their classes imported; none if the package is missing or has none."""
+    """Return all registries of a package, with their classes imported; none if there is no package or registry."""
     if not package.isidentifier():
         return ()
     try:

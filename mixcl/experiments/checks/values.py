@@ -1,4 +1,4 @@
-"""Values that cannot be meant, although a constructor takes them."""
+"""Values that make no sense, although a constructor takes them."""
 
 import math
 import os
@@ -31,14 +31,14 @@ RANGES: dict[str, Range] = {
         lambda value: isinstance(value, int) and 0 <= value <= MOST_WORKERS,
     ),
 }
-"""By the name of a key, whatever the library: what each of its numbers may be."""
+"""Allowed range of each number under a key, by the name of the key, whatever the library."""
 
 LAST = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
-"""How far options of schedules may reach, counted from the length of the run."""
+"""Largest value of each option of a schedule, as an offset from the length of the run."""
 
 
 def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a dict whose values cannot be meant, and what they should have been, in words."""
+    """Yield the keys of a dict whose values make no sense, and what each value must be, in words."""
     for key, value in node.items():
         parts = value if isinstance(value, (list, tuple)) else [value]
         plain = [part for part in parts if isinstance(part, (bool, int, float, str))]
@@ -52,7 +52,7 @@ def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def empty_pipelines(cfg: Config) -> Iterator[tuple[Path, Any]]:
-    """Yield pipelines without transforms, which data sets take until an image is asked for, and where they stand."""
+    """Yield the path and value of each pipeline without transforms, which data sets accept until they load an image."""
     for name, section in runner_sections(cfg):
         for path, node in walk(section, (name,)) if name.endswith('_dataloader') else ():
             if path[-1] == 'pipeline' and not (isinstance(node, (list, tuple)) and node):
@@ -60,7 +60,7 @@ def empty_pipelines(cfg: Config) -> Iterator[tuple[Path, Any]]:
 
 
 def schedule_notes(cfg: Config) -> list[str]:
-    """Say which schedules begin, switch or end after the run does; a sentence each.
+    """List, a sentence each, schedules that begin, switch or end after the run does, or all end before it.
 
     These are no errors: short trial runs of a long recipe are legitimate.
     """

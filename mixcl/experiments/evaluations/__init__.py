@@ -1,1 +1,1 @@
-"""A recipe, a data set and a backbone become the config of an evaluation."""
+"""Composition of an evaluation's config from a recipe, a data set and a backbone."""

@@ -20,13 +20,13 @@ from mixcl.weights.pretrained import PretrainedBackbone
 OF_THE_RUN = frozenset(
     {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg', 'lora'}
 )
-"""Settings of a backbone that belong to how it is trained: those of the recipe count, not those of pretraining."""
+"""Settings of a backbone that say how it is trained: those of the recipe count, not those of pretraining."""
 
 OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
-"""Those that also decide its first weights, which are what counts where it is not trained."""
+"""Settings of :data:`OF_THE_RUN` that also decide initial weights: a frozen backbone keeps those of pretraining."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
-"""Kinds of batch normalisation: one function of images and weights, trained with statistics of one or all processes."""
+"""Kinds of batch normalisation: the same in evaluation, but trained with statistics of one or of all processes."""
 
 
 def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
@@ -56,7 +56,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
-    """Build the backbone of a config: check that the weights fit, and set how many channels the head expects.
+    """Build the backbone of a config, check that the weights fit, and set the number of channels the head expects.
 
     Raises:
         UserError: if the weights do not fit, or the evaluation cannot take such a backbone.
@@ -87,11 +87,11 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
 
 
 def check_trainable(cfg: Config) -> None:
-    """Build a config's model and optimizer, to meet before anything starts what training would meet.
+    """Build a config's model and optimizer, so that errors of training show before anything starts.
 
-    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every one does.
+    Layer-wise learning rates need a backbone that tells the depth of its layers, which not every backbone does.
     """
-    # How batches are mixed has no part in it, and mmpretrain would log a line about it.
+    # Mixing of batches does not matter here, and mmpretrain would log a line about it.
     model = {name: value for name, value in whole_model(cfg).items() if name != 'train_cfg'}
     with DefaultScope.overwrite_default_scope('mixcl'):
         build_optim_wrapper(MODELS.build(copy.deepcopy(model)), copy.deepcopy(cfg.optim_wrapper))
@@ -100,8 +100,9 @@ def check_trainable(cfg: Config) -> None:
 def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> None:
     """Put the classifier that robustness tests into the config of the test, in place.
 
-    It is that of the config in the checkpoint, or of the fine-tuning, since weights do not tell the number of attention
-    heads. A checkpoint without a config gets the test's linear head on the backbone of the config that is named.
+    The classifier is built from the config in the checkpoint, or of the fine-tuning, since weights do not tell the
+    number of attention heads. Without a config in the checkpoint, the test's linear head is put on the backbone of the
+    config that the user names.
     """
     source, classes = subject.classifier, subject.classes
     if classes is None:
@@ -126,10 +127,10 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
 
 
 def image_size(cfg: Config) -> int:
-    """The side of the evaluated images in pixels.
+    """Return the side of the evaluated images in pixels.
 
-    That is the last crop or resize of their pipeline; where they are tested as they are, the size of the backbone in
-    the config, or of the crops it is trained on; 224 where nothing tells.
+    This is the last crop or resize of their pipeline. Without one it is the image size of the config's backbone, else
+    that of the last crop or resize in training, else 224.
     """
     tested = _last_size(cfg.get('test_dataloader') or cfg.get('val_dataloader'))
     own = holder_of_backbone(cfg.model)['backbone'].get('img_size')

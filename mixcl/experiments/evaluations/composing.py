@@ -1,24 +1,24 @@
-"""A recipe and a data set become one config; :mod:`.adaptation` puts the backbone into it.
+"""Composition of one config from a recipe and a data set; :mod:`.adaptation` adds the backbone.
 
-Under ``configs/evaluation/`` a file of ``recipes/`` says how a protocol trains and measures, and names one of the
-``views`` of the images; its ``variants`` are numbers for other backbones and data sets (:func:`.recipes.variant_of`).
+Under ``configs/evaluation/``, a file of ``recipes/`` says how a protocol trains and measures, and names one of the
+``views`` of the images. Its ``variants`` are numbers for other backbones and data sets (:func:`.recipes.variant_of`).
 A file of ``datasets/`` has these variables:
 
     images          config of the data set, without split and pipeline
-    splits          what is added to it, ``dict(train=dict(...), test=dict(...))``
+    splits          settings added for each split, ``dict(train=dict(...), test=dict(...))``
     views           pipelines by name, ``dict(plain=dict(train=[...], test=[...]), ...)``; 'plain' is taken where a
-                    recipe's is missing, 'enlarged' for ResNets with the stem for large images
-    resize, size    of the images that features are taken of, to be noted beside results
+                    recipe's is missing, 'enlarged' to train ResNets with the stem for large images
+    resize, size    of images for features, pixels to resize to and to crop, noted beside results
     num_classes
-    backbone        what is evaluated where neither a checkpoint nor a config gives a backbone
-    processes       on how many the recipes' batches are meant to be trained; 1 by default
-    num_workers     of each loader; the recipe's by default
-    files           whether images are files, of which single ones may be unreadable; False by default
-    normalisation   ``dict(mean=[...], std=[...])`` where it is not ImageNet's
-    statistics      the same of the images themselves, for recipes with ``statistics = True``
+    backbone        evaluated where neither a checkpoint nor a config gives a backbone
+    processes       number of processes that the recipes' batches are meant for; 1 by default
+    num_workers     workers of each loader; the recipe's by default
+    files           whether images are files, some of which may be unreadable; False by default
+    normalisation   ``dict(mean=[...], std=[...])`` if it is not ImageNet's
+    statistics      mean and std of the images themselves, for recipes with ``statistics = True``
     label_lists     whether there are lists of labelled images, ``1percent.txt``; else ``semi`` draws them
-    like            another data set, whose recipes it has; by default those for any data set
-    protocols       those that it is for, where it is not for all
+    like            another data set whose recipes are used; by default those for any data set
+    protocols       protocols that the data set is for; by default all
     <protocol>      values that differ from the recipe's in that protocol
 """
 
@@ -41,7 +41,7 @@ NUMBERS = dict(
     epochs='train_cfg.max_epochs',
     val_interval='train_cfg.val_interval',
 )
-"""What the ``variants`` of a recipe may change: the learning rate, the images per step that it is for, and so on."""
+"""Settings that a recipe's ``variants`` may change: the learning rate, the images per step that it is for, etc."""
 
 
 def read_data_set(configs: Path, name: str, protocol: str) -> Config:
@@ -66,9 +66,9 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
 def compose(
     recipe: Config, variant: Mapping[str, Any], data: Config, protocol: str, family: str, percent: int | None = None
 ) -> Config:
-    """Fill a data set into a recipe, with the numbers of one of its variants.
+    """Put a data set into a recipe, with the numbers of one of its variants.
 
-    The family of the backbone decides whether small images are enlarged; ``percent`` of the labels are for ``semi``.
+    The backbone's ``family`` decides whether small images are enlarged. ``semi`` trains on ``percent`` of the labels.
     """
     parts = recipe.to_dict().items()  # a copy
     cfg = Config({name: value for name, value in parts if name in RUNNER_KEYS or name == 'protocol'})
@@ -99,12 +99,12 @@ def compose(
 
 
 def keep_batch(cfg: Config, processes: int) -> None:
-    """Let all processes together take as many images per step as the recipe's learning rate is for; in place.
+    """Make all processes together take as many images per step as the recipe's learning rate is for, in place.
 
     That number is ``auto_scale_lr.base_batch_size``. A process sees at most ``train_dataloader.batch_size`` images at
-    once; where the processes are too few for the recipe's batch, gradients of several are accumulated. Epochs end with
-    a step. Batch normalisation that is being trained tells the difference, since its statistics are those of the images
-    seen at once, and what draws anew for these: Mixup, CutMix and drop path.
+    once; where the processes are too few for the recipe's batch, gradients are accumulated. Epochs end with a step.
+    Accumulation changes batch normalisation in training, whose statistics are those of the images seen at once, and
+    Mixup, CutMix and drop path, which draw anew for these images.
 
     Raises:
         UserError: if the processes cannot share the batch evenly.
@@ -118,7 +118,7 @@ def keep_batch(cfg: Config, processes: int) -> None:
             'start another number of processes, or choose another batch and its learning rate by `cfg_options` '
             'auto_scale_lr.base_batch_size=... optim_wrapper.optimizer.lr=...'
         )
-    cfg.auto_scale_lr.enable = False  # the batch is what the rate is for
+    cfg.auto_scale_lr.enable = False  # the batch is already what the rate is for
     if kind_of(cfg.train_dataloader.sampler) in ('KeyedSampler', 'RepeatedKeyedSampler'):
         cfg.train_dataloader.sampler.multiple_of = batch
     share = batch // processes
@@ -131,22 +131,22 @@ def keep_batch(cfg: Config, processes: int) -> None:
 
 @contextmanager
 def keeping_shares(cfg: Config, changes: Iterable[str]) -> Iterator[None]:
-    """Let the steps and the end of schedules stay at the same shares of the epochs while settings of these names are
-    changed, unless schedules are among them."""
+    """Keep the milestones and the end of schedules at the same shares of the epochs while the settings named in
+    ``changes`` are changed, unless schedules are among them."""
     before = (cfg.get('train_cfg') or {}).get('max_epochs')
     yield
     epochs, schedules = (cfg.get('train_cfg') or {}).get('max_epochs'), cfg.get('param_scheduler') or []
     if not before or not epochs or epochs == before or any(name.startswith('param_scheduler') for name in changes):
         return
     for schedule in [schedules] if isinstance(schedules, Mapping) else schedules:
-        if 'milestones' in schedule:  # one at 0 would come before the first step
+        if 'milestones' in schedule:  # a milestone at 0 would come before the first step
             schedule.milestones = [max(step * epochs // before, 1) for step in schedule.milestones]
         if schedule.get('end') == before and schedule.get('begin', 0) < epochs:
             schedule.end = epochs
 
 
 def _set_images(cfg: Config, data: Config, view: Mapping) -> None:
-    """Fill the data set into all loaders."""
+    """Put the data set into all loaders."""
     files: dict | None = {} if data.get('files') else None  # single images may be unreadable
     for loader, split, pipeline, keyed in (
         (cfg.get('train_dataloader'), 'train', 'train', dict(views='device')),

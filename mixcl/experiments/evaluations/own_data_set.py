@@ -1,4 +1,4 @@
-"""People's own images (``--data folder:PATH``) in the place of a data set of ``configs/evaluation/datasets/``."""
+"""The user's own images (``--data folder:PATH``) in place of a data set of ``configs/evaluation/datasets/``."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from mixcl.experiments.options.own_data import evaluation_pipeline, limit_guesse
 from mixcl.experiments.reading import read_config
 
 STEPS = 8
-"""Of an epoch at least; of fewer images, batches are smaller."""
+"""Minimum number of steps in an epoch; with fewer images, batches are smaller."""
 
 
 def is_own(data: str) -> bool:
@@ -21,7 +21,7 @@ def is_own(data: str) -> bool:
 
 
 def short_name(data: str) -> str:
-    """For names of files: 'folder-photos' of 'folder:/home/me/photos', and the name of a data set as it is."""
+    """Return a name for files: 'folder-photos' for 'folder:/home/me/photos', and the name of a data set as it is."""
     if not is_own(data):
         return data
     kind, _, place = data.partition(':')
@@ -31,10 +31,10 @@ def short_name(data: str) -> str:
 def read_own_data(
     configs: Path, spec: str, protocol: str, pretraining: Config | None, data_root: str | None = None
 ) -> Config:
-    """The variables of a data set, as :mod:`.composing` lists them; ``labelled``, how many images there are to learn
-    from; and ``found``, which ones.
+    """Return the variables of a data set that :mod:`.composing` lists, and two more.
 
-    Images have the size of those of the pretraining, where it is known; paths of a list are relative to ``data_root``.
+    ``labelled`` is the number of images to learn from, ``found`` says which ones. Images have the size of those in
+    pretraining, if known. Paths of a list are relative to ``data_root``.
 
     Raises:
         UserError: if the images cannot be read or have no labels, or the protocol brings data of its own.
@@ -59,8 +59,11 @@ def read_own_data(
 
 
 def suit(cfg: Config, data: Config) -> None:
-    """Make batches smaller where images are few, and SGD's learning rate with them; count no more guesses than there
-    are classes; and note which images they are: results of others are not taken for theirs; in place."""
+    """Fit a config to the user's own images, in place.
+
+    Few images make batches smaller, and SGD's learning rate with them. No more guesses count than there are classes.
+    The config notes its images, so that results of others are not taken for theirs.
+    """
     cfg.protocol.images = data.found
     limit_guesses(cfg, data.num_classes)
     recipe = (cfg.get('auto_scale_lr') or {}).get('base_batch_size')
@@ -68,6 +71,6 @@ def suit(cfg: Config, data: Config) -> None:
     if recipe and images < STEPS * recipe:
         batch = max(2, 2 ** (int(images / STEPS).bit_length() - 1))
         cfg.auto_scale_lr.base_batch_size = cfg.train_dataloader.batch_size = batch
-        # Adam's steps are as long as the rate, whatever the batch: of fewer images smaller ones would teach nothing.
+        # Adam's steps are as long as the rate, whatever the batch. With few images, smaller steps would teach nothing.
         if 'Adam' not in cfg.optim_wrapper.optimizer.type:
             cfg.optim_wrapper.optimizer.lr *= batch / recipe

@@ -1,4 +1,4 @@
-"""What a call of mixcl evaluate will do: one config per protocol, data set and encoder, all checked beforehand."""
+"""Plan of a call of mixcl evaluate: one config per protocol, data set and encoder, all checked beforehand."""
 
 import copy
 import hashlib
@@ -34,19 +34,19 @@ from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS, build
 
 PREFIXES = tuple(f'{protocol}.' for protocol in PROTOCOLS)
-"""Of ``--cfg-options`` that are for one protocol."""
+"""Prefixes of ``--cfg-options`` that are for one protocol."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One encoder, 'online' or 'target', by one protocol on one data set.
+    """Evaluation of one encoder, 'online' or 'target', by one protocol on one data set.
 
     Attributes:
         data: name of the data set, or a source of images such as 'folder:photos'.
-        path: of the recipe, or of the user's own config.
+        path: file of the recipe, or of the user's own config.
         cfg: the config, without weights and folders to write to, with the batch of one process.
-        whole: the same with the batch of the recipe, as it is written.
-        overrides: what the command line changed in it.
+        whole: the same config with the recipe's batch, as it is written to a file.
+        overrides: changes from the command line.
     """
 
     protocol: str
@@ -59,17 +59,17 @@ class Evaluation:
 
     @property
     def digest(self) -> str:
-        """64 hexadecimal digits, the same on any number of processes."""
+        """Digest of the config in 64 hexadecimal digits, the same on any number of processes."""
         return hashlib.sha256(json.dumps(self.whole.to_dict(), sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
     def name(self) -> str:
-        """A name for folders and logs; another one for another config."""
+        """Name for folders and logs, a different one for each config."""
         return f'{self.protocol}_{short_name(self.data)}_{self.encoder}-{self.digest[:8]}'
 
     @property
     def trains(self) -> bool:
-        """Whether it trains something, and is not a mere test."""
+        """Whether the evaluation trains something, and is not a mere test."""
         return self.cfg.get('train_cfg') is not None
 
 
@@ -90,9 +90,9 @@ def planned(
 ) -> list[Evaluation]:
     """Compose and check every config, in the order of the protocols.
 
-    Arguments are the options of ``mixcl evaluate`` of that name. Besides: ``own_configs`` of ``--recipe-config``,
-    ``roots`` by names of data sets, ``overrides`` of ``--cfg-options`` (those that begin with a protocol's name are for
-    it).
+    Arguments are the options of ``mixcl evaluate`` of that name, except for ``own_configs`` (``--recipe-config``),
+    ``roots`` (by name of a data set) and ``overrides`` (``--cfg-options``; those that begin with a protocol's name are
+    for that protocol).
 
     Raises:
         UserError: for the first thing that cannot work: no recipe, an unknown key, missing data, weights that do not
@@ -111,7 +111,7 @@ def planned(
         )
     evaluations: list[Evaluation] = []
     for (protocol, name), (path, start, _) in zip(wanted, starts, strict=True):
-        finetuned: dict[str, Evaluation] = {}  # whose classifiers are tested
+        finetuned: dict[str, Evaluation] = {}  # runs whose classifiers are tested
         if protocol == 'robustness' and subject.classes is None:
             finetuned = {other.encoder: other for other in evaluations if other.protocol == 'finetune'}
         changes = _overrides_of(protocol, overrides)
@@ -123,7 +123,7 @@ def planned(
                 use_mixed_precision(cfg)
             _complete(cfg, protocol, subject, each, finetuned.get(each))
             whole = copy.deepcopy(cfg)
-            keep_batch(cfg, processes)  # how many processes there are does not make it another evaluation
+            keep_batch(cfg, processes)  # after the copy: the number of processes does not make it another evaluation
             lengthen_process_timeout(cfg)
             use_launcher(cfg, launcher)
             evaluations.append(Evaluation(protocol, name, each, path, cfg, whole, changes))
@@ -145,7 +145,7 @@ def _check_asked(subject: Subject, wanted: Sequence[tuple[str, str]], given: set
 
 
 def _overrides_of(protocol: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Those for every protocol, and after them those that begin with the name of this one."""
+    """Return the overrides for every protocol, and after them those that begin with the name of this one."""
     prefix = f'{protocol}.'
     common = {key: value for key, value in overrides.items() if not key.startswith(PREFIXES)}
     return common | {key.removeprefix(prefix): value for key, value in overrides.items() if key.startswith(prefix)}
@@ -173,7 +173,7 @@ def _composed(
     asked: str | None,
     roots: Mapping[str, str],
 ) -> tuple[Path, Config, bool]:
-    """The path of a recipe, its config with data set and backbone in it, and whether ``--recipe`` asked for it."""
+    """Return a recipe's path, its config with data set and backbone, and whether ``--recipe`` asked for it."""
     found, backbone = None, subject.backbone
     if own and 'views' not in own[1]:  # no recipe: it brings its own data
         path, cfg = own[0], copy.deepcopy(own[1])
@@ -212,7 +212,7 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
             )
     with keeping_shares(cfg, overrides):
         override(cfg, overrides)
-    for name in overrides:  # settings that decide the number stand beside it
+    for name in overrides:  # settings that decide a result are noted beside it
         section, _, last = name.rpartition('.')
         if section in ('test_evaluator', 'train_dataloader.dataset.dataset') and last in cfg.protocol:
             cfg.protocol[last] = overrides[name]
@@ -223,10 +223,10 @@ def _apply_options(cfg: Config, overrides: Mapping[str, Any], root: str | None, 
 
 
 def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetuned: Evaluation | None) -> None:
-    """Put into a config what the weights decide, in place, and check what can be told without loading images."""
+    """Put what the weights decide into a config, in place, and check what can be checked without loading images."""
     if protocol == 'robustness':
         put_classifier(cfg, subject, finetuned and finetuned.cfg)
-        if finetuned:  # another recipe of fine-tuning makes another result, though the test is the same
+        if finetuned:  # another recipe of fine-tuning gives another result, though the test is the same
             cfg.protocol.update(classifier=finetuned.name, recipe=finetuned.cfg.protocol.get('recipe'))
     else:
         fit(cfg, subject.encoders.get(encoder))
@@ -238,7 +238,7 @@ def _complete(cfg: Config, protocol: str, subject: Subject, encoder: str, finetu
             f'the config for {subject.checkpoint} has two braces in a value, where mmengine would fill in a variable: '
             'no config may have them; name the file of its config by `config`'
         )
-    # Every data set that can tells whether its folders hold what it expects: a look at lists, but not at images.
+    # Data sets that can do so check that their folders hold what they expect, by lists, without a look at images.
     for _, node in walk({name: cfg[name] for name in DATA_SECTIONS if name in cfg}):
         kind = DATASETS.get(node['type']) if isinstance(node, Mapping) and isinstance(node.get('type'), str) else None
         if hasattr(kind, 'check_layout'):

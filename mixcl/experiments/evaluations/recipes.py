@@ -1,4 +1,4 @@
-"""Which recipe evaluates a backbone by a protocol on a data set."""
+"""Choice of the recipe that evaluates a backbone by a protocol on a data set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from mixcl.registry import MODELS
 class Recipe:
     """One row of :data:`TABLE`: a file under configs/evaluation/recipes/, and what it is for.
 
-    What it is for are words; where there are none, it is for all. Its numbers stand in the file.
+    Its purpose is given in words; an empty field stands for all. The numbers of the recipe are in the file.
 
     Attributes:
         config: path below configs/evaluation/recipes/, without the ending.
-        names: methods or hosts that pretrained by it, and names that ``--recipe`` asks for; '*' stands for any method.
-        backbone: as in names of configs: 'vit-s16'.
-        family: of the backbone, as :func:`family_of` tells it.
+        names: methods or hosts of the pretraining, and names for ``--recipe``; '*' stands for any method.
+        backbone: names as in configs: 'vit-s16'.
+        family: families of backbones, see :func:`family_of`.
         data: names of data sets, or of those that they are ``like``.
-        percent: of the labels that ``semi`` trains on.
+        percent: percentage of the labels that ``semi`` trains on.
     """
 
     config: str
@@ -30,13 +30,13 @@ class Recipe:
     percent: int | None = None
 
     def is_for(self, names: set[str], backbone: str | None, family: str, data: set[str]) -> bool:
-        """Whether it is for one of these names, a backbone, by its name and family, and a data set, by its names."""
+        """Whether the row is for one of these names, a backbone (by name and family) and a data set (by its names)."""
         columns = ((self.names, names), (self.backbone, {backbone}), (self.family, {family}), (self.data, data))
         return all(fits(words, found) for words, found in columns)
 
 
 def fits(words: str, found: set) -> bool:
-    """Whether one of the words, of which none stand for all, is found."""
+    """Whether one of the words is in ``found``; no words stand for all."""
     return not words or bool(found & set(words.split()))
 
 
@@ -73,7 +73,7 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         R('finetune/resnet', '* resnet', '', RESNETS),
         R('finetune/deit', 'sdmp dino ibot deit', 'vit-s16', '', 'in1k'),
         R('finetune/mocov3', 'mocov3', 'vit-s16 vit-b16', '', 'in1k'),
-        # APS has published none for ImageNet: those of PatchMix and MAE
+        # APS has published no recipe for ImageNet: those of PatchMix and MAE
         R('finetune/patchmix_online', 'aps', 'vit-s16', '', 'in1k'),
         R('finetune/mae', 'aps mae', 'vit-b16', '', 'in1k'),
         R('finetune/mae', 'mae', 'vit-s16', '', 'in1k'),
@@ -83,7 +83,7 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         R('finetune/patchmix', '* patchmix'),
     ),
     semi=(
-        # ImageNet-1K: SDMP's models, whose recipe is not published; ResNets as OpenSelfSup; the others are not papers'
+        # ImageNet-1K: SDMP's models, whose recipe is not published; ResNets as OpenSelfSup; the rest is from no paper
         R('semi/resnet', '1percent', '', RESNETS, percent=1),
         R('finetune/deit', '1percent', '', '', 'in1k', percent=1),
         R('finetune/small', '1percent', '', '', SMALL, percent=1),
@@ -101,10 +101,10 @@ TABLE: dict[str, tuple[Recipe, ...]] = dict(
         R('supervised/deit', '* deit'),
     ),
 )
-"""Which file has the recipe of a protocol; the first row that fits is taken."""
+"""Recipes of each protocol; the first row that fits is taken."""
 
 PROTOCOLS = tuple(TABLE)
-"""Every protocol, by name."""
+"""Names of all protocols."""
 
 OWN_DATA = dict(
     svm=('voc07',),
@@ -115,18 +115,18 @@ OWN_DATA = dict(
 
 
 def data_of(protocol: str, data: str) -> tuple[str, ...]:
-    """The data sets that a protocol evaluates on when ``data`` is asked for: all of its own, or one of several."""
+    """Return the data sets of a protocol when ``data`` is asked for: ``data``, all of its own, or one of several."""
     own = OWN_DATA.get(protocol, (data,))
     return own if len(own) == 1 or data == own[0] else (data,)
 
 
 def family_of(backbone: Mapping | None) -> str:
-    """'resnet-cifar' (with the stem for small images), 'resnet', or 'other' for all else.
+    """Return 'resnet-cifar' (with the stem for small images), 'resnet', or 'other' for all else.
 
     Protocols that train enlarge images of small data sets for a ResNet with the stem for large ones.
     """
     kind = None if backbone is None else MODELS.get(backbone['type'])
-    # Here, since a command knows the protocols before it imports the models.
+    # Imported here, since a command knows the protocols before it imports the models.
     from mmpretrain.models.backbones import ResNet, ResNet_CIFAR
 
     if isinstance(kind, type) and issubclass(kind, ResNet):
@@ -135,7 +135,7 @@ def family_of(backbone: Mapping | None) -> str:
 
 
 def parts_of_name(config_name: str | None) -> tuple[str | None, list[str]]:
-    """The backbone in the name of a pretraining, ``<method>/<backbone>_<data>[_<variant>...]``, method and variants.
+    """Split a pretraining's name, ``<method>/<backbone>_<data>[_<variant>...]``, into backbone, and method + variants.
 
     For 'sdmp/vit-s16_in1k_mocov3' these are 'vit-s16' and ['sdmp', 'mocov3'].
     """
@@ -147,16 +147,16 @@ def parts_of_name(config_name: str | None) -> tuple[str | None, list[str]]:
 
 
 def data_of_name(config_name: str) -> str:
-    """The data set in the name of a pretraining: 'in1k' of 'sdmp/vit-s16_in1k_mocov3'."""
+    """Return the data set in the name of a pretraining: 'in1k' of 'sdmp/vit-s16_in1k_mocov3'."""
     return (*config_name.rpartition('/')[2].split('_'), '')[1]
 
 
 def find_recipe(
     protocol: str, data: set[str], config_name: str | None, family: str, asked: str | None = None
 ) -> Recipe | None:
-    """The recipe for a pretraining, whose name tells method, host and backbone; None if there is none.
+    """Find the recipe for a pretraining, whose name tells method, host and backbone; None if there is none.
 
-    ``data`` has the names of the data set and of the one that it is like; ``asked`` is the name of ``--recipe``.
+    ``data`` has the names of the data set and of the one that it is ``like``; ``asked`` is the name from ``--recipe``.
     """
     backbone, methods = parts_of_name(config_name)
     names = {asked} if asked else {'*', *methods}
@@ -164,9 +164,9 @@ def find_recipe(
 
 
 def variant_of(recipe: Mapping, data: set[str], config_name: str | None, percent: int | None) -> dict[str, Any]:
-    """What a recipe changes for a backbone, a data set and a share of labels: the first of its ``variants`` that fits.
+    """Return a recipe's changes for a backbone, data set and share of labels: the first of its ``variants`` that fits.
 
-    Its ``backbone``, ``data`` and ``percent`` say what it is for, as those of a :class:`Recipe`.
+    A variant's ``backbone``, ``data`` and ``percent`` say what it is for, like those of a :class:`Recipe`.
     """
     backbone = parts_of_name(config_name)[0]
     for variant in recipe.get('variants') or []:

@@ -1,4 +1,4 @@
-"""Another backbone in a config, by its name; all that depends on it follows."""
+"""Replacement of a config's backbone by name; all that depends on the backbone follows."""
 
 import copy
 import re
@@ -19,15 +19,15 @@ from mixcl.randomness import undisturbed_generators
 from mixcl.registry import MODELS, build
 
 KEPT = ('in_channels', 'frozen_blocks', 'lora')
-"""Settings of the backbone before that hold for the new one."""
+"""Settings of the old backbone that the new one keeps."""
 
 
 def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
-    """Put a backbone into a config, in place (``--backbone``), with views of another size if it is given.
+    """Put a backbone into a config, in place (``--backbone``), with views of another size if ``image_size`` is given.
 
-    With it change the width that the projector (or the linear head of a classifier) expects, the size of the model's
-    images, crops that its patches do not divide, the patches of mixers and of sampled patches, and which parameters
-    decay. Optimiser and schedule stay.
+    Everything that depends on the backbone follows: the input width of the projector (or of a classifier's linear
+    head), the model's image size, crops that the patches do not divide, the patches of mixers and of sampled patches,
+    and which parameters decay. Optimiser and schedule stay.
 
     Raises:
         UserError: if there is no such backbone, or it cannot encode the crops of the config.
@@ -46,7 +46,7 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     model.backbone = ConfigDict(backbone_config(name), **{key: old[key] for key in KEPT if key in old})
     if image_size is not None:
         set_image_size(cfg, image_size)
-    # An own module may do anything while it is built, also look at its weights.
+    # The user's module may do anything while it is built, also look at its weights.
     device = torch.device('cpu' if model.backbone.type == 'ImportedBackbone' else 'meta')
     with device, undisturbed_generators(), as_user_error(f'`backbone={name}`'):
         built = _fitted(model.backbone, old, max(crop_sizes(cfg.train_dataloader)))
@@ -57,16 +57,16 @@ def use_backbone(cfg: Config, name: str, image_size: int | None = None) -> None:
     head.in_channels = _width(built, name, channels, crop_sizes(cfg.train_dataloader), device)
     _spare_from_decay(cfg)
     if (head.in_channels, patch) != (width, patch_size_of(old)) and cfg.get('config_name'):
-        # Recipes of evaluations are chosen by the name.
+        # Recipes of evaluations are chosen by this name.
         own_name = re.sub('[^A-Za-z0-9.-]', '-', name.rpartition(':')[2])
         cfg.config_name = re.sub(r'(?<=/)(vit-|r\d)[^/_]*(?=_)', own_name, cfg.config_name)
 
 
 def backbone_config(name: str) -> dict[str, Any]:
-    """The config of a backbone of the name 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
+    """Return the config of the backbone named 'timm:NAME', 'torchvision:NAME' or 'package.module:Class'.
 
     Raises:
-        UserError: if the name is of no such form; it tells which libraries have a model of that name.
+        UserError: if the name has no such form; the message says which libraries have a model of that name.
     """
     library, _, rest = name.partition(':')
     if rest and library == 'timm':
@@ -84,13 +84,13 @@ def backbone_config(name: str) -> dict[str, Any]:
 
 
 def plain_patch_size(backbone: nn.Module) -> int | None:
-    """The side of a patch in pixels, where all blocks have the same patches; else None."""
+    """Return the side of a patch in pixels if all blocks have the same patches, else None."""
     patch, info = getattr(backbone, 'patch_size', None), getattr(backbone.model, 'feature_info', None)
     return patch if patch and isinstance(info, list) and info[-1]['reduction'] == patch else None
 
 
 def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
-    """Build a backbone with those of the optional settings that it takes, which are added to its config."""
+    """Build a backbone with the optional settings that it takes, and add these to its config."""
     if backbone.type != 'TimmBackbone':
         return build(MODELS, copy.deepcopy(backbone))
     own = {key: old[key] for key in ('drop_path_rate', 'frozen_patch_embed') if old.get(key)}
@@ -110,7 +110,7 @@ def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
 
 
 def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: torch.device) -> int:
-    """Channels of the features of crops of all sizes."""
+    """Return the number of channels of features; crops of every size are encoded."""
     backbone.eval()
     for size in sorted(set(sizes), reverse=True):
         try:
@@ -129,7 +129,7 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
             raise UserError(
                 f'`backbone={name}` gives {shape} for two images, but a backbone gives (2, C) or (2, C, h, w)'
             )
-    if last.dim() == 4 and last.shape[2] != last.shape[3]:  # of crops that are square
+    if last.dim() == 4 and last.shape[2] != last.shape[3]:  # though crops are square
         raise UserError(
             f'`backbone={name}` gives maps {tuple(last.shape)}, channels last: permute them to (B, C, h, w)'
         )
@@ -137,7 +137,7 @@ def _width(backbone: Any, name: str, channels: int, sizes: list[int], device: to
 
 
 def _follow_patches(parts: object, patch: int) -> None:
-    """Let all that cuts images into patches cut where the backbone does, and clipping find the blocks of timm."""
+    """Make all that cuts images into patches cut where the backbone does, and clipping find the blocks of timm."""
     for _, node in walk(parts):
         kind = kind_of(node) if isinstance(node, dict) else None
         if kind in ('PatchMix', 'SampledPatchPair'):
@@ -149,7 +149,7 @@ def _follow_patches(parts: object, patch: int) -> None:
 
 
 def _spare_from_decay(cfg: Config) -> None:
-    """Let norms and biases not decay under optimisers like Adam, nor what the backbone names (FewGroupsConstructor)."""
+    """Spare norms, biases and what the backbone names from decay under optimisers like Adam (FewGroupsConstructor)."""
     wrapper = cfg.get('optim_wrapper') or {}
     if 'Adam' in str((wrapper.get('optimizer') or {}).get('type')) and 'constructor' in wrapper:
         wrapper.paramwise_cfg = dict(flat_decay_mult=0.0) | dict(wrapper.get('paramwise_cfg') or {})

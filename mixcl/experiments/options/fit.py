@@ -1,4 +1,4 @@
-"""The length of a run, its batches and its loading, fitted to the number of images and the machine."""
+"""Length, batches and loading of a run, fitted to the number of images and the machine."""
 
 import math
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from mixcl.experiments.reading import read_config
 
 STEPS = 25_000
 EPOCHS = (100, 800)
-"""So many steps are trained, within these bounds of epochs."""
+"""Number of training steps, and bounds of the epochs, which take precedence."""
 
 BATCH = (4, 128)
 STEPS_PER_EPOCH = 4
-"""Within these bounds batches are small enough for so many steps in an epoch; mixtures need a few images."""
+"""Bounds of batches (mixtures need a few images), and the steps per epoch that batches are made small for."""
 
 WARM_UP = 300
-"""About so many steps a warm-up has at least, or a third of the epochs where these are fewer."""
+"""Minimum length of a warm-up: about this number of steps, or a third of the epochs if that is shorter."""
 
 CHECKPOINTS = 10
-"""How many a run writes."""
+"""Number of checkpoints that a run writes."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a run on people's own images decides by their number, where it is None."""
+    """Settings of a run on the user's own images; their number decides those that are None."""
 
     epochs: int | None = None
     batch_size: int | None = None
@@ -43,7 +43,7 @@ class Fit:
 
 
 def use_recipe_of(cfg: Config, backbone: str) -> None:
-    """Give a model with attention AdamW and its schedule, where the method's own recipe is one of ResNets."""
+    """Give AdamW and its schedule to a backbone that is no ResNet, if the method's own recipe has another optimiser."""
     if 'resnet' not in backbone and cfg.optim_wrapper.optimizer.type != 'AdamW':
         recipe = read_config('mocov3/vit-s16_in1k')
         for part in ('optim_wrapper', 'param_scheduler', 'auto_scale_lr'):
@@ -51,7 +51,7 @@ def use_recipe_of(cfg: Config, backbone: str) -> None:
 
 
 def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
-    """Fit the length of a run, its batch, queues and loading to so many images and to the machine, in place.
+    """Fit the length of a run, its batch, queues and loading to the number of images and the machine, in place.
 
     Raises:
         UserError: if the images are fewer than a batch.
@@ -93,8 +93,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
 
 
 def _shorten(cfg: Config, epochs: int, steps: int) -> None:
-    """Another number of epochs, of so many steps: schedules keep their shares of the run, warm-ups are at most a tenth
-    of it where that is not too few steps."""
+    """Change the number of epochs, each of so many steps: schedules keep their shares of the run, and warm-ups are at
+    most a tenth of the run unless that is too few steps."""
     before = cfg.train_cfg.max_epochs
     least = min(max(round(WARM_UP / steps), 1), epochs // 3)
     cfg.train_cfg.update(max_epochs=epochs, val_interval=max(epochs // CHECKPOINTS, 1))
@@ -107,7 +107,7 @@ def _shorten(cfg: Config, epochs: int, steps: int) -> None:
             schedule.milestones = [round(step * epochs / before) for step in schedule.milestones]
         if schedule.get('warmup'):
             schedule.warmup = max(min(schedule.warmup, epochs // 10), least)
-    # Of a short run a warm-up may be nothing.
+    # In a short run a warm-up may be empty.
     cfg.param_scheduler = [each for each in cfg.param_scheduler if each.get('begin', 0) < each.get('end', epochs)]
     for objective in (cfg.model.get('objective') or {}, (cfg.model.get('patches') or {}).get('objective') or {}):
         for name in {'warmup_epochs', 'queue_from'} & objective.keys():

@@ -10,14 +10,14 @@ from mixcl.experiments.data_roots import DATA_SECTIONS
 from mixcl.experiments.paths import holder_of_backbone, kind_of, walk
 
 EDGES = ('Resize', 'ResizeEdge', 'ResizeShortestEdge')
-"""Transforms whose size is cropped afterwards; it need not be a multiple of the patches."""
+"""Transforms whose output is cropped afterwards; its size need not be a multiple of the patches."""
 
 
 def set_image_size(cfg: Config, size: int) -> None:
-    """Let a config train and evaluate on images of another size in pixels, in place (``--image-size``).
+    """Make a config train and evaluate on images of another size in pixels, in place (``--image-size``).
 
-    The largest crop of the training gets this size. All other sizes change in proportion, those of evaluations too;
-    crops to multiples of the patches.
+    The largest crop of the training gets this size. All other sizes, also of evaluations, change in proportion; crops
+    become multiples of the patches.
 
     Raises:
         UserError: if the patches do not divide the size, or the config has no crops.
@@ -36,7 +36,7 @@ def set_image_size(cfg: Config, size: int) -> None:
 
 
 def set_model_size(model: dict, size: int) -> None:
-    """Set the size of images in the config of a model or a backbone, in place, and what a decoder knows of it."""
+    """Set the image size, and a decoder's number of patches, in the config of a model or a backbone, in place."""
     for _, part in walk(model):
         if isinstance(part, dict) and 'img_size' in part:
             part['img_size'] = size
@@ -45,7 +45,7 @@ def set_model_size(model: dict, size: int) -> None:
 
 
 def patch_size_of(backbone: ConfigDict) -> int | None:
-    """The side of a patch in pixels, for timm by the name (vit_small_patch16_224); None for Swin, which merges them."""
+    """Return the patch size in pixels (timm: by name, vit_small_patch16_224); None for Swin, which merges patches."""
     arguments = backbone.get('arguments') or {}
     named = re.search(r'patch(\d+)', backbone.get('name', '')) if backbone.type == 'TimmBackbone' else None
     size = backbone.get('patch_size') or arguments.get('patch_size') or (int(named[1]) if named else None)
@@ -53,7 +53,7 @@ def patch_size_of(backbone: ConfigDict) -> int | None:
 
 
 def resize_views(node: object, scale: float, multiple: int) -> None:
-    """Scale every size in the transforms below a part of a config, in place; crops to multiples of so many pixels."""
+    """Scale every size in the transforms below a part of a config, in place; crops become multiples of ``multiple``."""
     for transform, name in {(id(part), name): (part, name) for part, name in _sizes(node)}.values():
         unit = 1 if kind_of(transform) in EDGES else multiple
         sides = [max(unit, round(side * scale / unit) * unit) for side in _pair(transform[name])]
@@ -61,12 +61,12 @@ def resize_views(node: object, scale: float, multiple: int) -> None:
 
 
 def crop_sizes(node: object) -> list[int]:
-    """The larger side of every crop below a part of a config."""
+    """List the larger side of every crop below a part of a config."""
     return [max(_pair(transform[name])) for transform, name in _sizes(node) if kind_of(transform) not in EDGES]
 
 
 def _sizes(node: object) -> Iterator[tuple[dict, str]]:
-    """Yield every setting of a transform, at any depth, that is a size of images in pixels, as its dict and its key."""
+    """Yield the dict and the key of every setting of a transform, at any depth, that is an image size in pixels."""
     for _, part in walk(node):
         if isinstance(part, dict) and 'type' in part:
             names = ['scale', 'crop_size', *['input_size'] * (kind_of(part) == 'SimMIMMaskGenerator')]

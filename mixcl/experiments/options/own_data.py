@@ -1,4 +1,4 @@
-"""People's own images in the place of those that a config names (``--data``)."""
+"""The user's own images in place of those that a config names (``--data``)."""
 
 import os
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
 def source_config(spec: str, data_root: str | None = None, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
+    """Return the config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
 
-    ``data_root`` is what the paths of a list are relative to, by default its folder. The images of a folder
+    The paths of a list are relative to ``data_root``, by default the list's folder. The images of a folder
     are the files with the extensions that the config ``like`` trains on, if it names any.
 
     Raises:
-        UserError: if it is none of these.
+        UserError: if ``spec`` is none of :data:`FORMS`, or ``data_root`` is not for a list.
     """
     kind, _, place = spec.partition(':')
     if kind not in KINDS or not place:
@@ -42,7 +42,7 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
 
 
 def meant(path: str) -> str:
-    """Which images someone may have meant who gave a folder or a file, as the end of a message."""
+    """Return the end of a message: which images someone may have meant by a folder or a file."""
     if os.path.isdir(path):
         return f'; did you mean folder:{path}?'
     kind = dict(csv='list', txt='list', tar='tar').get(path.rpartition('.')[2])
@@ -51,15 +51,15 @@ def meant(path: str) -> str:
 
 
 def survey(images: Mapping[str, Any]) -> Survey:
-    """Count what a config of :func:`source_config` finds; raises UserError where it cannot be read."""
+    """Count what a config of :func:`source_config` finds; raises UserError if images cannot be read."""
     return build(DATASETS, {**images, 'lazy_init': True}).survey()
 
 
 def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
-    """Let a config train on other images, in place; its views stay. With labels there is kNN, also where it had none.
+    """Make a config train on other images, in place; its views stay. With labels, it gets kNN if it had none.
 
-    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others; without
-    labels, validation and test are taken out. A classifier gets as many outputs as there are classes.
+    Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Without
+    labels, validation and test are removed. A classifier gets as many outputs as there are classes.
 
     Returns:
         A sentence that says what was found.
@@ -100,7 +100,7 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
 
 
 def limit_guesses(cfg: Config, classes: int) -> None:
-    """Let no accuracy count more guesses than there are classes, in place."""
+    """Limit the guesses that an accuracy counts to the number of classes, in place."""
     for _, node in walk({name: cfg.get(name) for name in EVALUATOR_SECTIONS}):
         if isinstance(node, dict) and 'topk' in node:
             given = [node['topk']] if isinstance(node['topk'], int) else node['topk']
@@ -112,12 +112,12 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline
     settings = outer if kind_of(outer) == 'KeyedDataset' else dict(type='mixcl.KeyedDataset')
     inner = innermost(outer)
     new = dict(**images, split=split, pipeline=pipeline)
-    new |= {'indices': inner.indices} if 'indices' in inner else {}  # of --cfg-options
+    new |= {'indices': inner.indices} if 'indices' in inner else {}  # from --cfg-options
     loader.dataset = ConfigDict({**settings, 'dataset': new})
 
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """The step that reads images from files for a config: its own of other than three channels, else ``LoadImage``."""
+    """Return the step that reads images from files for a config: its own ``LoadChannels``, else ``LoadImage``."""
     steps = _trained_on(cfg).get('pipeline') or []
     return next((dict(step) for step in steps if kind_of(step) == 'LoadChannels'), dict(type='LoadImage'))
 
@@ -127,9 +127,9 @@ def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def evaluation_pipeline(load: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
-    """Read an image, resize its short edge to 256/224 of a size and crop the centre, as the papers do."""
+    """Return steps that read an image, resize its short edge to 256/224 of a size and crop the centre, as in papers."""
     by = dict(backend='pillow', interpolation='bicubic')
-    if channels := load.get('channels'):  # Pillow knows three, and OpenCV's averages four
+    if channels := load.get('channels'):  # Pillow takes three, and OpenCV's averaging four
         by = dict(backend='cv2', interpolation='area' if channels <= 4 else 'bicubic')
     resize = dict(type='mmpretrain.ResizeEdge', scale=size * 256 // 224, edge='short', **by)
     return [dict(load), resize, dict(type='mmpretrain.CenterCrop', crop_size=size), dict(type='mmpretrain.PackInputs')]

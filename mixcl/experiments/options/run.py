@@ -1,4 +1,4 @@
-"""How a config is run: its start, its precision, its views, its time and its processes."""
+"""Options of how a config is run: initial weights, precision, cached photos, time and processes."""
 
 import os
 import re
@@ -12,11 +12,11 @@ from mixcl.experiments.paths import kind_of, walk
 from mixcl.files import check_writable
 
 RANDOM = 'random'
-"""In the place of a checkpoint: the weights as they are initialised."""
+"""Name in place of a checkpoint for weights as they are initialised."""
 
 
 def use_mixed_precision(cfg: Config) -> None:
-    """Train under bfloat16 autocast (``--amp``); raises UserError if the config's wrapper is a special one already."""
+    """Train under bfloat16 autocast (``--amp``); raises UserError if the config already has a special wrapper."""
     kind = cfg.optim_wrapper.get('type', 'OptimWrapper')
     if str(kind).removeprefix('mixcl.') not in ('OptimWrapper', 'BFloat16OptimWrapper'):
         raise UserError(
@@ -40,7 +40,7 @@ def use_pretrained(cfg: Config, checkpoint: str | Path, encoder: str | None = No
     for the config's ``protocol.encoder`` where the checkpoint has that one, else the online encoder.
 
     Raises:
-        UserError: if the model has no backbone, or another checkpoint is to be loaded already.
+        UserError: if the model has no backbone, or the config already loads another checkpoint.
     """
     model = cfg.get('model') or {}
     if not model.get('backbone'):
@@ -65,7 +65,7 @@ def limit_time(cfg: Config, duration: str) -> None:
     A duration is made of whole days, hours, minutes and seconds in this order.
 
     Raises:
-        UserError: if it is none. A train loop that cannot end within an epoch knows no ``max_seconds``.
+        UserError: if it is no duration. Train loops that cannot end within an epoch take no ``max_seconds``.
     """
     parts = re.fullmatch(r'(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?', duration.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts else (0, 0, 0, 0)
@@ -75,10 +75,10 @@ def limit_time(cfg: Config, duration: str) -> None:
 
 
 def choose_tested(cfg: Config, checkpoint: str | None, pretrained: str | None, encoder: str | None) -> None:
-    """Let a test load a whole checkpoint, or where it measures features the backbone in one (``--pretrained``).
+    """Make a test load a whole checkpoint or, if it measures features, the backbone in one (``--pretrained``).
 
     Raises:
-        UserError: if that is not one thing, or not of the kind that the config's model takes.
+        UserError: if not exactly the one that the config's model takes is given.
     """
     kind = cfg.model.get('type')
     frozen = kind_of(cfg.model) == 'FrozenEncoder'
@@ -100,7 +100,7 @@ def measure_in_bfloat16(cfg: Config) -> None:
 
 
 def use_launcher(cfg: Config, launcher: str) -> None:
-    """Let a run join the processes that a launcher started (torchrun, SLURM, MPI); without GPUs through gloo.
+    """Make a run join the processes that a launcher started (torchrun, SLURM, MPI); without GPUs through gloo.
 
     Raises:
         UserError: if the launcher's environment is missing, or cannot work without a GPU.
@@ -121,5 +121,5 @@ def use_launcher(cfg: Config, launcher: str) -> None:
 
 
 def lengthen_process_timeout(cfg: Config) -> None:
-    """Let processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
+    """Make processes wait a day for the main one, which alone fits SVMs and probes; NCCL gives up after 10 minutes."""
     cfg.merge_from_dict({'env_cfg.dist_cfg.timeout': 24 * 3600})

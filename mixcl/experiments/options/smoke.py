@@ -15,10 +15,10 @@ EPOCHS = 2
 
 
 def shrink_to_smoke(cfg: Config) -> None:
-    """Change a pretraining config in place: 20 steps on synthetic images, everything else as it was.
+    """Shrink a pretraining config, in place: 20 steps on synthetic images, everything else as it was.
 
-    Batches of 8; images of 4x4 patches of the backbone or the mixer (a half or a quarter of the size where there are
-    none); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored like any other.
+    It has batches of 8; images of 4x4 patches of the backbone or the mixer (without patches, half or a quarter of their
+    size); 2 transformer blocks; heads 256 wide; no workers. The changed config is stored like any other.
 
     Raises:
         UserError: if the config does not pretrain.
@@ -29,7 +29,7 @@ def shrink_to_smoke(cfg: Config) -> None:
     patch_size = patch_size_of(cfg.model.backbone)
     crops = crop_sizes(cfg.train_dataloader)
     full_size = max(crops)
-    cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # of images that the backbone does not cut
+    cut = patch_size or (cfg.model.get('mixer') or {}).get('patch_size')  # the mixer's if the backbone has no patches
     image_size = PATCHES_PER_SIDE * cut if cut else full_size // (4 if min(crops) > 128 else 2)
     set_model_size(cfg.model, image_size)
     scale = image_size / full_size
@@ -86,6 +86,6 @@ def _shrink_schedule(cfg: Config) -> None:
 
 
 def synthetic_images(dataset: ConfigDict, number: int, channels: int = 3, size: int = 64) -> ConfigDict:
-    """A data set of so many synthetic images that go through the pipeline of another one, however deep it is nested."""
+    """Return a data set of synthetic images that go through the pipeline of another one, however deep it is nested."""
     pipeline = innermost(dataset).pipeline  # which crops to its own size
     return ConfigDict(type='SyntheticImages', num_images=number, image_size=size, channels=channels, pipeline=pipeline)
