@@ -1,1 +1,1 @@
-"""What commands, notebooks and other people's code call."""
+"""Functions for commands, notebooks and other people's code."""

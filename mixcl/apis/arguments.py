@@ -1,4 +1,4 @@
-"""Names of arguments, of calls whose options another class or function has."""
+"""Check of argument names, for functions that pass options on."""
 
 import inspect
 from collections.abc import Callable
@@ -12,9 +12,9 @@ F = TypeVar('F', bound=Callable)
 
 
 def named(options: Callable | None = None, without: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Let a function refuse a misspelt argument by the name that was meant.
+    """Make a function refuse a misspelt argument and suggest the name that was meant.
 
-    ``options`` is what has the arguments that the function takes besides its own, but those ``without``.
+    The function also takes the arguments of ``options``, a class or function, except those in ``without``.
     """
 
     def decorated(function: F) -> F:

@@ -1,4 +1,4 @@
-"""What an iteration of a pretraining config costs: parameters, FLOPs, memory, time."""
+"""Cost of an iteration of a pretraining config: parameters, FLOPs, memory, time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,9 +51,9 @@ PAPERS = {
 
 
 class SyntheticIteration:
-    """The model and the optimiser of a pretraining config, and one batch of its own views of synthetic images.
+    """Model and optimiser of a pretraining config, and one batch of its own views of synthetic images.
 
-    Where a batch makes several iterations (APS) it is the first chunk of one.
+    If a batch makes several iterations (APS), the iteration uses its first chunk.
 
     Args:
         cfg: a pretraining config; its data set is not read.
@@ -78,19 +78,19 @@ class SyntheticIteration:
         self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
 
     def run(self) -> None:
-        """All of an iteration but the loading of its data."""
+        """Run an iteration, except for loading its data."""
         self.model.train_step(self.batch, self.optimizer)
         self.model.end_step(0.5, self.epochs)  # costs the same at any point of the run
 
 
 def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]:
-    """What an iteration costs, by the names that the command prints.
+    """Return the cost of an iteration, by the names that the command prints.
 
-    FLOPs are of all passes: a multiplication and an addition count as two, elementwise operations, normalisation and
-    the optimiser do not count. ``repeats`` iterations, 1 or more, are timed after others that are not.
+    FLOPs are of all passes: a multiplication and an addition count as two; elementwise operations, normalisation and
+    the optimiser do not count. ``repeats`` iterations, 1 or more, are timed after untimed ones.
     """
     model = iteration.model
-    counter = counted(iteration.run)  # makes the optimiser states, too
+    counter = counted(iteration.run)  # also makes the optimiser states
     flops, by_operation = counter.get_total_flops(), counter.get_flop_counts()['Global']
     batched = sum(by_operation.get(operation, 0) for operation in (torch.ops.aten.bmm, torch.ops.aten.baddbmm))
     found = {
@@ -111,20 +111,20 @@ def measure(iteration: SyntheticIteration, repeats: int = 5) -> dict[str, float]
 
 
 def count_flops(function: Callable[[], object]) -> int:
-    """FLOPs of a call."""
+    """Return the FLOPs of a call."""
     return counted(function).get_total_flops()
 
 
 def counted(function: Callable[[], object]) -> FlopCounterMode:
-    """PyTorch's counter of FLOPs after a call."""
-    # It does not know the CPU's fused attention; as two batched products it is counted on every device.
+    """Return PyTorch's counter of FLOPs after a call."""
+    # The counter does not know the CPU's fused attention; as two batched products, attention counts on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         function()
     return counter
 
 
 def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
-    """Bytes that a forward ``step`` of a model saves for its backward pass, each storage once, without the weights."""
+    """Return the bytes that a forward ``step`` saves for its backward pass, each storage once, without the weights."""
     weights = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
     saved: dict[int, int] = {}
 
@@ -149,7 +149,7 @@ def _batch(cfg: Config, model: Learner, batch_size: int) -> dict:
 
 
 def paper_values(config: str) -> dict[str, str]:
-    """What the papers say of a config, by quantity."""
+    """Return what the papers report for a config, by quantity."""
     path = Path(config)
     name = f'{path.parent.name}/{path.stem}'.replace('cifar100', 'cifar').replace('cifar10', 'cifar')
     return PAPERS.get(name, {})

@@ -1,4 +1,4 @@
-"""The encoder of a checkpoint, and features of images, for code that knows nothing else of mixcl."""
+"""Encoder of a checkpoint, and features of images, for code that uses nothing else of mixcl."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -25,17 +25,17 @@ from mixcl.weights.preprocess import Picture, Preprocess
 def load_backbone(
     path: str | Path, encoder: str | None = None, config: str | Path | None = None, image_size: int | None = None
 ) -> Encoder:
-    """Load the encoder of a checkpoint, in evaluation mode on the CPU: a module of images (B, 3, H, W) to (B, C).
+    """Load the encoder of a checkpoint, in evaluation mode on the CPU: a module from images (B, 3, H, W) to (B, C).
 
     Args:
-        path: a checkpoint, or the folder of a run, for its newest one.
+        path: a checkpoint, or the folder of a run for its newest checkpoint.
         encoder: 'online', or 'target' for the momentum encoder; by default the one that ``mixcl.export`` takes.
-        config: file or name of the config that it was trained with, in the place of the one that it carries. Modules
+        config: file or name of the config that the checkpoint was trained with, in place of the one in it. Modules
             that this file names are imported.
-        image_size: of the images that ``preprocess`` makes; by default as the config evaluates, or trains.
+        image_size: size of the images that ``preprocess`` makes; by default as the config evaluates, else trains.
 
     Raises:
-        UserError: if it cannot be read, or does not say what its weights belong to.
+        UserError: if the checkpoint cannot be read, or does not say what its weights belong to.
     """
     subject = read_subject(str(path), None if config is None else str(config))
     found = subject.encoder(encoder)
@@ -52,20 +52,20 @@ def embed(
     device: str | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """Features of images.
+    """Compute features of images.
 
     Args:
-        path: as for :func:`load_backbone`, or what that has loaded.
-        images: file names, arrays and images of Pillow, in any mixture.
-        batch_size: how many are encoded at once.
+        path: as for :func:`load_backbone`, or the encoder that it returned.
+        images: file names, arrays and Pillow images, in any mixture.
+        batch_size: number of images encoded at once.
         device: such as 'cuda'; by default the GPU, if there is one.
-        **options: of :func:`load_backbone`.
+        **options: options of :func:`load_backbone`.
 
     Returns:
         (N, C) float32, in the order of the images. Rows of files that cannot be decoded are NaN; a warning names them.
 
     Raises:
-        UserError: as :func:`load_backbone`, for what is no image, and if none can be decoded.
+        UserError: as in :func:`load_backbone`; also if something is no image, or none can be decoded.
     """
     if isinstance(images, Picture) or not isinstance(images, Iterable):
         raise UserError('images is a list of file names, arrays or Pillow images; put a single one into a list')
@@ -84,7 +84,7 @@ def embed(
 
 
 def _batches(preprocess: Preprocess, items: list, batch_size: int, readable: list[int]) -> Iterator[dict]:
-    """Batches of the images that can be read, whose numbers are put into ``readable``."""
+    """Yield batches of the images that can be read, and append their indices to ``readable``."""
 
     def packed(image: Picture) -> Tensor | None:
         try:

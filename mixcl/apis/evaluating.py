@@ -1,4 +1,4 @@
-"""A backbone by the papers' protocols, as ``mixcl evaluate`` and Python code start it."""
+"""Evaluation of a backbone by the papers' protocols, for ``mixcl evaluate`` and Python code."""
 
 import os
 import time
@@ -28,7 +28,7 @@ CONFIGS = shipped('configs')
 
 
 class Evaluated(NamedTuple):
-    """Rows as they stand in results.json (numbers are under 'metrics'), in which folder, and why protocols failed."""
+    """Rows as in results.json (numbers are under 'metrics'), the folder of that file, and why protocols failed."""
 
     rows: list[Row]
     folder: Path
@@ -55,17 +55,17 @@ def evaluate(
     allow_pickle: bool = False,
     launcher: str = 'none',
 ) -> Evaluated:
-    """Evaluate a backbone; the same call continues with what is not finished.
+    """Evaluate a backbone; the same call again continues with what is not finished.
 
     Args:
         checkpoint: a file, the folder of a run, or 'random' for an untrained backbone.
         data: name of a data set, such as 'cifar10', or your own images: 'folder:photos'.
-        protocols: of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
-        config: that the checkpoint was trained with, in the place of the one that it carries.
+        protocols: any of 'knn', 'linear_fast', 'linear', 'finetune' and those that docs/evaluation.md explains.
+        config: config that the checkpoint was trained with, in place of the one in it.
         recipe_config, ...: the options of ``mixcl evaluate``, whose help explains each.
 
     Raises:
-        UserError: for what cannot work, before the first evaluation.
+        UserError: for whatever cannot work, before the first evaluation.
     """
     checkpoint = str(checkpoint)
     protocols, recipe_config, data_root = (
@@ -95,11 +95,11 @@ def evaluate(
 
 
 OF_THE_MACHINE = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')
-"""What may be overridden in a paper's recipe: steps have as many images, however many are seen at once."""
+"""Settings that may be overridden in a paper's recipe: a step keeps its images, however many are seen at once."""
 
 
 def row_of(evaluation: Evaluation, subject: Subject) -> Row:
-    """Everything about a result that is known before it is found."""
+    """Return everything about a result that is known before the evaluation."""
     cfg = evaluation.cfg
     return dict(
         checkpoint=dict(
@@ -122,7 +122,7 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
 
 
 def shown(path: Path) -> str:
-    """A config's path below the repository, where it lies there."""
+    """Return a config's path, below the repository if it lies there."""
     path = path.resolve()
     return str(path.relative_to(CONFIGS.parent) if path.is_relative_to(CONFIGS) else path)
 
@@ -130,7 +130,7 @@ def shown(path: Path) -> str:
 def evaluate_all(
     evaluations: list[Evaluation], subject: Subject, results: Results, folder: Path, rerun: bool
 ) -> Evaluated:
-    """Run what is not finished, storing each result at once; where one fails, the others go on."""
+    """Run what is not finished, storing each result at once; if one evaluation fails, the others go on."""
     rows: list[Row] = []
     failures: list[str] = []
     for evaluation in evaluations:
@@ -143,7 +143,7 @@ def evaluate_all(
         started = time.perf_counter()
         try:
             row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
-        except Exception as error:  # whatever one evaluation meets, the others are worth having
+        except Exception as error:  # whatever fails in one evaluation, the others are worth having
             of_all = isinstance(error, UserError) and not error.of_one_process
             if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):
                 raise  # the other processes may wait for this one for ever; the launcher ends them

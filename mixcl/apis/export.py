@@ -1,4 +1,4 @@
-"""A pretrained backbone as files of another library, checked by loading them there."""
+"""Export of a pretrained backbone to files of another library, checked by loading them there."""
 
 import contextlib
 import importlib.util
@@ -23,7 +23,7 @@ from mixcl.weights import load_encoder
 from mixcl.weights.export import FORMATS, Exported, Loading, Preprocessing, model_card
 
 TOLERANCE = 1e-5
-"""By how much features may differ in the other library, as a share of the largest one."""
+"""Largest difference of features in the other library, as a share of the largest feature."""
 
 IMAGENET = dict(mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375))
 
@@ -36,17 +36,17 @@ def export(
     encoder: str | None = None,
     config: str | Path | None = None,
 ) -> Path:
-    """Write the backbone in a checkpoint to a folder, as another library loads it, with a model card.
+    """Write the backbone in a checkpoint to a folder that another library can load, with a model card.
 
-    The folder appears when the other library has loaded it, by the lines that are printed, and given the same features
-    of random images. Where that library is not installed, this is said instead.
+    The folder appears once the other library has loaded it by the printed lines and given the same features of random
+    images. If that library is not installed, the output says so instead.
 
     Args:
         checkpoint: a file of a run, of a fine-tuned classifier, or of a backbone alone.
         to: 'timm', 'torchvision', 'huggingface' or 'onnx'; mmpretrain and mmdet read checkpoints (docs/weights.md).
-        out: the folder, which must not be there, or be empty.
+        out: the folder, which must be empty or not exist.
         encoder: 'online' or 'target'; by default the one that the method's linear probe takes, if the file has it.
-        config: that the weights were trained with, in the place of the one that the file carries.
+        config: config that the weights were trained with, in place of the one in the file.
 
     Returns:
         The folder.
@@ -88,9 +88,9 @@ def exported_of(subject: Subject, encoder: str) -> Exported:
 
 
 def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
-    """What the images of a config's test or validation go through; as on ImageNet where it does not say."""
+    """Return how a config prepares images for test or validation; as for ImageNet where it does not say."""
     steps: Sequence[Mapping] = ()
-    with contextlib.suppress(UserError):  # it has no images
+    with contextlib.suppress(UserError):  # the config has no images
         steps = image_pipeline(cfg)
     sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
     sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
@@ -108,7 +108,7 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
         channels=channels,
         size=size,
         resize=round(max(resize, crop) * size / crop),
-        interpolation=way if way == 'bilinear' else 'bicubic',  # no library has OpenCV's areas
+        interpolation=way if way == 'bilinear' else 'bicubic',  # no library has OpenCV's area interpolation
         mean=mean,
         std=std,
     )
@@ -120,12 +120,12 @@ def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
             f'the backbone takes images of {channels} channels, but its config normalises {len(values)}; name '
             'one with a fitting data_preprocessor by `config`'
         )
-    # Rounded to the digits in which such numbers are given.
+    # Rounded to the digits that such numbers usually have.
     return tuple(round(value / 255, 6) for value in (values if len(values) == channels else [*values] * channels))
 
 
 def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
-    """Load a folder by the very lines that users are given, and compare features of random images; what came out.
+    """Load a folder by the very lines that users get, compare features of random images, and return the outcome.
 
     Raises:
         UserError: if the lines fail, or the features differ.
@@ -148,7 +148,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
             difference = float((found - expected).abs().max() / expected.abs().max().clamp(min=1e-12))
     except ImportError as error:
         return f'not checked: {" ".join(str(error).split())}'
-    except Exception as error:  # the other library's
+    except Exception as error:  # raised by the other library
         problem = f'{way.libraries[0]} does not load it ({type(error).__name__}: {" ".join(str(error).split())[:300]})'
     else:
         problem = '' if difference <= TOLERANCE else f'its features there differ by {difference:.2g}'
@@ -158,7 +158,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 
 
 def _results(subject: Subject, encoder: str) -> str:
-    """A table of the encoder's results that lie beside the checkpoint, or where mixcl evaluate puts them."""
+    """Return a table of the encoder's results beside the checkpoint, or where mixcl evaluate puts them."""
     rows = stored_beside(subject.checkpoint)
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

@@ -1,4 +1,4 @@
-"""Whether a run on images without labels learnt anything: two numbers of its encoder, before training and after."""
+"""Two numbers of an encoder, before and after training, that show if a run without labels learnt anything."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,13 +32,14 @@ HOW_TO_READ = (
 
 @HOOKS.register_module()
 class LearntHook(Hook):
-    """Says at the end of a run what at most 256 of its images tell of the encoder, beside a random one.
+    """Logs at the end of a run readings of its encoder on at most 256 images, beside those of a random one.
 
-    They are prepared as for evaluation, and the encoder is the one that embedding takes. Training is the same to the
-    bit with and without. Checkpoints carry the readings of the start. All processes encode, as sharded models need.
+    The images are prepared as for evaluation, and the encoder is the one that embedding takes. Training is
+    bit-identical with and without. Checkpoints carry the readings of the start. All processes encode, as sharded models
+    need.
     """
 
-    # After ProgressHook, which says that the run is over.
+    # Runs after ProgressHook, which says that the run is over.
     priority = 'LOWEST'
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class LearntHook(Hook):
             runner.logger.warning(f'{when} could not be looked at: {type(error).__name__}: {error}')
 
     def after_train(self, runner: Runner) -> None:
-        if self._finished or runner.iter < runner.max_iters:  # who stops a run kills it soon
+        if self._finished or runner.iter < runner.max_iters:  # a run that is stopped may be killed soon
             return
         self._read(runner, 'now', partial(unwrapped, runner.model))
         lines = [f'  {when}: {found}' for when, found in self._before.items()]
@@ -79,8 +80,10 @@ class LearntHook(Hook):
 
 
 def reading(runner: Runner, model: BaseModel) -> str:
-    """The share of the images that a runner trains on whose augmented view is nearer to them than those of all others,
-    and the effective rank of their features; by the side of a model that embedding takes."""
+    """Return the share of training images found again, and the effective rank of their features, in words.
+
+    An image is found again if its augmented view is nearer to it than those of all others.
+    """
     cfg, side, views = runner.cfg, side_of(runner), training_set(runner.cfg, least=2)
     chosen = torch.randperm(len(views), generator=generator('learnt', runner.seed))[:IMAGES].tolist()
     plain = KeyedDataset({**innermost(cfg.train_dataloader.dataset), 'pipeline': image_pipeline(cfg)})

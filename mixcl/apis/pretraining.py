@@ -39,20 +39,20 @@ def pretrain(
 ) -> Path:
     """Pretrain a backbone on images without labels. The same call again continues where the run stopped.
 
-    What is not given fits the number of images: docs/python.md explains how.
+    What is not given is fitted to the number of images: docs/python.md explains how.
 
     Args:
         data: a folder of images, however deep, or what ``--data`` takes: 'list:files.csv', 'hf:PATH', 'tar:PATTERN'.
         out: the folder of the run.
-        method: a folder of configs, where it has several hosts with one of them: 'patchmix', 'mixco/simclr'; or a
-            config in it, for its views and its backbone: 'patchmix/vit-xs4_digits'.
+        method: a folder of configs ('patchmix'), with one of its hosts if it has several ('mixco/simclr'); or one of
+            its configs, for the views and the backbone in it ('patchmix/vit-xs4_digits').
         model: the backbone, such as 'timm:vit_small_patch16_224'; by default that of the method's config.
         epochs: how often every image is seen.
         batch_size: images per step and process; the learning rate is scaled to it.
         num_workers: processes that load images, on each of the training processes.
         amp: train under bfloat16 autocast; by default on a GPU.
         cfg_options: override values of the config, by dotted names.
-        **options: of :class:`~mixcl.experiments.prepared.Options`: image_size, pretrained, max_time and others.
+        **options: see :class:`~mixcl.experiments.prepared.Options`: image_size, pretrained, max_time and others.
 
     Returns:
         The checkpoint of the last epoch; ``mixcl.load_backbone``, ``mixcl.embed`` and ``mixcl.export`` read it.
@@ -84,7 +84,7 @@ def pretrain(
 
 
 def _is_only_longer(cfg: Config, out: str | Path) -> bool:
-    """Whether a config asks for more epochs than the run in a folder had, and for nothing else but what follows."""
+    """Whether a config asks only for more epochs than the run in a folder had, and for what follows from that."""
     path = checkpoint_in(out)
     checkpoint = read_checkpoint(path)
     stored, digest = stored_config(checkpoint, path), checkpoint['meta'].get('images')

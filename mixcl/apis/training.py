@@ -1,4 +1,4 @@
-"""A training run, as ``mixcl train``, ``mixcl pretrain`` and Python code start it."""
+"""Training runs for ``mixcl train``, ``mixcl pretrain`` and Python code."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +19,11 @@ from mixcl.weights import allow_pickle
 
 @named(Options, without=('fit',))
 def train(config: str | Path, **options: Any) -> Runner:
-    """Train by a config.
+    """Train with a config.
 
     Args:
         config: file, or name of a config that comes with mixcl.
-        **options: of :class:`~mixcl.experiments.prepared.Options`.
+        **options: see :class:`~mixcl.experiments.prepared.Options`.
 
     Returns:
         The runner at the end of the run: its ``model`` is trained, its ``work_dir`` has logs and checkpoints.
@@ -37,12 +37,12 @@ def train(config: str | Path, **options: Any) -> Runner:
         raise UserError('`overwrite` removes the checkpoints that `resume` continues from: give one of them')
     cfg = prepared_to_train(config, asked)
     if asked.smoke and not asked.resume and cfg.work_dir == default_work_dir(config, '_smoke'):
-        asked = replace(asked, overwrite=True)  # of the trial before
+        asked = replace(asked, overwrite=True)  # those of the previous trial
     return run(cfg, asked)
 
 
 def run(cfg: Config, asked: Options) -> Runner:
-    """Train by a config that is prepared."""
+    """Train with a prepared config."""
     if asked.allow_pickle:
         allow_pickle()
     runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
@@ -53,7 +53,7 @@ def run(cfg: Config, asked: Options) -> Runner:
     if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
         from mixcl.apis.learnt_hook import LearntHook  # it imports figures
 
-        runner.register_hook(LearntHook())  # in the place of kNN
+        runner.register_hook(LearntHook())  # in place of kNN
     runner.train()
     return runner
 

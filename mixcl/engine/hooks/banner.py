@@ -1,4 +1,4 @@
-"""What a run is about to do, said once at its start."""
+"""Summary of a run, logged once at its start."""
 
 import shutil
 
@@ -16,7 +16,7 @@ from mixcl.registry import HOOKS
 
 @HOOKS.register_module()
 class BannerHook(Hook):
-    """Says the batch, the learning rate and its rule, parameters, passes per step, and the memory and disk it needs."""
+    """Logs the batch size, the learning rate and its scaling, parameters, passes per step, memory and disk space."""
 
     def before_train(self, runner: Runner) -> None:
         model = unwrapped(runner.model)
@@ -52,7 +52,7 @@ def _batch_line(runner: Runner, batch: int) -> str:
 
 
 def _learning_rate_line(runner: Runner, batch: int) -> str:
-    groups = runner.optim_wrapper.optimizer.param_groups  # the wrapper's has a placeholder that is not scaled
+    groups = runner.optim_wrapper.optimizer.param_groups  # the wrapper's include an unscaled placeholder
     rates = [group.get('initial_lr', group['lr']) for group in groups]
     rate, least = max(rates), min(rates)
     scaling = runner.auto_scale_lr or {}
@@ -87,13 +87,13 @@ def _checkpoint_lines(runner: Runner, model: nn.Module) -> list[str]:
     if hook is None:
         return []
     size = checkpoint_bytes(model, runner.optim_wrapper.optimizer)
-    most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # with the one that is being written
+    most, free = hook.max_keep_ckpts, shutil.disk_usage(runner.work_dir).free  # includes the one being written
     number = f'at most {most} at a time, which take {filesize.decimal(most * size)}' if most > 0 else 'all are kept'
     return [f'checkpoints of {filesize.decimal(size)}, {number}; the disk has {filesize.decimal(free)} left']
 
 
 def checkpoint_bytes(model: nn.Module, optimizer: Optimizer) -> int:
-    """The size of the tensors that a checkpoint holds: weights, buffers, and the moments that the optimiser keeps."""
+    """Return the bytes of the tensors in a checkpoint: weights, buffers and the moments of the optimiser."""
     weights = sum(tensor.nbytes for tensor in model.state_dict().values())
     trained = sum(p.nbytes for group in optimizer.param_groups for p in group['params'] if p.requires_grad)
     moments = 2 if 'betas' in optimizer.defaults else int(optimizer.defaults.get('momentum', 0) > 0)

@@ -1,4 +1,4 @@
-"""Writes checkpoints that are whole, plain and exact."""
+"""Checkpoints that are whole, plain and exact."""
 
 import time
 from collections.abc import Iterator
@@ -20,13 +20,14 @@ from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, 
 
 @HOOKS.register_module()
 class CheckpointHook(EngineCheckpointHook):
-    """mmengine's hook, with files that survive what happens to runs.
+    """mmengine's hook, with checkpoints that survive crashes and full disks.
 
-    - A file appears whole or not at all, with its SHA-256 beside it; only then the oldest goes (not of ``save_best``).
-    - It holds tensors and plain values only: stock ``torch.load(weights_only=True)`` reads it.
-    - With accumulated gradients, which are in no file, it is written after the next optimiser step.
+    - A file appears whole or not at all, with its SHA-256 beside it. Only then is the oldest removed; ``save_best``
+      removes the previous best before.
+    - Files hold tensors and plain values only: stock ``torch.load(weights_only=True)`` reads them.
+    - While gradients accumulate, which no file holds, the hook waits for the next optimiser step.
     - Weights or optimiser states that are not finite are never written; the run ends instead.
-    - On a full disk the old files stay, and the run goes on with an error in the log, but after its last step.
+    - On a full disk the old files stay. The run goes on with an error in the log, or fails if it was about to end.
 
     Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs.
 
@@ -49,13 +50,13 @@ class CheckpointHook(EngineCheckpointHook):
             self.backend_args = dict(backend=WHOLE_FILES)
         self._kept = self.max_keep_ckpts
         if self._kept > 0:
-            self.max_keep_ckpts += 1  # mmengine removes before it writes; here one goes after the next is there
+            self.max_keep_ckpts += 1  # mmengine removes before it writes; here the oldest goes after the write
         self._postponed: int | str | None = None
         self._last_step: int | None = None
 
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
-        if self.save_best and isinstance(getattr(self, 'best_ckpt_path', None), str):  # of a run in another folder
+        if self.save_best and isinstance(getattr(self, 'best_ckpt_path', None), str):  # may lie in another run's folder
             self.best_ckpt_path = self._here(self.best_ckpt_path)
         for name, path in getattr(self, 'best_ckpt_path_dict', {}).items():
             self.best_ckpt_path_dict[name] = path and self._here(path)
@@ -72,7 +73,7 @@ class CheckpointHook(EngineCheckpointHook):
             self._save_checkpoint_with_step(runner, self._postponed, dict(epoch=runner.epoch, iter=runner.iter + 1))
 
     def save_now(self, runner: Runner) -> str:
-        """Save between two steps, unless that is done; the path of the newest checkpoint.
+        """Save between two steps, unless that is done; return the path of the newest checkpoint.
 
         Raises:
             UserError: if it cannot be written, or the weights are not finite.
@@ -91,7 +92,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     def after_load_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         restore_history(checkpoint)
-        # torch takes all options of an optimiser from the file; which code steps is this run's choice.
+        # torch takes all options of an optimiser from the file, but whether it is fused is this run's choice.
         if getattr(runner, '_resume', False) and hasattr(runner.optim_wrapper, 'optimizer'):
             groups = checkpoint.get('optimizer', {}).get('param_groups', ())
             for group, built in zip(groups, runner.optim_wrapper.optimizer.param_groups, strict=False):
@@ -123,7 +124,7 @@ class CheckpointHook(EngineCheckpointHook):
 
     @contextmanager
     def _failure_told(self, runner: Runner, step: int, last: bool) -> Iterator[None]:
-        """Tell of a file that cannot be written, which is fatal only with the last one."""
+        """Report a checkpoint that cannot be written, which is fatal only for the last one."""
         try:
             yield
         except OSError as error:
@@ -139,7 +140,7 @@ class CheckpointHook(EngineCheckpointHook):
 def _refuse_non_finite(runner: Runner, step: int) -> None:
     model = unwrapped(runner.model)
     names = non_finite(training_state(model, runner.optim_wrapper.optimizer))
-    # Statistics of batch normalisation may differ between processes, and all must end.
+    # Batch-norm statistics may be non-finite in one process only, and all must end.
     found = torch.tensor(len(names))
     all_reduce(found, op='max')
     if found:

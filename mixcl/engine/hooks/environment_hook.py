@@ -1,4 +1,4 @@
-"""Stores what a run ran on beside its config: the command, versions, the machine, the source code, the data."""
+"""Record of a run, beside its config: the command, versions, the machine, the source code, the data."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ from mixcl.registry import HOOKS
 class EnvironmentHook(Hook):
     """Writes ``environment.json`` into the work dir, and into the folder of this start's log.
 
-    The resolved config lies beside it, written by mmengine.
+    mmengine writes the resolved config beside it.
     """
 
     @master_only
@@ -38,26 +38,26 @@ class EnvironmentHook(Hook):
             train_data=dict(
                 type=type(getattr(dataset, 'dataset', dataset)).__name__,
                 samples=len(dataset),
-                images=getattr(runner.train_loop, 'images', None),  # of a loop of mixcl
+                images=getattr(runner.train_loop, 'images', None),  # only loops of mixcl have it
             ),
         )
         for folder in (runner.work_dir, runner.log_dir):
             try:
                 Path(folder, 'environment.json').write_text(json.dumps(record, indent=1), encoding='utf-8')
-            except OSError as error:  # a record is not worth a run
+            except OSError as error:  # a missing record must not end a run
                 runner.logger.warning(f'{folder}/environment.json cannot be written ({error.strerror})')
 
 
 @cache
 def installed_packages() -> dict[str, str]:
-    """Versions by the names of all installed packages."""
+    """Return the versions of all installed packages, by name."""
     found = (package.metadata for package in metadata.distributions())
     return dict(sorted((one['Name'], one['Version']) for one in found))
 
 
 def source_state(folder: Path) -> dict[str, Any]:
-    """The commit of the source code and the files that differ from it; empty if the folder is no git repository."""
-    if not Path(folder, '.git').exists():  # a package may be installed below another project's
+    """Return the commit of the source code and the files that differ; empty if the folder is no git repository."""
+    if not Path(folder, '.git').exists():  # mixcl may be installed inside another repository
         return {}
     try:
         commit, changed = (

@@ -1,5 +1,5 @@
-"""Gradients changed just before the optimiser uses them: clipped by their running mean (APS) or each by itself (DINO),
-or dropped (DINO, SwAV, in the first epochs)."""
+"""Hooks that change gradients just before the optimiser uses them: clip them by their running mean (APS) or one by one
+(DINO), or drop them (DINO, SwAV, in the first epochs)."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from mixcl.registry import HOOKS
 
 
 class BlockClip:
-    """Adaptive clip of the gradients of one block of layers, taken together as one vector g.
+    """Adaptive clipping of the gradients of one block of layers, taken together as one vector g.
 
-    A running mean ``G <- momentum * G + (1 - momentum) * g`` follows the gradient as it comes, never the clipped one.
-    Where ``|g| > alpha * |G|``, with G of the step before, g is scaled to the length of G. The first gradient passes.
+    The running mean ``G <- momentum * G + (1 - momentum) * g`` follows the gradient before clipping. If
+    ``|g| > alpha * |G|``, with G of the step before, g is scaled to the length of G. The first gradient is not clipped.
     Everything is decided on the device. ``mean`` is G so far, one flat tensor; None at the start.
     """
 
@@ -34,9 +34,9 @@ class BlockClip:
 
     @torch.no_grad()
     def __call__(self, refused: Tensor | None = None) -> Tensor:
-        """Clip the gradients in place and tell whether they were too long, as a boolean scalar on the device.
+        """Clip the gradients in place; return whether they were too long, as a boolean scalar on the device.
 
-        Where one is missing or not finite, or ``refused`` is 1 (a step that is not taken), nothing changes.
+        Nothing changes if a gradient is missing or not finite, or ``refused`` is 1 (a step that is not taken).
         """
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         if len(gradients) < len(self.parameters):
@@ -57,19 +57,19 @@ class AdaptiveClipHook(Hook):
     """Clips the gradient of every transformer block by its running mean, just before each optimiser step (APS,
     "Asymmetric Patch Sampling for Contrastive Learning", 2023; see :class:`BlockClip`).
 
-    It acts on what the optimiser is about to use: gradients of all processes, accumulated, and unscaled under mixed
-    precision. The running means are in checkpoints. The share of clipped blocks is logged as ``train/clipped_blocks``.
+    It clips the gradients that the optimiser is about to use: of all processes, accumulated, and unscaled under mixed
+    precision. Checkpoints hold the running means. The share of clipped blocks is logged as ``train/clipped_blocks``.
 
     Args:
-        momentum: share of the running mean that stays, in (0, 1).
-        alpha: clip what is longer than so many times the mean, above 0.
-        blocks: name in the model of the list of blocks; ``backbone.model.blocks`` for timm's transformers.
+        momentum: share of the running mean that is kept, in (0, 1).
+        alpha: clip gradients longer than this multiple of the mean, above 0.
+        blocks: name of the list of blocks in the model; ``backbone.model.blocks`` for timm's transformers.
 
     Raises:
-        UserError: for a model that is sharded.
+        UserError: if the model is sharded.
     """
 
-    # Before the hook that logs the outputs of a step, to which the share of clipped blocks is added.
+    # Runs before the hook that logs the outputs of a step, since it adds the share of clipped blocks to them.
     priority = 'HIGHEST'
 
     def __init__(self, momentum: float = 0.4, alpha: float = 1.05, blocks: str = 'backbone.layers') -> None:
@@ -95,7 +95,7 @@ class AdaptiveClipHook(Hook):
         runner.optim_wrapper.optimizer.register_step_pre_hook(self._clip)
 
     def _clip(self, optimizer: Optimizer, *_: object) -> None:
-        refused = getattr(optimizer, 'found_inf', None)  # of a fused one, set by a loss scaler or NonFiniteHook
+        refused = getattr(optimizer, 'found_inf', None)  # set by a loss scaler or NonFiniteHook
         self._share = torch.stack([clip(refused) for clip in self.clips]).float().mean()
 
     def after_train_iter(self, runner: Runner, outputs: dict | None = None, **kwargs: Any) -> None:
@@ -112,12 +112,12 @@ class AdaptiveClipHook(Hook):
 
 @HOOKS.register_module()
 class ParameterClipHook(Hook):
-    """Limits the norm of every parameter's gradient by itself before each optimiser step.
+    """Limits the norm of each parameter's gradient separately, before each optimiser step.
 
-    mmengine's ``clip_grad`` limits that of all gradients together.
+    mmengine's ``clip_grad`` limits the norm of all gradients together.
 
     Args:
-        max_norm: of one parameter's gradient, above 0 (DINO: 3).
+        max_norm: limit for one parameter's gradient, above 0 (DINO: 3).
     """
 
     def __init__(self, max_norm: float) -> None:
@@ -129,7 +129,7 @@ class ParameterClipHook(Hook):
     def _clip(self, optimizer: Optimizer, *_: object) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group['params'] if p.grad is not None]
         if gradients:
-            # Of a sharded gradient each process has a part of the norm, to which nothing may be added.
+            # Each process has only a part of a sharded gradient's norm, to which nothing may be added.
             norms = [replicated(norm) for norm in torch._foreach_norm(gradients)]
             torch._foreach_mul_(gradients, [(self.max_norm / (norm + 1e-6)).clamp(max=1.0) for norm in norms])
 

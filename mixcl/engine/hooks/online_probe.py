@@ -1,4 +1,4 @@
-"""A linear classifier that learns beside the encoder: what its features are worth, while it trains."""
+"""Linear classifier that is trained beside the encoder and measures its features during pretraining."""
 
 from typing import Any
 
@@ -21,26 +21,26 @@ UNLABELLED = -1
 
 @HOOKS.register_module()
 class OnlineProbe(Hook):
-    """Trains a linear classifier on the features of the online encoder, of the batches that pretraining sees anyway.
+    """Trains a linear classifier on the online encoder's features of the batches that pretraining sees anyway.
 
-    It learns from one view of each image that has a label, never from mixtures, but from masked views or a part of the
-    patches where queries are that (iBOT, ``keep``), and is lower for it. No gradient reaches the encoder and no
-    random number is drawn: pretraining is the same to the bit with and without. Each batch is one step of AdamW;
-    processes average their gradients. The state lies in the checkpoint as ``online_probe``.
+    It learns from one view of each labelled image, never from mixtures. Where queries are masked views or a part of
+    the patches (iBOT, ``keep``), it learns from those, and its accuracy is lower. No gradient reaches the encoder and
+    no random number is drawn: pretraining is bit-identical with and without the probe. Each batch is one step of AdamW;
+    processes average their gradients. The checkpoint holds the state as ``online_probe``.
 
-    Logs the accuracy on each batch before it learns from it, ``train/online_probe_train_top1``, and at every validation
-    by a ``FeatureLoop`` that on its images, ``online_probe_top1``, both in percent.
+    Logs two accuracies in percent: ``train/online_probe_train_top1`` on each batch before learning from it, and
+    ``online_probe_top1`` on the images of every validation by a ``FeatureLoop``.
 
     Args:
-        num_classes: by default as many as the training set names.
-        lr: learning rate, divided by the root of the number of features, which batch normalisation standardises.
+        num_classes: number of classes; by default as many as the training set names.
+        lr: learning rate; divided by the square root of the number of features, which batch normalisation standardises.
 
     Raises:
         UserError: before training, if the training images have no labels, or the online encoder sees nothing but
             mixtures (BSIM with a target of its own).
     """
 
-    # Before the hooks that log the outputs of a step and the values of a validation, to which it adds.
+    # Runs before the hooks that log the outputs of a step and the metrics of a validation, since it adds to both.
     priority = 'HIGHEST'
 
     def __init__(self, num_classes: int | None = None, lr: float = 0.03) -> None:
@@ -86,7 +86,7 @@ class OnlineProbe(Hook):
             raise UserError(f'OnlineProbe: num_classes={self._classes}, but an image has the label {labels.max()}')
         number = int((labels != UNLABELLED).sum())
         assert self._features is not None
-        # Of several crops those of the first. A step that NonFiniteHook skips must not be the end of the probe.
+        # Of several crops, only the first. NaNs of a step that NonFiniteHook skips must not ruin the probe.
         features, self._features = self._features[: len(labels)].float().nan_to_num(0, 0, 0), None
         labels = labels.to(features.device, non_blocking=True)
         if self.probe is None:
@@ -102,7 +102,7 @@ class OnlineProbe(Hook):
             outputs['online_probe_train_top1'] = 100 * (logits.argmax(dim=1) == labels).sum() / number
 
     def _built(self, features: Tensor) -> nn.Sequential:
-        """From zero in all processes, or as a run left it that this one continues."""
+        """Build the probe and its optimiser: zero in all processes, or as in the checkpoint that is resumed."""
         width = features.shape[1]
         linear = nn.utils.skip_init(nn.Linear, width, self._classes)  # it draws no random number
         for parameter in linear.parameters():
@@ -130,18 +130,18 @@ class OnlineProbe(Hook):
 
     @torch.no_grad()
     def after_val_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None, outputs: Any = None) -> None:
-        """Note which images of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop` it gets right."""
+        """Note which images of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop` the probe classifies correctly."""
         found = outputs[0] if outputs else None
         if self.probe is not None and isinstance(found, dict) and found['labels'].dim() == 1:
             guesses = self.probe.eval()(found['online'].to(self.probe[1].weight.device)).argmax(dim=1)
             self._hits.append(guesses == found['labels'].to(guesses.device))
 
     def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
-        """Add the accuracy to the values of the validation."""
+        """Add the accuracy to the metrics of the validation."""
         if self._hits and metrics is not None:
             rank, processes = get_dist_info()
             size = len(runner.val_dataloader.dataset)
-            # The sampler deals images out in turn, and gives some twice at the end.
+            # The sampler deals images out in turn, and repeats some at the end.
             hits = torch.cat(self._hits)[: len(range(rank, size, processes))].sum()
             all_reduce(hits)
             metrics['online_probe_top1'] = 100 * hits.item() / size

@@ -18,16 +18,16 @@ from mixcl.weights import PretrainedBackbone, load_backbone, read_pretrained
 class PretrainedBackboneHook(Hook):
     """Loads a pretrained backbone into the model before its first epoch of training, validation or test.
 
-    A hook and not an ``init_cfg``, because mmpretrain's backbones initialise position embeddings and residual branches
-    after loading. Nothing is loaded, and the file is not needed, where the run takes all its weights from a checkpoint
-    of its own (``--resume``, ``load_from``).
+    It is no ``init_cfg``, because mmpretrain's backbones initialise position embeddings and residual branches after
+    loading. If the run takes all its weights from a checkpoint (``--resume``, ``load_from``), nothing is loaded and the
+    file is not needed.
 
     Args:
         checkpoint: the file, see :func:`~mixcl.weights.read_pretrained`.
-        encoder: 'online' or 'target'; of several, the first that the file has.
+        encoder: 'online' or 'target'; if several are given, the first that the file has.
         module: name of the backbone in the model.
-        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`; those that a
-            backbone names as its ``new_parameters`` come on top.
+        new: patterns of names that the file need not have, see :func:`~mixcl.weights.load_backbone`, in addition to
+            the ``new_parameters`` of the backbone.
     """
 
     checkpoint: str
@@ -43,7 +43,7 @@ class PretrainedBackboneHook(Hook):
         self.new = tuple(self.new)
 
     def check(self, runner: Runner) -> None:
-        """Raise :class:`~mixcl.errors.UserError` unless the file fits the model, before it is initialised."""
+        """Raise :class:`~mixcl.errors.UserError` unless the file fits the model, before the model is initialised."""
         if runner._load_from is None:
             self._load(runner)
 

@@ -1,4 +1,4 @@
-"""How far a run is, on the terminal."""
+"""Progress of a run on the terminal."""
 
 import time
 from collections.abc import Sized
@@ -15,12 +15,12 @@ from mixcl.terminal import Progress
 
 @HOOKS.register_module()
 class ProgressHook(Hook):
-    """Shows epoch, step, rate, time left, loss and the newest measure (kNN accuracy) of a run, and how far tests are.
+    """Shows epoch, step, speed, time left, loss and newest metric (kNN accuracy) of a run, and the progress of tests.
 
-    The loss is that of the newest line of the log. See :class:`~mixcl.terminal.Progress`.
+    The loss is the last one in the log. See :class:`~mixcl.terminal.Progress`.
     """
 
-    # The other hooks have done their part of a step.
+    # Runs after the other hooks of a step.
     priority = 'LOWEST'
 
     def before_train(self, runner: Runner) -> None:
@@ -34,7 +34,7 @@ class ProgressHook(Hook):
     def after_train(self, runner: Runner) -> None:
         self._train.__exit__()
         duration = timedelta(seconds=round(time.monotonic() - self._begun))
-        if runner.iter > runner.max_iters:  # a finished run, whose length was made shorter
+        if runner.iter > runner.max_iters:  # a finished run that was made shorter
             return
         runner.logger.info(
             ', '.join(filter(None, [f'{runner.iter} of {runner.max_iters} steps in {duration}', self._note(runner)])),
@@ -63,7 +63,7 @@ class ProgressHook(Hook):
             runner.logger.info(f'{name}: {value}', extra=FOR_PEOPLE)
 
     def _note(self, runner: Runner) -> str:
-        """The newest loss of the log and the first measure of the validation."""
+        """Format the newest loss of the log and the first metric of the validation."""
         scalars = runner.message_hub.log_scalars
         measures = (name for name in scalars if name.startswith('val/') and 'time' not in name)
         shown = {'train/loss': 'loss'} | {name: 'kNN' if '_knn' in name else name[4:] for name in [*measures][:1]}

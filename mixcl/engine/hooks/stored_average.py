@@ -1,4 +1,4 @@
-"""An average of the weights that is kept beside a run and stored, but not evaluated."""
+"""Average of the weights that is stored in checkpoints, but not evaluated."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from mixcl.registry import HOOKS
 
 @HOOKS.register_module()
 class StoredAverageHook(EMAHook):
-    """mmengine's ``EMAHook`` that leaves validation and checkpoints to the weights as they were trained.
+    """Like mmengine's ``EMAHook``, but the trained weights, not their average, are validated and saved as the model.
 
-    The average lies in the checkpoint as ``ema_state_dict``, as in DeiT's and PatchMix's fine-tuning. Arguments same as
+    The checkpoint holds the average as ``ema_state_dict``, as in DeiT's and PatchMix's fine-tuning. Arguments same as
     ``EMAHook``, for example ``momentum=4e-5`` for a decay of .99996.
     """
 
     def after_train_iter(self, runner: Runner, *args: Any, **kwargs: Any) -> None:
-        """Once per step of the optimiser, of however many batches."""
+        """Update the average once per optimiser step, not per batch."""
         if runner.optim_wrapper.should_update():
             super().after_train_iter(runner, *args, **kwargs)
 
     def _swap_ema_parameters(self) -> None:
-        """The trained weights are evaluated."""
+        """Do nothing: the trained weights are evaluated."""
 
     def _swap_ema_state_dict(self, checkpoint: dict) -> None:
-        """Each part of the checkpoint keeps its own weights."""
+        """Do nothing: each part of the checkpoint keeps its own weights."""

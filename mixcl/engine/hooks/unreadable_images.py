@@ -1,4 +1,4 @@
-"""Names images that cannot be read in the log, counts them, and stops a run that has too many."""
+"""Images that cannot be read: they are logged and counted, and too many stop the run."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from mixcl.errors import UserError, printable
 from mixcl.registry import HOOKS
 
 TOLERATED = 5
-"""So many unreadable images stop no run, however small its data set."""
+"""Number of unreadable images that never stops a run, however small its data set."""
 
 
 @HOOKS.register_module()
 class UnreadableImagesHook(Hook):
     """Logs the files that :class:`~mixcl.datasets.KeyedDataset` replaced or converted, and counts them by kind.
 
-    Each process logs the unreadable files that it met, each once, with the reason; of files that were converted (grey,
-    CMYK, 16-bit, ...) the first of each kind. Once there was one, their number is ``train/unreadable_images``.
+    Each process logs each unreadable file once, with the reason, and the first converted file of each kind (grey, CMYK,
+    16-bit, ...). The number of unreadable training files, if any, is logged as ``train/unreadable_images``.
 
     Args:
-        max_share: the run stops when more than this share of the training images (and more than five) turned out
-            unreadable, in [0, 1].
+        max_share: largest tolerated share of unreadable training images, in [0, 1]; the run stops if there are more,
+            and more than five.
     """
 
     def __init__(self, max_share: float = 0.001) -> None:
         self.max_share = max_share
-        self.unreadable: dict[str, ImageNote] = {}  # of the training images
+        self.unreadable: dict[str, ImageNote] = {}  # training images only
         self.named: set[str] = set()
         self.converted: Counter = Counter()
 

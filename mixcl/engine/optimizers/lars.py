@@ -1,4 +1,4 @@
-"""LARS as MoCo v3 trains ResNets with it."""
+"""LARS as MoCo v3 uses it to train ResNets."""
 
 from collections.abc import Iterable
 
@@ -13,12 +13,12 @@ from mixcl.registry import OPTIMIZERS
 class MoCoLARS(Optimizer):
     """Layer-wise adaptive rates in the form of MoCo v3's released code.
 
-    For parameters of two dimensions and more ``d = g + weight_decay * p`` and
+    For parameters of two or more dimensions, ``d = g + weight_decay * p`` and
     ``d <- d * trust_coefficient * |p| / |d|``; others take their plain gradient, without decay and adaptation. Then
     ``mu <- momentum * mu + d`` and ``p <- p - lr * mu``. mmpretrain's ``LARS`` folds the learning rate into the
     momentum buffer and adapts by ``|p| / (|g| + weight_decay |p|)``; trajectories differ when the rate changes.
 
-    As with torch's fused optimisers, a step changes nothing where the attribute ``found_inf``, a scalar on the device,
+    As with torch's fused optimisers, a step changes nothing if the attribute ``found_inf``, a scalar on the device,
     is 1.
     """
 
@@ -62,9 +62,10 @@ class MoCoLARS(Optimizer):
 
 
 def skips_on_device(optimizer: Optimizer) -> bool:
-    """Whether an optimiser leaves all as it is where its ``found_inf``, a scalar on the device, is 1.
+    """Whether an optimiser changes nothing if its ``found_inf``, a scalar on the device, is 1.
 
-    LARS does, and so do torch's fused optimisers, but for the first step: SGD would keep a buffer that is not filled.
+    LARS does so, and torch's fused optimisers from their second step on: in the first, SGD would keep an unfilled
+    momentum buffer.
     """
     fused = all(group.get('fused') for group in optimizer.param_groups)
     return isinstance(optimizer, MoCoLARS) or (fused and len(optimizer.state) > 0)

@@ -12,7 +12,7 @@ from mixcl.errors import UserError
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS
 
 LayerDepth = Callable[[str], tuple[int, int]]
-"""From a parameter's name to its depth and the number of depths."""
+"""Function from a parameter's name to its depth and the number of depths."""
 
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
@@ -53,9 +53,9 @@ class LayerDecayConstructor(FewGroupsConstructor, LearningRateDecayOptimWrapperC
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
 class TimmLayerDecayConstructor(LayerDecayConstructor):
-    """The convention of timm: as :class:`LayerDecayConstructor`, but the final norm goes with the last block.
+    """timm's convention: same as :class:`LayerDecayConstructor`, but the final norm goes with the last block.
 
-    So it has the factor ``d``, and the head alone has 1. PatchMix fine-tunes with it.
+    The final norm thus has the factor ``d``; only the head has 1. PatchMix fine-tunes with it.
 
     Source: timm, ``param_groups_layer_decay``.
     """

@@ -15,17 +15,17 @@ from mixcl.backbones.wrapped_backbone import WrappedBackbone
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
 
 OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
-"""Entries of a group that mmengine's and mmpretrain's constructors make for every single parameter."""
+"""Group entries that mmengine's and mmpretrain's constructors set for every single parameter."""
 
 
 @OPTIM_WRAPPER_CONSTRUCTORS.register_module()
 class FewGroupsConstructor(DefaultOptimWrapperConstructor):
-    """mmengine's constructor, with parameters of equal settings in one group instead of one group each.
+    """Like mmengine's constructor, but parameters with equal settings share a group instead of having one each.
 
-    With a ``paramwise_cfg`` parameters without gradient (a target encoder's) are left out.
+    With a ``paramwise_cfg``, parameters without gradient (a target encoder's) are left out.
     ``paramwise_cfg=dict(flat_decay_mult=0.0)`` gives the papers' two groups: no weight decay for 1-D parameters, while
-    position embedding and class token decay. What a model of another library names by ``no_weight_decay()``, as timm's
-    do, does not decay then either.
+    position embedding and class token decay. Parameters that a model of another library, such as timm, names in
+    ``no_weight_decay()`` do not decay then either.
     """
 
     def __call__(self, model: nn.Module) -> MMEngineOptimWrapper:
@@ -59,7 +59,7 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
 
 
 def _named_by_models(module: nn.Module) -> Iterator[nn.Parameter]:
-    """Parameters that wrapped models say should not decay: positions, class tokens, tables of relative positions."""
+    """Yield parameters that wrapped models exclude from decay: positions, class tokens, relative position tables."""
     models: list[Any] = [part.model for part in module.modules() if isinstance(part, WrappedBackbone)]
     for model in models:
         names: set[str] = getattr(model, 'no_weight_decay', set)()
@@ -68,9 +68,9 @@ def _named_by_models(module: nn.Module) -> Iterator[nn.Parameter]:
 
 @OPTIM_WRAPPERS.register_module()
 class OptimWrapper(MMEngineOptimWrapper):
-    """mmengine's wrapper, which reads the norm of the gradient from the device at every step that it clips.
+    """Like mmengine's wrapper, but does not read the norm of the gradient from the device when it clips.
 
-    Here the norm stays there as ``norm_before_clipping``; NonFiniteHook logs it as ``train/gradient_norm``.
+    The norm stays there as ``norm_before_clipping``; NonFiniteHook logs it as ``train/gradient_norm``.
     """
 
     norm_before_clipping: Tensor | None = None

@@ -1,4 +1,4 @@
-"""How a run is started, trained, interrupted and continued."""
+"""Start, training, interruption and continuation of a run."""
 
 from mixcl.engine.runners.keyed_loop import KeyedIterTrainLoop, KeyedTrainLoop
 from mixcl.engine.runners.pretrain_loop import ChunkedPretrainLoop, PretrainLoop

@@ -1,4 +1,4 @@
-"""Memory for time: activations that are computed again in the backward pass instead of being kept."""
+"""Activation checkpointing: activations are recomputed in the backward pass, to save memory, instead of kept."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,13 +14,13 @@ from mixcl.errors import UserError
 
 
 def checkpoint_activations(model: nn.Module, names: str | Sequence[str]) -> None:
-    """Let parts of a model keep only their inputs ("Training Deep Nets with Sublinear Memory Cost", 2016).
+    """Make parts of a model keep only their inputs ("Training Deep Nets with Sublinear Memory Cost", 2016).
 
-    Losses, gradients and batch-norm statistics stay what they are. (mmengine's own switch lets running statistics see
+    Losses, gradients and batch-norm statistics do not change. (mmengine's own switch lets running statistics see
     every batch twice, and gives no gradient to a part whose inputs have none.)
 
     Args:
-        names: of modules, for example ``'backbone.layers'``; a list or sequence stands for each of its members.
+        names: names of modules, such as ``'backbone.layers'``; a module list or sequence stands for its members.
 
     Raises:
         UserError: if the model has no part of that name.
@@ -49,7 +49,7 @@ def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
     def run(*args: Any, **kwargs: Any) -> Tensor:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
-        contexts = nullcontext(), _statistics_at_rest(module)  # of the two passes
+        contexts = nullcontext(), _statistics_at_rest(module)  # of the first forward pass and the recomputation
         return checkpoint(forward, *args, use_reentrant=False, context_fn=lambda: contexts, **kwargs)
 
     return run
@@ -57,7 +57,7 @@ def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
 
 @contextmanager
 def _statistics_at_rest(module: nn.Module) -> Iterator[None]:
-    """Let running statistics stay as they are; what is kept for the backward pass must be the same as without."""
+    """Keep running statistics as they are, while the same tensors are saved for the backward pass as without."""
     layers = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and layer.track_running_stats]
     before = [(layer.momentum, layer.num_batches_tracked.clone()) for layer in layers]
     for layer in layers:

@@ -1,4 +1,4 @@
-"""Speed for start-up time: the blocks of a backbone, compiled."""
+"""Compiled blocks of a backbone: faster steps for a slower start."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from mixcl.engine.runners.sharding import blocks_of
 from mixcl.errors import UserError
 
 MOST_VERSIONS = 128
-"""Of a block's code: one per rate of drop path, resolution, with and without gradient; torch gives up after 8."""
+"""Limit of compiled versions of a block: one per drop-path rate, resolution, gradient or not; torch's limit is 8."""
 
 
 def check_compiling(cfg: Config) -> None:
-    """Raise UserError if a config asks for compiled blocks beside something with which they do not work."""
+    """Raise UserError if a config combines compiled blocks with something that does not work with them."""
     wrapper = str((cfg.get('model_wrapper_cfg') or {}).get('type'))
     other = 'model_wrapper_cfg' if wrapper.endswith('FullyShardedDataParallel') else 'activation_checkpointing'
     if cfg.get('compile') and cfg.get(other):
@@ -22,10 +22,10 @@ def check_compiling(cfg: Config) -> None:
 
 
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
-    """Compile every block of a model's backbones in place, and count them; checkpoints stay as they are.
+    """Compile every block of a model's backbones in place, and return their number; checkpoints stay as they are.
 
-    Blocks are compiled once for all that are alike, each resolution by itself; they draw the same random numbers as
-    without. ``settings`` is True, or arguments of ``torch.compile``.
+    Blocks that are alike are compiled together, once per resolution; they draw the same random numbers as uncompiled
+    ones. ``settings`` is True, or arguments of ``torch.compile``.
 
     Raises:
         UserError: if there is nothing to compile, or PyTorch cannot compile on this machine.
@@ -40,7 +40,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     defaults = dict(dynamic=False, options=dict(fallback_random=True))
     given = dict(settings) if isinstance(settings, dict) else {}
     if 'mode' in given or given.get('backend', 'inductor') != 'inductor':
-        del defaults['options']  # torch takes a mode or options
+        del defaults['options']  # torch takes either a mode or options
     for block in blocks:
         block.compile(**(defaults | given))
     return len(blocks)
@@ -49,7 +49,7 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
 def _try(device: torch.device) -> None:
     try:
         torch.compile(torch.sin)(torch.zeros(2, device=device))
-    except Exception as error:  # whatever the compiler of the machine may raise
+    except Exception as error:  # whatever the machine's compiler may raise
         reason = ' '.join(str(error).split())[:200]
         raise UserError(
             f'`compile`: PyTorch cannot compile on this machine ({type(error).__name__}: {reason}); leave it out, or '

@@ -1,4 +1,4 @@
-"""The parts of a run, built for trial: what is wrong with them is said before data are read."""
+"""Trial build of the parts of a run, which reports mistakes before data are read."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,11 +28,11 @@ from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, LOOPS, MODELS, PARAM_SCHEDULERS
 
 STEPS_PER_EPOCH = 100
-"""Of the schedules on trial; how many there are depends on the data."""
+"""Steps per epoch that trial schedules assume; the true number depends on the data."""
 
 
 def check_start(cfg: Config, processes: int = 1) -> list[str]:
-    """Check that a run could start on so many processes; sentences about its batch and its schedules.
+    """Check that a run could start on so many processes; return notes on its batch and its schedules.
 
     Raises:
         UserError: for the first thing that cannot work.
@@ -42,11 +42,11 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
     _try_hooks(cfg)
     try_schedules(cfg)
     with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-        # As the Runner does, which hands the preprocessor of the top level to the model.
+        # Like the Runner, which passes the preprocessor of the top level to the model.
         preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
         model = MODELS.build({**preprocessor, **cfg.model})
         if cfg.get('train_cfg'):
-            # Without loss scaling, which a machine without a GPU refuses though another may train with it.
+            # Without loss scaling, which fails without a GPU, though another machine may train with it.
             shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')
             build_optim_wrapper(model, {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper})
     if cfg.get('activation_checkpointing') is not None:
@@ -56,10 +56,10 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
 
 
 def _try_hooks(cfg: Config) -> None:
-    """Build every hook of a config; raises UserError for the first that cannot be built."""
+    """Build every hook of a config; raise UserError for the first that cannot be built."""
     named = {f'default_hooks.{name}': hook for name, hook in (cfg.get('default_hooks') or {}).items()}
     named |= {f'custom_hooks[{number}]': hook for number, hook in enumerate(cfg.get('custom_hooks') or [])}
-    Visualizer.get_instance('dry run')  # hooks of mmdet ask for the present one
+    Visualizer.get_instance('dry run')  # hooks of mmdet ask for the current one
     for place, hook in named.items():
         if hook is not None and not isinstance(hook, Hook):
             _attempt(place, partial(_hook, hook), cfg)
@@ -70,20 +70,20 @@ def _hook(settings: Mapping) -> Hook:
 
 
 def try_schedules(cfg: Config) -> None:
-    """Build the schedules of a config, for an optimiser of their own; raises UserError where one cannot be built."""
+    """Build the schedules of a config on a throwaway optimiser; raise UserError if one cannot be built."""
     schedules = cfg.get('param_scheduler') or []
     for number, schedule in enumerate([schedules] if isinstance(schedules, dict) else schedules):
         _attempt(f'param_scheduler[{number}]', partial(_schedule, schedule, cfg), cfg)
 
 
 def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> None:
-    """Let the training pipeline make the views of a synthetic image, and the model judge them and the batch size.
+    """Run the training pipeline on a synthetic image, and let the model check the views and the batch size.
 
-    Of models of other kinds, and where images are not those of a ``KeyedDataset``, only the preprocessor is checked.
-    ``processes`` is how many will train, by default those of this run.
+    For a model that is no ``Learner``, only the preprocessor is checked; if the data set is no ``KeyedDataset``, the
+    train loop as well. ``processes`` is how many will train, by default those of this run.
 
     Raises:
-        UserError: if there can be no such views, or the model cannot use them.
+        UserError: if the views cannot be made, or the model or its train loop cannot use them.
     """
     loader = cfg.get('train_dataloader')
     _check_device_views(cfg, loader or {})
@@ -100,7 +100,7 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')
     if kind_of(loader.dataset) != 'KeyedDataset':
         return
-    # As large as the crops, some of which only cut what an image has; without any, as the model is.
+    # As large as the crops, some of which cut without resizing; without crops, as the model's images.
     own = getattr(model.backbone, 'img_size', None) or 64
     size = max(crop_sizes(loader), default=own if isinstance(own, int) else max(own))
     images = synthetic_images(loader.dataset, 2, cfg.model.backbone.get('in_channels', 3), size)
@@ -131,7 +131,7 @@ def _attempt(place: str, build: Callable[[], Any], cfg: Config) -> Any:
 
 
 def _schedule(schedule: ConfigDict, cfg: Config) -> None:
-    # As the Runner does, which knows the number of steps.
+    # Like the Runner, which knows the number of steps.
     epochs = (cfg.get('train_cfg') or {}).get('max_epochs', 1)
     end = epochs if schedule.get('by_epoch', True) else epochs * STEPS_PER_EPOCH
     optim_wrapper = OptimWrapper(torch.optim.AdamW([nn.Parameter(torch.zeros(1))]))
@@ -140,7 +140,7 @@ def _schedule(schedule: ConfigDict, cfg: Config) -> None:
 
 
 def _batch_lines(cfg: Config, processes: int) -> list[str]:
-    """How the global batch compares with the one that the learning rate was made for."""
+    """Return lines that compare the global batch with the one that the learning rate was made for."""
     batch_size = (cfg.get('train_dataloader') or {}).get('batch_size')
     if batch_size is None:
         return []
@@ -149,7 +149,7 @@ def _batch_lines(cfg: Config, processes: int) -> list[str]:
     lines = [f'global batch {images}: {batch_size} images on each of {processes} process(es)']
     scaling = cfg.get('auto_scale_lr') or {}
     base = None if scaling.get('enable') else scaling.get('base_batch_size')
-    if base and base not in (processes * batch_size, images):  # BYOL's leaves out what is accumulated
+    if base and base not in (processes * batch_size, images):  # BYOL's base leaves out accumulation
         share = (
             f'train_dataloader.batch_size={base // processes} gives it'
             if base % processes == 0

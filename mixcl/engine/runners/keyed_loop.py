@@ -1,6 +1,4 @@
-"""The train loops underneath pretraining, fine-tuning and detection: every step is a function of its key, and can be
-the last.
-"""
+"""Train loops of pretraining, fine-tuning and detection: every step is a function of its key, and can be the last."""
 
 import time
 from collections.abc import Iterator
@@ -25,17 +23,17 @@ from mixcl.registry import LOOPS
 
 
 class KeyedSteps(BaseLoop):
-    """Makes one of mmengine's train loops, the other base class, resume exactly and stop when it is asked to.
+    """Mixin that makes one of mmengine's train loops, the other base class, resume exactly and stop when asked to.
 
     - The global generators of every step start from (seed, step, rank): nothing depends on the run's history.
     - On SIGTERM, SIGINT, SIGUSR1, SIGHUP, or when its time is over, the run ends after the next optimiser step of all
       processes, with a checkpoint.
 
     Args:
-        max_seconds: end the run (as a signal would) when so much time has passed since the loop was built.
+        max_seconds: end the run, as a signal would, so many seconds after the loop was built.
 
     Attributes:
-        around_step: what hooks want to be entered around the model's part of the next step.
+        around_step: context manager, set by hooks, that is entered around the model's part of a step.
 
     Raises:
         UserError: if the sampler is no ``KeyedSampler``, or the training set is smaller than a batch.
@@ -48,7 +46,7 @@ class KeyedSteps(BaseLoop):
         self._end = float('inf') if max_seconds is None else time.monotonic() + max_seconds
         super().__init__(runner, dataloader, **kwargs)
         self._signals = StopSignals()
-        # Here and not in run(): the schedules are built in between, and fail on an epoch without steps.
+        # Here and not in run(): schedules are built in between, and fail if an epoch has no steps.
         self._check_data()
         shield_workers(self.dataloader)
 
@@ -56,9 +54,9 @@ class KeyedSteps(BaseLoop):
         """Train, from where the checkpoint left off to the end.
 
         Raises:
-            RunStopped: if it was asked to end earlier; everything is then saved.
+            RunStopped: if the run was asked to end earlier; everything is then saved.
         """
-        # A run that was started without a seed continues with that of its checkpoint.
+        # A run that was started without a seed continues with the seed of its checkpoint.
         self._sampler.seed = self.runner.seed
         for name in ('dataloader', 'bank_dataloader'):
             if hasattr(self.runner.val_loop, name):
@@ -70,7 +68,7 @@ class KeyedSteps(BaseLoop):
         return model
 
     def _train_step(self, idx: int, data_batch: dict) -> None:
-        """One iteration, between the hooks before and after it."""
+        """Run one iteration, with the hooks before and after it."""
         key = StepKey(self.runner.seed, self.iter, get_rank())
         seed_global_generators(*key)
         self._begin_step(key)
@@ -83,15 +81,15 @@ class KeyedSteps(BaseLoop):
         self._iter += 1
 
     def _begin_step(self, key: StepKey) -> None:
-        """Called before every batch."""
+        """Do nothing; subclasses act here before every batch."""
 
     def _end_step(self) -> None:
-        """Called after every batch, before any hook looks at the weights."""
+        """Do nothing; subclasses act here after every batch, before any hook looks at the weights."""
 
     def _skip(self, steps: int) -> None:
-        """Let the next pass over the data begin after so many of its steps."""
+        """Skip the first ``steps`` steps of the next pass over the data."""
         batches = self.dataloader.batch_sampler
-        if hasattr(batches, 'start'):  # it groups images, so that only itself knows what a batch is
+        if hasattr(batches, 'start'):  # it groups images, and only it knows what a batch is
             batches.start = steps
         else:
             self._sampler.start = steps * self.dataloader.batch_size
@@ -100,7 +98,7 @@ class KeyedSteps(BaseLoop):
         over = time.monotonic() > self._end
         # Also asked while stopping, since all processes must ask equally often.
         self._stopping |= self._any_process(over or self._signals.received is not None)
-        # Gradients in the making are in no checkpoint.
+        # Accumulated gradients are in no checkpoint.
         if not self._stopping or not self.runner.optim_wrapper.should_update():
             return
         reason = self._signals.received or ('the time limit' if over else 'a signal to another process')
@@ -115,7 +113,7 @@ class KeyedSteps(BaseLoop):
 
     @cached_property
     def images(self) -> dict[str, int | str]:
-        """Which images and labels it trains on, see :func:`~mixcl.datasets.image_digest.image_digest`."""
+        """Digest of the training images and labels, see :func:`~mixcl.datasets.image_digest.image_digest`."""
         return image_digest(self.dataloader.dataset, labelled=True)
 
     @property
@@ -162,9 +160,9 @@ class KeyedTrainLoop(KeyedSteps, EpochBasedTrainLoop):
 
 @LOOPS.register_module()
 class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
-    """Training of any model, such as a detector, for a number of steps, that resumes exactly; see :class:`KeyedSteps`.
+    """Step-based training of any model, such as a detector, that resumes exactly; see :class:`KeyedSteps`.
 
-    It passes over the data again and again, in a new order each time; a batch never reaches into the next pass.
+    It passes over the data again and again, in a new order each time; a batch never spans two passes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -173,7 +171,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
         self._batches = self._remaining()
 
     def run_iter(self, data_batch: dict) -> None:
-        # Here and not after the step, so that a validation that is due comes first.
+        # Here and not after the step, so that a due validation comes first.
         self._stop_if_asked()
         self._train_step(self._iter, data_batch)
 
@@ -184,7 +182,7 @@ class KeyedIterTrainLoop(KeyedSteps, IterBasedTrainLoop):
         return next(self._batches)
 
     def _remaining(self) -> Iterator[dict]:
-        """What is left of the pass that the next step is in, then pass after pass."""
+        """Yield the batches left in the pass that the next step is in, then pass after pass."""
         passes, done = divmod(self._iter, len(self.dataloader))
         while True:
             self._sampler.set_epoch(passes)

@@ -1,4 +1,4 @@
-"""From a config to a Runner: its folder is taken, its parts are built, its weights are checked."""
+"""Building a Runner from a config: its work dir is locked, its parts are built, its weights are checked."""
 
 from functools import partial
 
@@ -32,13 +32,13 @@ from mixcl.weights import (
 
 
 def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = False) -> Runner:
-    """Check the data folders and build the Runner; where it takes weights from a checkpoint, check that they fit.
+    """Check the data folders and build the Runner; check that weights from a checkpoint, if any, fit it.
 
     A run that trains holds its work dir from here to its end.
 
     Args:
         overwrite: remove the checkpoints that an earlier run has left in the work dir.
-        allow_changes: let a resumed run compute something else than before.
+        allow_changes: let a resumed run compute something other than before.
 
     Raises:
         UserError: for a missing data folder, a work dir of another run, or a checkpoint that is missing, of another
@@ -55,7 +55,7 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
         check_writable(cfg.work_dir, '`work_dir`')
         return _build(cfg)
     try_schedules(cfg)
-    lock = RunLock(cfg.work_dir)  # of the main process, for all
+    lock = RunLock(cfg.work_dir)  # held by the main process for all
 
     def enter() -> None:
         lock.acquire()
@@ -80,13 +80,13 @@ def _build(cfg: Config, allow_changes: bool = False) -> Runner:
         runner = QuietRunner.from_cfg(QuickConfig(cfg._cfg_dict, filename=cfg.filename))
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
-        # The Runner would build it later, when the data have been read.
+        # The Runner would build it only after reading the data.
         with built_from(cfg):
             runner.optim_wrapper = runner.build_optim_wrapper(runner.optim_wrapper)
         try_views(cfg, unwrapped(runner.model))
     path = cfg.get('load_from')
     if cfg.get('resume') and not path:
-        # Not before the processes know each other: on a shared disk they may see different files.
+        # Only once the processes have joined: on a shared disk they may see different files.
         path = on_main_process(partial(newest_checkpoint, cfg.work_dir))
         runner._load_from, runner._resume = path, path is not None
     _check_weights(runner, path, allow_changes)
@@ -106,14 +106,14 @@ def _check_weights(runner: Runner, path: str | None, allow_changes: bool) -> Non
         if isinstance(hook, PretrainedBackboneHook):
             hook.check(runner)
     if not path and runner.cfg.get('train_cfg') is None:
-        model.init_weights()  # as a Runner does only to train
+        model.init_weights()  # a Runner does so only to train
 
 
 def _add_scale_switches(runner: Runner) -> None:
-    """What mmengine's own switches do only in part."""
+    """Shard, checkpoint activations or compile, as configured; mmengine does so only in part."""
     if isinstance(runner.model, MMFullyShardedDataParallel):
         runner.register_hook(ShardedStatesHook())
-        runner._init_model_weights = lambda: None  # done before they were shared out
+        runner._init_model_weights = lambda: None  # done before they were sharded
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)

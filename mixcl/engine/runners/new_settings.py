@@ -1,4 +1,4 @@
-"""How a resumed run goes on with other settings."""
+"""New settings of a resumed run."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from mixcl.experiments.difference import Change
 class NewSettingsHook(Hook):
     """Lets the settings of the config take effect in place of those in the checkpoint that is resumed.
 
-    The schedules of this start are moved on to its step. The optimiser's state stays where it fits the parameters.
+    The config's schedules are advanced to the checkpoint's step. The optimiser's state stays if it fits the parameters.
     """
 
     def __init__(self, changes: list[Change]) -> None:
@@ -36,7 +36,7 @@ class NewSettingsHook(Hook):
         checkpoint['param_schedulers'] = [schedule.state_dict() for schedule in schedules]
         stored, fresh = checkpoint['optimizer'], runner.optim_wrapper.state_dict()
         settings = ('param_groups', 'base_param_settings', 'state')
-        kept = {name: value for name, value in stored.items() if name not in settings}  # a loss scaler
+        kept = {name: value for name, value in stored.items() if name not in settings}  # such as a loss scaler's
         if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
             kept['state'] = stored['state']
         else:
@@ -45,10 +45,12 @@ class NewSettingsHook(Hook):
 
 
 def _move_on(schedules: list[_ParamScheduler], steps: int, epochs: int, steps_per_epoch: int) -> None:
-    """Step schedules as a run does: those in steps after every step, those in epochs after every epoch that is over,
-    which the last one may not be after all its steps."""
+    """Step schedules as a run does: those in steps after every step, those in epochs after every finished epoch.
+
+    The last epoch may be unfinished even after all its steps.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # of steps of the optimiser that are missing
+        warnings.simplefilter('ignore')  # about missing optimiser steps
         for step in range(1, steps + 1):
             for schedule in schedules:
                 if not schedule.by_epoch or (step % steps_per_epoch == 0 and step // steps_per_epoch <= epochs):

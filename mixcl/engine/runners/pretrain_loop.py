@@ -1,4 +1,4 @@
-"""The train loops of pretraining: the model learns the step, and its target encoder follows every optimiser step."""
+"""Train loops of pretraining: the model is told the step, and its target encoder follows every optimiser step."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from mixcl.registry import LOOPS, MODELS
 
 @LOOPS.register_module()
 class PretrainLoop(KeyedTrainLoop):
-    """Epoch-based training of a :class:`~mixcl.algorithms.Learner`; arguments of :class:`KeyedTrainLoop`.
+    """Epoch-based training of a :class:`~mixcl.algorithms.Learner`; arguments as for :class:`KeyedTrainLoop`.
 
     It tells the model which step it is, and calls its ``end_step`` once after every optimiser step (not for every
     micro-batch of an accumulated gradient), before any hook looks at the weights.
@@ -35,7 +35,7 @@ class PretrainLoop(KeyedTrainLoop):
 
     @cached_property
     def images(self) -> dict[str, int | str]:
-        """Which images it trains on, without labels."""
+        """Digest of the training images, without labels."""
         return image_digest(self.dataloader.dataset)
 
     def _begin_step(self, key: StepKey) -> None:
@@ -48,9 +48,9 @@ class PretrainLoop(KeyedTrainLoop):
             self._log(self._model.end_step(progress, self.max_epochs, self._taken))
 
     def _note_step(self, optimizer: Optimizer, *_: object) -> None:
-        """Note that the optimiser made a step, as a float32 scalar of 0 or 1 where the device decides (``found_inf``).
+        """Note whether the optimiser made a step, as a float32 scalar of 0 or 1 if the device decides (``found_inf``).
 
-        Any other step that a loss scaler or :class:`~mixcl.engine.NonFiniteHook` refuses finds no gradients.
+        Else a refused step finds no gradients (:class:`~mixcl.engine.NonFiniteHook`) or is not made (loss scaler).
         """
         found_inf = getattr(optimizer, 'found_inf', None)
         if found_inf is None:
@@ -73,10 +73,10 @@ class PretrainLoop(KeyedTrainLoop):
 
 @dataclass(eq=False)
 class ChunkedLoader:
-    """Hands out every batch of a loader, prepared, once per chunk: ``chunk(batch, number)``.
+    """Loader that prepares every batch of another one and yields it once per chunk: ``chunk(batch, number)``.
 
     Attributes:
-        first_chunk: of the next iteration's first batch, where a run continues within one.
+        first_chunk: chunk at which the next iteration begins, if a run continues within a batch.
     """
 
     loader: DataLoader
@@ -86,7 +86,7 @@ class ChunkedLoader:
     first_chunk: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.loader, name)  # what mmengine and its hooks read from one
+        return getattr(self.loader, name)  # what mmengine and its hooks read
 
     def __len__(self) -> int:
         return len(self.loader) * self.chunks
@@ -101,10 +101,10 @@ class ChunkedLoader:
 
 @LOOPS.register_module()
 class ChunkedPretrainLoop(PretrainLoop):
-    """Takes a full training step on each chunk of every loaded batch; a
-    :class:`~mixcl.algorithms.PatchSamplingLearner` says what the chunks are.
+    """Takes a full training step on each chunk of every loaded batch.
 
-    Steps count as steps everywhere, also in the length of an epoch. Arguments same as :class:`PretrainLoop`.
+    A :class:`~mixcl.algorithms.PatchSamplingLearner` says what the chunks are. Each counts as a step everywhere,
+    also in the length of an epoch. Arguments same as :class:`PretrainLoop`.
 
     Raises:
         UserError: if the model knows no chunks, or the training samples have none.

@@ -1,4 +1,4 @@
-"""The processes of a run: how many, how they join and part, and what one of them does for all."""
+"""Processes of a run: how many, how they join and part, and what one of them does for all."""
 
 import atexit
 import gc
@@ -17,7 +17,7 @@ from mixcl.errors import UserError
 
 
 def process_count(launcher: str) -> int:
-    """How many processes a launcher has started, before they have joined."""
+    """Return the number of processes that a launcher has started, even before they have joined."""
     variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
     return int(os.environ.get(variable, 1))
 
@@ -34,15 +34,15 @@ def join_processes(cfg: Config) -> None:
         set_multi_processing(**environment.get('mp_cfg', {}), distributed=True)
         init_dist(launcher, **settings)
         return
-    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes before.
+    # mmengine picks a GPU whatever the backend, so a run on CPUs joins its processes here.
     seconds = settings.get('timeout')
     timeout = None if seconds is None else timedelta(seconds=seconds)
-    with silent_stdout():  # gloo tells who is connected to whom
+    with silent_stdout():  # gloo prints who is connected to whom
         torch.distributed.init_process_group('gloo', timeout=timeout)
 
 
 def _leave() -> None:
-    """End the threads of gloo, which would abort a process that has finished, with the process groups.
+    """Destroy the process groups, and thus gloo's threads, which would abort a process that has finished.
 
     A process group is freed only when unreferenced; the run holds it in reference cycles, hence gc.collect().
     """
@@ -52,7 +52,7 @@ def _leave() -> None:
 
 
 def on_main_process(act: Callable[[], Any]) -> Any:
-    """Let the first process act; all get its result, or raise the UserError that it met."""
+    """Call ``act`` in the first process; return its result, or raise its UserError, in all processes."""
     told: list[Any] = [None]
     if is_main_process():
         try:

@@ -1,4 +1,4 @@
-"""mmengine's Runner, of which a terminal shows only what people need; the log file has everything."""
+"""mmengine's Runner, but a terminal shows only what people need; the log file has everything."""
 
 from collections.abc import Mapping
 from logging import LogRecord
@@ -27,7 +27,7 @@ FUSED = ('Adam', 'AdamW', 'SGD')
 
 
 class QuickConfig(Config):
-    """A config whose text is formatted once: mmengine asks for it six times at the start of a run, for a second."""
+    """Config whose text is formatted once: mmengine asks for it six times when a run starts, which takes a second."""
 
     @property
     def pretty_text(self) -> str:
@@ -38,10 +38,10 @@ class QuickConfig(Config):
 
 
 class QuietRunner(Runner):
-    """Same as mmengine's; in place of its log a terminal has :class:`~mixcl.engine.hooks.ProgressHook`.
+    """Same as mmengine's, but a terminal shows :class:`~mixcl.engine.hooks.ProgressHook` in place of the log.
 
-    See :mod:`mixcl.quiet_log` for the lines that it still shows. Its parts are built for the machine: pinned memory,
-    fused optimisers.
+    See :mod:`mixcl.quiet_log` for the lines that the terminal still shows. The parts of the Runner are built for the
+    machine: pinned memory, fused optimisers.
     """
 
     def build_logger(self, *args: Any, **kwargs: Any) -> MMLogger:
@@ -57,9 +57,9 @@ class QuietRunner(Runner):
         return model
 
     def build_optim_wrapper(self, optim_wrapper: Any) -> Any:
-        """Take a fused optimiser where torch has one.
+        """Use a fused optimiser if torch has one.
 
-        Not under loss scaling, where the optimiser and hooks that clip gradients would see them before the scale is
+        Not under loss scaling, where the optimiser, and hooks that clip gradients, would get them before the scale is
         undone.
         """
         settings = optim_wrapper if isinstance(optim_wrapper, Mapping) else {}
@@ -71,7 +71,7 @@ class QuietRunner(Runner):
 
     @staticmethod
     def build_dataloader(dataloader: Any, *args: Any, **kwargs: Any) -> DataLoader:
-        """Pin no memory without a GPU, for which torch would warn at every loader; keep no workers that are not."""
+        """Pin no memory without a GPU (torch would warn at every loader), and keep no workers if there are none."""
         if isinstance(dataloader, Mapping):
             dataloader = dict(dataloader)
             if not dataloader.get('num_workers'):
@@ -81,7 +81,7 @@ class QuietRunner(Runner):
         return Runner.build_dataloader(dataloader, *args, **kwargs)
 
     def register_default_hooks(self, hooks: Any = None) -> None:
-        """Leave out what is None; mmengine knows that of its own hooks only."""
+        """Leave out hooks that are None; mmengine does so for its own hooks only."""
         super().register_default_hooks(
             {name: hook for name, hook in (hooks or {}).items() if hook is not None or name in DEFAULT_HOOKS}
         )
@@ -103,18 +103,18 @@ class QuietRunner(Runner):
             return super().test()
 
     def _saved(self) -> str:
-        """What a run that cannot go on has kept."""
+        """Say what a run that cannot go on has saved."""
         written = [hook.last_ckpt for hook in self.hooks if isinstance(hook, CheckpointHook) and hook.last_ckpt]
         return f'the newest checkpoint is {written[-1]}' if written else 'no checkpoint is saved yet'
 
 
 def _fail(record: LogRecord) -> None:
-    """End a run whose log cannot be written, as on a full disk; logging would print a traceback for every line."""
+    """End a run whose log cannot be written, as on a full disk; the logger would print a traceback for every line."""
     raise  # the error that is being handled
 
 
 def put_channels_last(model: nn.Module) -> None:
-    """Lay out in channels_last the weights of a model of pretraining or classification with a convolutional backbone.
+    """Put the weights of a pretraining model or classifier with a convolutional backbone into channels_last.
 
     Not those of a vision transformer, whose only convolution would give its patches in the wrong order; nor of a
     detector, since operators of mmcv read the memory as it comes.
@@ -127,8 +127,8 @@ def put_channels_last(model: nn.Module) -> None:
 def _is_unsafe_channels_last(layer: nn.Module) -> bool:
     """Whether the backward pass of a layer writes beyond its memory in channels_last on some CPUs.
 
-    With oneDNN's code for AVX2 (torch 2.10) every strided 1x1 convolution of fewer than 8 channels does, whatever it
-    gives out; no grouped one, and none with its code for AVX-512. ``ONEDNN_MAX_CPU_ISA=AVX2`` chooses that code.
+    With oneDNN's AVX2 code (torch 2.10), every strided 1x1 convolution with fewer than 8 input channels does, whatever
+    its output channels. Grouped ones and the AVX-512 code do not. ``ONEDNN_MAX_CPU_ISA=AVX2`` selects the AVX2 code.
     """
     return (
         isinstance(layer, nn.Conv2d)

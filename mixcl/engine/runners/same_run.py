@@ -1,4 +1,4 @@
-"""Whether a checkpoint is of the run that is to continue from it, and what that run may do otherwise."""
+"""Comparison of a checkpoint with the run that is to continue from it, and what may change in between."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ SILENT = re.compile(
     r'test_\w+)\b|train_cfg\.max_seconds$|.*\.fused$|.*\.init_cfg\b|'
     r'\w+_dataloader\.(pin_memory\w*|persistent_workers|prefetch_factor|timeout|multiprocessing_context)$'
 )
-"""Where and how a run is started, what follows from the machine, and what acts before the first step only."""
+"""Settings of where and how a run starts, of the machine, and those that act only before the first step."""
 
 LENGTH = re.compile(r'train_cfg\.max_(epochs|iters)$')
 ALLOWED = re.compile(
@@ -28,24 +28,24 @@ ALLOWED = re.compile(
     r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
     r'environment|visualization|online_probe|images)\b'
 )
-"""What decides how fast a run goes, what it reports, and when it saves or ends, but not what it computes."""
+"""Settings that decide how fast a run is, what it reports, and when it saves or ends, not what it computes."""
 
 REPORTING_HOOKS = ('BannerHook', 'UnreadableImagesHook', 'PretrainedBackboneHook', 'OnlineProbe', 'ImagesHook')
-"""Custom hooks that a resumed run may gain or lose; ``PretrainedBackboneHook`` acts before the first step."""
+"""Custom hooks that a resumed run may gain or lose; ``PretrainedBackboneHook`` acts only before the first step."""
 
 BATCH, PROCESSES = 'train_dataloader.batch_size', 'the number of processes'
 
 
 def changed_settings(old: Config, new: Config) -> list[Change]:
-    """The values that two configs do not share, of all that the Runner reads; the old is as read from a checkpoint."""
-    # Through the same text form, in which classes are names.
+    """Return what differs between two configs in what the Runner reads but ``SILENT``; ``old`` is a checkpoint's."""
+    # Written and read as text like the old config, where classes become names.
     read = stored_config(dict(state_dict={}, meta=dict(cfg=new.pretty_text)), 'this run')
     changes = differences(_compared(old), _compared(read or new))
     return [change for change in changes if not SILENT.match(change.path)]
 
 
 def keeps_computation(change: Change) -> bool:
-    """Whether a run may go on with this change without being told to: it does the same, perhaps for longer."""
+    """Whether a run may go on with this change unasked, since it computes the same, perhaps for longer."""
     return bool(LENGTH.match(change.path) or ALLOWED.match(change.path))
 
 
@@ -53,8 +53,8 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     """Compare position, images and settings of a checkpoint with those of a run, and log what differs.
 
     Raises:
-        UserError: for a position that the run cannot have; for other images, or settings that change what is computed,
-            unless ``allow`` (``--allow-changes``).
+        UserError: for a position that the run cannot have; unless ``allow`` (``--allow-changes``), also for other
+            images, or settings that change what is computed.
     """
     stored, meta = stored_config(checkpoint, path), checkpoint['meta']
     _check_position(runner, meta, path)
@@ -89,11 +89,11 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
 
 
 def _check_position(runner: Runner, meta: dict, path: str) -> None:
-    """Refuse a step or an epoch that no run writes, or that lies beyond the end of this one."""
+    """Refuse a step or an epoch that no run can have written, or that lies beyond the end of this run."""
     steps = meta.get('steps_per_epoch', len(runner.train_loop.dataloader))
     step, epoch = meta.get('iter'), meta.get('epoch')
     unit = 'epoch' if 'max_epochs' in runner.cfg.train_cfg else 'iter'
-    # A checkpoint that is written within the epochs may say of an epoch's last step that it is still in it.
+    # A checkpoint written by steps may count the last step of an epoch as still within that epoch.
     is_position = all(type(number) is int for number in (step, epoch, steps)) and step >= 0 and epoch >= 0 < steps
     if not is_position or (unit == 'epoch' and not epoch * steps <= step <= (epoch + 1) * steps):
         raise UserError(
@@ -113,7 +113,7 @@ def _check_position(runner: Runner, meta: dict, path: str) -> None:
 
 
 def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
-    """What tells the images of the checkpoint from those of the run, and its two values, equal if the images are."""
+    """Return what identifies the training images: its name, its value in the checkpoint and its value in the run."""
     now = runner.train_loop.images
     then = meta.get('images') or now
     if then['number'] != now['number']:

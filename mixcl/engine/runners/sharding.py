@@ -23,18 +23,18 @@ from mixcl.registry import HOOKS, MODEL_WRAPPERS
 class MMFullyShardedDataParallel(nn.Module):
     """Data-parallel training in which every process keeps its share of each weight, gradient and optimiser state.
 
-    ``model_wrapper_cfg=dict(type='MMFullyShardedDataParallel')`` is the switch. The weights of a block are collected
-    for its forward and its backward pass and dropped again ("PyTorch FSDP", 2023; torch's ``fully_shard``). Losses and
-    weights are those of DistributedDataParallel. mmengine's class of this name flattens the weights, so that rules
-    about their shape (no weight decay for biases, LARS) would apply to something else, and saves its own share only.
+    Switch it on with ``model_wrapper_cfg=dict(type='MMFullyShardedDataParallel')``. The weights of a block are gathered
+    for its forward and its backward pass, then dropped ("PyTorch FSDP", 2023; torch's ``fully_shard``). Losses and
+    weights are those of DistributedDataParallel. mmengine's class of this name flattens the weights, which defeats
+    rules about their shape (no weight decay for biases, LARS), and each process saves only its own share.
 
-    The weights are initialised when it is built. Checkpoints hold whole tensors, see :class:`ShardedStatesHook`.
+    Building the wrapper initialises the weights. Checkpoints hold whole tensors, see :class:`ShardedStatesHook`.
 
     Args:
         module: a :class:`~mixcl.algorithms.ContrastiveLearner`, on the device where it is trained.
 
     Raises:
-        UserError: for another model.
+        UserError: for any other model.
     """
 
     def __init__(self, module: ContrastiveLearner) -> None:
@@ -44,13 +44,13 @@ class MMFullyShardedDataParallel(nn.Module):
                 f'MMFullyShardedDataParallel shards a ContrastiveLearner, not a {type(module).__name__}; leave out '
                 'model_wrapper_cfg to train it with DistributedDataParallel'
             )
-        module.init_weights()  # of a share it could not be done
+        module.init_weights()  # impossible once sharded
         for tensor in module.state_dict().values():
             broadcast(tensor)
         mesh = init_device_mesh(next(module.parameters()).device.type, (get_world_size(),))
         for unit in _units(module):
             for part in [*blocks_of(unit), unit]:
-                # Each unit is used by itself, so none is resharded by another one around it.
+                # Each unit is called by itself, so no unit around it would reshard it.
                 fully_shard(part, mesh=mesh, reshard_after_forward=True)
         module.register_load_state_dict_pre_hook(_share_weights)
         self.module = module
@@ -64,14 +64,14 @@ class MMFullyShardedDataParallel(nn.Module):
 
 @HOOKS.register_module()
 class ShardedStatesHook(Hook):
-    """Collects whole weights and optimiser states before a checkpoint is written, and shares out those read.
+    """Gathers whole weights and optimiser states before a checkpoint is written, and shards those that are read.
 
-    A checkpoint is the same file as that of a run on one process, and either kind of run continues from it. (torch's
+    The checkpoint is the same file as that of a run on one process, and either kind of run continues from it. (torch's
     functions for this key optimiser states by the names of parameters, mmengine's checkpoints by their number.)
     """
 
     def before_run(self, runner: Runner) -> None:
-        """Let all processes hand in their shares; the Runner saves on the first process only."""
+        """Make all processes contribute their shares; the Runner saves on the first process only."""
         save = runner.save_checkpoint
         self._whole: dict[str, Any] = {}
 
@@ -94,14 +94,14 @@ class ShardedStatesHook(Hook):
 
 
 def blocks_of(module: nn.Module) -> Iterator[nn.Module]:
-    """The members of the outermost lists that have parameters: layers of a transformer, residual blocks of a ResNet."""
+    """Yield the parts with parameters in the outermost lists: layers of a transformer, residual blocks of a ResNet."""
     for child in module.children():
         members = child.children() if isinstance(child, (nn.ModuleList, nn.Sequential)) else blocks_of(child)
         yield from (member for member in members if any(True for _ in member.parameters()))
 
 
 def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
-    """The parts of a model that are called by themselves, also in evaluation."""
+    """Yield the parts of a model that are called by themselves, also in evaluation."""
     for name, child in module.named_children():
         units = child.children() if name in ('target', 'objective') else [child]
         units = module.patches.objective.children() if name == 'patches' else units
@@ -109,7 +109,7 @@ def _units(module: ContrastiveLearner) -> Iterator[nn.Module]:
 
 
 def _collected(tensor: Tensor) -> Tensor | None:
-    """The whole tensor in the main memory of the first process; all processes must ask together."""
+    """Return the whole tensor on the CPU in the first process, else None; all processes must call this together."""
     tensor = whole(tensor)
     return tensor.cpu() if is_main_process() else None
 
@@ -121,8 +121,8 @@ def _share_weights(module: nn.Module, state: dict[str, Tensor], prefix: str, *_:
 
 
 def _share(value: Any, like: Tensor) -> Any:
-    """This process's share of a tensor, if ``like`` is spread over the processes and of the same shape."""
-    # Of another shape are numbers of steps, and what load_state_dict is to complain about.
+    """Return this process's share of a tensor, if ``like`` is sharded and of the same shape; else ``value``."""
+    # Step counts have another shape, as do tensors that load_state_dict should reject.
     if not isinstance(like, DTensor) or getattr(value, 'shape', None) != like.shape:
         return value
     return distribute_tensor(value.to(like.device), like.device_mesh, like.placements, src_data_rank=None)

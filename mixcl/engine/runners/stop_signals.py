@@ -18,7 +18,7 @@ from mixcl.errors import launcher_tells
 from mixcl.starting import STOP_SIGNALS, hear
 
 NICENESS = 10
-"""Of data workers where the CPU trains: they work while its threads wait for each other, and do not interrupt them."""
+"""Niceness of data workers if the CPU trains: they work while its threads wait for each other, and interrupt none."""
 
 WATCH_INTERVAL = 2.0
 """Seconds after which a data worker notices that its run was killed."""
@@ -27,8 +27,8 @@ WATCH_INTERVAL = 2.0
 class StopSignals:
     """Notes in ``received`` the name of the first stop signal that arrives within a ``with`` block.
 
-    A second SIGINT does what the first would have done before: it ends the program at once. So does the SIGTERM by
-    which torchrun ends the processes that outlive one of them, if it came before this process missed the other.
+    A second SIGINT ends the program at once, as the first would have done outside of the block. When a process has
+    ended, torchrun sends SIGTERM to the others: one that gets it before it misses the ended process also ends at once.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class StopSignals:
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> 'StopSignals':
-        # Python lets only the main thread decide about signals.
+        # Python lets only the main thread set signal handlers.
         if threading.current_thread() is threading.main_thread():
             self._previous = hear(self._note)
         return self
@@ -58,14 +58,14 @@ class StopSignals:
 
 
 class AnyProcess:
-    """Whether any process says yes, asked once per step, without making a GPU or another process wait.
+    """Vote on whether any process says yes, once per step, without making a GPU or another process wait.
 
-    The answers travel between the hosts while the next step runs: every process has the same answer one step after the
-    question, a single process at once. All must build it, and ask, at the same points of the program.
+    The votes travel between the hosts while the next step runs. Every process gets the same answer one step after the
+    question, a single process at once. All must build the vote, and ask, at the same points of the program.
     """
 
     def __init__(self) -> None:
-        # On the hosts also where the gradients travel between GPUs: reading a value from a GPU waits for its queue.
+        # Between hosts even if gradients travel between GPUs: reading a value from a GPU waits for its queue.
         self._group = host_group()
         self._pending: tuple[distributed.Work, torch.Tensor] | None = None
 
@@ -78,7 +78,7 @@ class AnyProcess:
         return answer
 
     def finish(self) -> bool:
-        """The answer under way, if there is one. A process must not end before it is there, or it aborts."""
+        """Wait for the pending answer, if any, and return it. A process that ends before the answer arrives aborts."""
         if self._pending is None:
             return False
         work, votes = self._pending
@@ -87,18 +87,18 @@ class AnyProcess:
 
 
 def shield_workers(loader: DataLoader) -> None:
-    """Let a loader's worker processes live through the stop signals, which may be sent to all processes of a job.
+    """Let a loader's worker processes survive the stop signals, which may be sent to all processes of a job.
 
-    They end when the run tells them to, and soon after it was killed, where torch's own may wait for ever.
+    They end when the run tells them to, and soon after it was killed; torch's own workers may then wait for ever.
     """
     niceness = 0 if torch.cuda.is_available() else NICENESS
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn, niceness)
-    # Only torch's own method covers every loop that iterates over the loader.
+    # Only torch's own method is called by every loop over the loader.
     loader._get_iterator = partial(_start_held, loader._get_iterator)  # type: ignore[method-assign]
 
 
 def kill_workers() -> None:
-    """Kill the data workers of this process, at its end: a frozen one would let it wait for ever."""
+    """Kill the data workers of this process, at its end: a frozen one would make it wait for ever."""
     on_their_end = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler would raise an error
     workers = [child for child in multiprocessing.active_children() if child.daemon]
     for worker in workers:
@@ -109,7 +109,7 @@ def kill_workers() -> None:
 
 
 def _start_held(start: Callable[[], Any]) -> Any:
-    """Start workers that hold the stop signals back, until each is shielded from them."""
+    """Start workers with the stop signals blocked, until each worker is shielded from them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         return start()

@@ -1,4 +1,4 @@
-"""The folder of a run: named after its config, not that of another run, and held by one at a time."""
+"""Work dir of a run: free of checkpoints of another run, and held by one run at a time."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ LOCK = 'run.lock'
 
 
 def checkpoints_in(work_dir: str | Path) -> list[Path]:
-    """The checkpoints that a run has written into a work dir, by name."""
+    """Return the checkpoints that a run has written into a work dir, sorted by name."""
     return sorted(path for kind in ('epoch', 'iter', 'best') for path in Path(work_dir).glob(f'{kind}_*.pth'))
 
 
@@ -26,7 +26,7 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
     """Refuse a work dir with the checkpoints of another run, unless they are to be removed.
 
     Raises:
-        UserError: if they are to be kept, or the run starts from one that is to be removed.
+        UserError: if they are to be kept, or the run starts from one of those to be removed.
     """
     found, source, folder = checkpoints_in(cfg.work_dir), cfg.get('load_from'), Path(cfg.work_dir).resolve()
     nodes = [node for _, node in walk(cfg.to_dict()) if isinstance(node, Mapping)]
@@ -47,23 +47,23 @@ def check_unused(cfg: Config, overwrite: bool) -> None:
 
 
 def _places(file: str) -> tuple[Path, Path]:
-    """Where a file or a folder is, and what it lies in."""
+    """Return the paths of a file or folder and of its parent, resolved."""
     path = Path(file).expanduser()
     return path.resolve(), path.parent.resolve()
 
 
 def remove_checkpoints(work_dir: str | Path) -> None:
-    """Remove what an earlier run would be resumed from; its logs, in folders of their own, stay."""
+    """Remove the files from which an earlier run would resume; its logs, in folders of their own, stay."""
     for path in (*checkpoints_in(work_dir), Path(work_dir, 'last_checkpoint')):
         path.unlink(missing_ok=True)
         checksum_path(path).unlink(missing_ok=True)
 
 
 class RunLock(Hook):
-    """Says in a work dir that a living run writes there; a hook, which lets others in when the run has ended.
+    """Lock on a work dir while a run writes there; it is a hook, so that it is released when the run ends.
 
-    As long as the run lives, the system locks the file ``run.lock``, which names its process and machine. Other
-    machines see that as far as the file system passes locks on, as NFS does. The file itself stays.
+    While the run lives, the system locks the file ``run.lock``, which names its process and machine. Other machines
+    see the lock if the file system passes locks on, as NFS does. The file itself stays.
     """
 
     priority = 'LOWEST'
@@ -73,7 +73,7 @@ class RunLock(Hook):
         self._handle: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock until :meth:`release`; raises UserError if another run has it, or no file can be written."""
+        """Take the lock until :meth:`release`; raise UserError if another run has it, or no file can be written."""
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class RunLock(Hook):
             raise UserError(f'the work dir {folder} cannot be used ({error}); choose another one') from error
 
     def release(self) -> None:
-        """Let others in; nothing where the lock is not held."""
+        """Release the lock, if it is held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -98,7 +98,7 @@ class RunLock(Hook):
     def _lock(self) -> None:
         assert self._handle is not None
         try:
-            # lockf and not flock, whose locks live on in data workers when the run was killed.
+            # lockf and not flock, whose locks live on in data workers after the run was killed.
             fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             holder = os.read(self._handle, 1000).decode(errors='replace')

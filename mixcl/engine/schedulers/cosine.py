@@ -16,14 +16,14 @@ class WarmupCosineLR(_ParamScheduler):
     With W warm-up steps of N in all: ``base * t / (W - 1)`` for t < W, then
     ``final + (base - final) * (1 + cos(pi * (t - W) / (N - W))) / 2``: a function of the step alone.
 
-    Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor). Groups with an ``lr_scale``
-    (layer decay) have the whole curve scaled by it, final rate too.
+    Parameter groups with ``fix_lr=True`` keep their learning rate (SimSiam's predictor). An ``lr_scale`` of a group
+    (layer decay) scales its whole curve, including the final rate.
 
     Args:
-        optimizer: or mmengine's wrapper of it; given by the Runner.
+        optimizer: an optimiser or mmengine's wrapper of one; given by the Runner.
         warmup: length of the warm-up, in epochs or steps as ``by_epoch`` says.
         final: learning rate at the end, not scaled with the batch size.
-        begin, end: as all others same as mmengine's schedulers; the Runner fills in ``end``.
+        begin, end, ...: same as mmengine's schedulers; the Runner fills in ``end``.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class WarmupCosineLR(_ParamScheduler):
             setattr(self, name, state_dict[name])
 
     def rate(self, base: float, step: int) -> float:
-        """The learning rate at a step of a group whose base rate, before any layer decay, is ``base``."""
+        """Return the learning rate at a step, for a group whose base rate is ``base`` before any layer decay."""
         if step < self.warmup:
             return base * (step / max(self.warmup - 1, 1))
         return self._cosine(base, (step - self.warmup) / (self.length - self.warmup))
@@ -68,9 +68,9 @@ class WarmupCosineLR(_ParamScheduler):
 
 @PARAM_SCHEDULERS.register_module()
 class MoCoV3CosineLR(WarmupCosineLR):
-    """As :class:`WarmupCosineLR`, but the warm-up is ``base * t / W``: the base rate comes with step W, not W - 1.
+    """Same as :class:`WarmupCosineLR`, but the warm-up is ``base * t / W``: the base rate comes at step W, not W - 1.
 
-    The schedule of the MoCo v3 authors' code.
+    This is the schedule of the MoCo v3 authors' code.
     """
 
     def rate(self, base: float, step: int) -> float:
@@ -79,9 +79,9 @@ class MoCoV3CosineLR(WarmupCosineLR):
 
 @PARAM_SCHEDULERS.register_module()
 class CutWarmupCosineLR(WarmupCosineLR):
-    """A cosine over the whole run, cut off by a linear rise: ``base * min((t + 1) / W, (1 + cos(pi t / N)) / 2)``.
+    """Cosine over the whole run, capped by a linear rise: ``base * min((t + 1) / W, (1 + cos(pi t / N)) / 2)``.
 
-    The schedule of the APS authors' code. Arguments same as :class:`WarmupCosineLR`.
+    This is the schedule of the APS authors' code. Arguments same as :class:`WarmupCosineLR`.
     """
 
     def rate(self, base: float, step: int) -> float:
@@ -91,8 +91,9 @@ class CutWarmupCosineLR(WarmupCosineLR):
 
 @PARAM_SCHEDULERS.register_module()
 class TimmCosineLR(WarmupCosineLR):
-    """A cosine over the whole run whose first epochs a linear warm-up replaces, one epoch late: timm's, with which
-    DeiT, PatchMix and APS fine-tune.
+    """Cosine over the whole run with a linear warm-up in place of its first epochs, one epoch late.
+
+    DeiT, PatchMix and APS fine-tune with this schedule of timm.
 
     Epoch e runs at the rate of ``t = max(e - 1, 0)``, since timm's scripts step with the epoch that has just ended:
 
@@ -100,7 +101,7 @@ class TimmCosineLR(WarmupCosineLR):
     - ``final + (base - final) * (1 + cos(pi * t / N)) / 2`` from there, N epochs in all.
 
     Args:
-        optimizer, warmup, final: same as :class:`WarmupCosineLR`, as are all others; in epochs.
+        optimizer, warmup, final, ...: same as :class:`WarmupCosineLR`; in epochs.
         start: learning rate at the start of the warm-up, not scaled with the batch size.
 
     Source: timm, ``CosineLRScheduler(warmup_prefix=False)`` and ``train.py``; DeiT, ``main.py``.

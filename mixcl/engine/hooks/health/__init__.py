@@ -1,4 +1,4 @@
-"""Hooks that keep a run healthy: failures of numbers, collapse and stagnation, speed."""
+"""Hooks that watch a run's health: non-finite numbers, collapse and stagnation, speed."""
 
 from mixcl.engine.hooks.health.health_hook import HealthHook
 from mixcl.engine.hooks.health.nonfinite import NonFiniteHook

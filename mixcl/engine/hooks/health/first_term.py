@@ -1,4 +1,4 @@
-"""What the first term of a step says about the state of a run: chance level, how positives differ from negatives."""
+"""Readings of a step's first term that show the state of a run: chance level, positives against negatives."""
 
 import math
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ def chance_level(
     negatives: Sequence[Negatives] = (),
     **options: Any,
 ) -> Tensor | None:
-    """The mean loss of an encoder that cannot tell any two images apart, or None where the objective has no such.
+    """Return the mean loss of an encoder that cannot tell any two images apart; None if the objective has none.
 
-    Of InfoNCE it is the loss of constant vectors, ln N times its scale; of DINO and SwAV the entropy of uniform scores.
+    For InfoNCE it is the loss of constant vectors, ln N times its scale; for DINO and SwAV, the entropy of uniform
+    scores.
     """
     if isinstance(objective, (DINODistillation, SwAV)):
         return queries.new_tensor(math.log(keys.shape[1]))
@@ -51,18 +52,18 @@ def readings(
     negatives: Sequence[Negatives] = (),
     **options: Any,
 ) -> dict[str, Tensor]:
-    """Scalars for the log, each only where the objective has it.
+    """Return scalars for the log, each only if the objective has it.
 
     - ``chance_level`` and ``chance_ratio``, the loss divided by it;
-    - of objectives that compare unit vectors ``similarity_gap``; ``alignment``, the mean squared distance of a
+    - for objectives that compare unit vectors: ``similarity_gap``; ``alignment``, the mean squared distance of a
       query to its keys, weighted by the target; ``query_uniformity`` and ``key_uniformity`` of at most 512 rows;
-    - ``effective_rank`` of the features (at most 512), near 1 when they collapse;
+    - ``effective_rank`` of the features (at most 512 rows), near 1 when they collapse;
     - ``rankme``, the same of the embeddings (https://arxiv.org/abs/2210.02885, section 3.1), which DINO's head lacks.
 
     Args:
-        features, embeddings: (N, C) and (M, D) of the first stream, before and behind the projector.
-        rows: (R,) losses that the objective gave.
-        queries, keys, target, negatives, options: what it was asked; (R, D) and (n, D), prepared and gathered.
+        features, embeddings: (N, C) and (M, D) of the first stream, before and after the projector.
+        rows: (R,) losses that the objective returned.
+        queries, keys, target, negatives, options: inputs of the objective; (R, D) and (n, D), prepared and gathered.
     """
     found = dict(effective_rank=effective_rank(features[:ROWS]))
     if not isinstance(objective, DINODistillation):
@@ -76,7 +77,7 @@ def readings(
         others = ~target.support(len(keys)) & target.valid[:, None]
         found |= dict(
             similarity_gap=positive - (cosines * others).sum() / others.sum().clamp_min(1),
-            alignment=2 - 2 * positive,  # the squared distance of unit vectors, and shares sum to 1
+            alignment=2 - 2 * positive,  # the squared distance of unit vectors; shares sum to 1
             query_uniformity=uniformity(queries[:ROWS]),
             key_uniformity=uniformity(keys[:ROWS]),
         )

@@ -1,4 +1,4 @@
-"""The state of the representation in the log, and warnings in words."""
+"""Log of the state of the representation, and warnings in words."""
 
 import math
 from collections import deque
@@ -20,11 +20,11 @@ from mixcl.losses import Objective
 from mixcl.registry import HOOKS
 
 EMBEDDINGS = 1024
-"""Of so many rows the rank is measured, of several steps, so that a small batch does not bound it."""
+"""Number of rows, from several steps, whose rank is measured, so that a small batch does not bound it."""
 
 
 class Rule(NamedTuple):
-    """One sign of trouble: a scalar of the log that does not stay between two bounds, and what that means."""
+    """Sign of trouble: a logged scalar that leaves its bounds, and a sentence that says what this means."""
 
     name: str
     scalar: str
@@ -81,19 +81,19 @@ RULES = (
 class HealthHook(Hook):
     """Logs the state of the representation, and warns in words when a run collapses, stagnates or diverges.
 
-    At every step that the log shows, the first term of the model is read with what the step has computed anyway, see
-    :func:`~mixcl.engine.hooks.health.first_term.readings`; training is the same to the bit with and without.
+    At every logged step, it reads the first term of the model from what the step computes anyway, see
+    :func:`~mixcl.engine.hooks.health.first_term.readings`; training is bit-identical with and without the hook.
 
-    These values, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient are
-    compared with the bounds of :data:`RULES`; the mean over all processes counts. A warning comes when a sign has been
-    there for ``patience`` readings in a row, and again only after it was gone.
+    These readings, the spread of the features (``feature_std``, which the model logs) and the norm of the gradient,
+    averaged over all processes, are compared with the bounds of :data:`RULES`. The hook warns when a sign has lasted
+    for ``patience`` readings in a row, and again only after the sign was gone.
 
     Args:
         grace: steps at the start without warnings; an encoder at its initialisation looks collapsed.
-        patience: readings, one per line of the log; at least 1. A spike of the gradient is told at once.
+        patience: readings, one per line of the log; at least 1. For a spike of the gradient, one reading is enough.
     """
 
-    # After the hooks of normal priority (50), whose values it looks at, and before the logger (60) writes its line.
+    # Runs after the hooks of normal priority (50), whose values it reads, and before the logger (60).
     priority = 55
 
     def __init__(self, grace: int = 1000, patience: int = 3) -> None:
@@ -110,13 +110,13 @@ class HealthHook(Hook):
         self.watch(unwrapped(runner.model))
 
     def watch(self, model: nn.Module) -> None:
-        """Look at the steps of a model; one that is no contrastive learner has no terms."""
+        """Observe the steps of a model, if it is a contrastive learner; others have no terms."""
         if isinstance(getattr(model, 'objective', None), Objective):
             model.observers.append(self._see_embeddings)
             model.objective.register_forward_hook(self._see_term, with_kwargs=True)
 
     def listen(self) -> None:
-        """After the next step, ``first_term()`` gives the readings of its first term."""
+        """Let ``first_term()`` return the readings of the next step's first term."""
         self.first_term, self._listening = dict, True
 
     def before_train_iter(self, runner: Runner, batch_idx: int, **kwargs: Any) -> None:
@@ -154,7 +154,7 @@ class HealthHook(Hook):
             self.first_term = partial(readings, objective, self._features, embeddings, *vectors, *others, **options)
 
     def _values(self, runner: Runner) -> dict[str, float]:
-        """The newest values of all scalars that rules look at, as means over the processes."""
+        """Return the newest values of all scalars in the rules, averaged over the processes."""
         hub = runner.message_hub
         names = sorted({rule.scalar for rule in RULES if f'train/{rule.scalar}' in hub.log_scalars})
         values = torch.tensor([hub.get_scalar(f'train/{name}').current() for name in names], dtype=torch.float32)
@@ -163,7 +163,7 @@ class HealthHook(Hook):
         return dict(zip(names, values.tolist(), strict=True))
 
     def _compared(self, norm: float) -> float:
-        """The norm of the gradient, in multiples of the median of the last readings."""
+        """Return the norm of the gradient as a multiple of the median of the last readings."""
         usual = median(self._norms) if len(self._norms) >= 10 else float('inf')
         self._norms.append(norm)
         return norm / max(usual, 1e-30)

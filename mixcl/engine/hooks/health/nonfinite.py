@@ -1,4 +1,4 @@
-"""What happens when a loss or a gradient is not finite."""
+"""Handling of losses and gradients that are not finite."""
 
 import json
 from pathlib import Path
@@ -30,23 +30,24 @@ class NonFiniteHook(Hook):
     """Keeps steps whose loss or gradient is infinite or NaN from reaching the weights, on all processes alike.
 
     A refused step leaves weights, optimiser state, batch-norm statistics, queues, centres and the target encoder as
-    they were; schedules go on. Of the first failures a dump names the images, and the first term that failed is named.
+    they were; schedules go on. The message names the first term that failed. For the first failures, a dump names the
+    images.
 
-    A fused optimiser and LARS ask the device itself whether to take the step. The processor reads the verdicts when a
-    line of the log is due, or a checkpoint; until then, policy 'raise' holds back all steps after a failure. With any
-    other optimiser the processor waits for one number before each step.
+    With a fused optimiser or LARS, the device decides whether to take the step. The CPU reads the verdicts when a line
+    of the log or a checkpoint is due; until then, policy 'raise' holds back all steps after a failure. With any other
+    optimiser, the CPU waits for one number before each step.
 
-    Under loss scaling (``AmpOptimWrapper``), gradients that are not finite are the scaler's business; a failure is then
-    a loss that is not finite, or a scale that has fallen below 1.
+    Under loss scaling (``AmpOptimWrapper``), the scaler handles gradients that are not finite; a failure is then a loss
+    that is not finite, or a scale that has fallen below 1.
 
     Logs the norm of the gradient before clipping, ``train/gradient_norm``, and failures, ``train/nonfinite_steps``.
 
     Args:
-        policy: 'raise' stops the run with a sentence; 'skip' goes on with the next step.
+        policy: 'raise' stops the run with an error; 'skip' goes on with the next step.
         max_failures: failures in a row after which the run stops whatever the policy; at least 1.
     """
 
-    # Before the hook that logs the outputs of a step, to which the norm of the gradient is added.
+    # Runs before the hook that logs the outputs of a step, since it adds the norm of the gradient to them.
     priority = 'HIGHEST'
 
     def __init__(self, policy: str = 'raise', max_failures: int = 10) -> None:
@@ -78,7 +79,7 @@ class NonFiniteHook(Hook):
         self._judged = False
 
     def _see_losses(self, model: nn.Module, inputs: tuple, outputs: object) -> None:
-        # Between steps others may call the model, to estimate the statistics of batch normalisation, for example.
+        # Other code may call the model between steps, for example to estimate batch-norm statistics.
         if self._batches and model.training and isinstance(outputs, dict):
             with torch.no_grad():
                 _, terms = self._model.parse_losses(outputs)
@@ -126,7 +127,7 @@ class NonFiniteHook(Hook):
         elif verdict.item():
             self._restore_buffers_where(verdict > 0)
             for parameter in self._model.parameters():
-                parameter.grad = None  # an optimiser passes over parameters without gradient
+                parameter.grad = None  # an optimiser skips parameters without gradient
             self._read_verdicts()
 
     def _read_verdicts(self) -> None:
@@ -155,7 +156,7 @@ class NonFiniteHook(Hook):
         self._runner.logger.warning(f'{what}; it is skipped on all processes (failure {self.failures}){where}')
 
     def _dumped(self, batches: list[Batch]) -> str:
-        """Write what the step was to a file; where, in words."""
+        """Write the images and losses of a step to a file; return a phrase that says where."""
         step, rank, runner = batches[-1]['step'], get_rank(), self._runner
         path = Path(runner.work_dir, 'nonfinite', f'step_{step}_rank{rank}.json')
         place = dict(config=runner.cfg.filename, seed=runner.seed, step=step, rank=rank, world_size=get_world_size())
@@ -184,11 +185,11 @@ class NonFiniteHook(Hook):
 
 
 def broken_terms(losses: dict[str, Tensor]) -> list[str]:
-    """The names of the terms that are infinite or NaN, in the order of the model."""
+    """Return the names of the terms that are infinite or NaN, in the order of the model."""
     return [name for name, value in losses.items() if name != 'loss' and not value.isfinite()]
 
 
 def image_names(data_batch: object) -> list[str]:
-    """The files of a batch, or where images have no file their indices in the data set."""
+    """Return the files of a batch's images, or their indices in the data set if they have no file."""
     samples = data_batch.get('data_samples') if isinstance(data_batch, dict) else None
     return [str(sample.get('img_path') or tuple(sample.get('sample_key', ('?',)))[-1]) for sample in samples or ()]

@@ -1,4 +1,4 @@
-"""What is logged of every step: its outputs, without waiting for the device at each."""
+"""Logging of every step's outputs, without waiting for the device at each step."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mixcl.registry import HOOKS
 
 
 def log_interval(runner: Runner) -> int:
-    """Steps between two lines of the log."""
+    """Return the number of steps between two lines of the log."""
     return next((hook.interval for hook in runner.hooks if isinstance(hook, LoggerHook)), 10)
 
 
@@ -22,9 +22,9 @@ def is_logged(runner: Runner, batch_idx: int) -> bool:
 
 @HOOKS.register_module()
 class DeferredInfoHook(RuntimeInfoHook):
-    """mmengine's ``RuntimeInfoHook``, which reads losses and other outputs from the device only when they are logged.
+    """Like mmengine's ``RuntimeInfoHook``, but reads the outputs (losses and others) from the device only when logged.
 
-    mmengine waits for the device at every step, once per value. The history that all others see is the same.
+    mmengine waits for the device at every step, once per value. The resulting history is the same.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How fast a run is, in images and in arithmetic."""
+"""Speed of a run, in images and in FLOPs."""
 
 import functools
 import time
@@ -16,10 +16,10 @@ from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
 STORED = 'flops_per_step'
-"""In the message hub, and so in checkpoints: FLOPs of a step of one process, by its batch size."""
+"""Key in the message hub, and so in checkpoints: FLOPs of one process's step, by its batch size."""
 
 PRODUCT = dict(cpu=1024, cuda=8192)
-"""Side of the matrices whose product gives the peak."""
+"""Side of the square matrices whose product measures the peak, by device."""
 
 _aten = torch.ops.aten
 CPU_ATTENTION = {
@@ -30,17 +30,19 @@ CPU_ATTENTION = {
         _aten._scaled_dot_product_flash_attention_backward
     ].__wrapped__,
 }
-"""What PyTorch's registry lacks; the arguments are those of GPUs' attention."""
+"""FLOP formulas that PyTorch's registry lacks; the arguments are those of GPU attention."""
 
 
 @HOOKS.register_module()
 class ThroughputHook(Hook):
-    """Logs ``train/images_per_second`` of all processes, ``train/data_wait``, the share of time waiting for data, and
-    ``train/mfu``, the FLOPs of a step over those that matrix products reach in its time on this device.
+    """Logs the speed of a run, over the steps since the last line of the log.
 
-    All are over the steps since the last line of the log. An image counts once, however many views it gives. FLOPs are
-    counted in the first step, which compiled blocks take uncompiled for that; a run that continues knows them from its
-    checkpoint.
+    - ``train/images_per_second`` of all processes; an image counts once, however many views it gives;
+    - ``train/data_wait``, the share of time waiting for data;
+    - ``train/mfu``, the FLOPs of a step over those that matrix products reach in its time on this device.
+
+    FLOPs are counted in the first step, in which compiled blocks run uncompiled; a resumed compiled run reads them from
+    its checkpoint.
     """
 
     # After the timer, before the logger.
@@ -58,7 +60,7 @@ class ThroughputHook(Hook):
         with runner.optim_wrapper.optim_context(runner.model):
             autocast = torch.is_autocast_enabled(device)
         self.peak = peak_flops(device, torch.get_autocast_dtype(device) if autocast else torch.float32)
-        if device == 'cuda':  # the matrices are no memory of the run
+        if device == 'cuda':  # the run's memory excludes the matrices
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         compiled = any(module._compiled_call_impl for module in runner.model.modules())
@@ -104,17 +106,17 @@ def _counting(counter: FlopCounterMode) -> Iterator[None]:
 
 
 def flop_counter() -> FlopCounterMode:
-    """PyTorch's counter, which also counts the fused attention of CPUs; not for compiled code."""
+    """Return PyTorch's counter, extended to the fused attention of CPUs; not for compiled code."""
     return FlopCounterMode(display=False, custom_mapping=CPU_ATTENTION)
 
 
 @functools.cache
 def peak_flops(device: str, dtype: torch.dtype) -> float:
-    """FLOPs per second of the best of some products of large matrices, at least three, which take 0.1 s together.
+    """Return the FLOPs per second of the fastest of at least three large matrix products, repeated for 0.1 s.
 
     Args:
         device: one of :data:`PRODUCT`.
-        dtype: of the matrices.
+        dtype: precision of the matrices.
     """
     side, generator = PRODUCT[device], torch.Generator(device).manual_seed(0)
     factors = [torch.randn(side, side, device=device, generator=generator).to(dtype) for _ in range(2)]
