@@ -1,6 +1,6 @@
-"""The commands of ``mixcl``, a module each: its options, and the call of what they are for.
+"""The commands of ``mixcl``, one module each: its options, and the call that does its work.
 
-A module ``NAME`` has ``add_options(parser)`` and ``run(args)``, and may have ``AFTERWARDS``, what the user can do when
-it was interrupted or failed. ``run`` imports what takes seconds: options are read, and refused, before. Its line in the
-help of ``mixcl`` is in :data:`mixcl.console.COMMANDS`.
+A module ``NAME`` has ``add_options(parser)`` and ``run(args)``. It may have ``AFTERWARDS``: what the user can do after
+an interruption or a failure. Slow imports are in ``run``, so that options are read, and refused, before. The command's
+line in the help of ``mixcl`` is in :data:`mixcl.console.COMMANDS`.
 """

@@ -1,11 +1,11 @@
-"""``mixcl complexity patchmix/vit-s2_cifar10``: what a training iteration costs, beside what the papers say.
+"""``mixcl complexity patchmix/vit-s2_cifar10``: measure a training iteration's cost, beside the papers' numbers.
 
-On a CPU, with ``--device cuda --amp`` on a GPU. An iteration is all views of a batch of synthetic images: forward
-passes, backward pass, optimiser, target encoder.
+Runs on a CPU; on a GPU with ``--device cuda --amp``. An iteration takes all views of a batch of synthetic images:
+forward passes, backward pass, optimiser, target encoder.
 
-FLOPs count a multiplication and an addition as two. The papers do not say what theirs count: with all tokens of the
-last block (a step computes its class token alone) and without the products inside of attention, ours agree with APS's
-to 3 %, and twice that with PatchMix's to 1 %.
+FLOPs count a multiplication and an addition as two. The papers do not say what theirs count. With all tokens of the
+last block (a step computes only its class token) and without the products inside attention, our FLOPs agree with
+APS's to 3 %, and twice ours with PatchMix's to 1 %.
 """
 
 from argparse import ArgumentParser, Namespace

@@ -1,4 +1,4 @@
-"""``mixcl doctor``: what is installed, missing or broken, what it is for, and the command that helps.
+"""``mixcl doctor``: show what is installed, missing or broken, what it is for, and the command that helps.
 
 Exit status: 0 if pretraining can work, 1 if not, 2 for a mistake in the command.
 """
@@ -10,7 +10,7 @@ from mixcl import doctor  # and nothing that needs other packages
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """It has none."""
+    """Add none."""
 
 
 def run(args: Namespace) -> None:

@@ -1,11 +1,11 @@
-"""``mixcl embed CHECKPOINT --images FOLDER --out features``: features of images from the backbone in a checkpoint.
+"""``mixcl embed CHECKPOINT --images FOLDER --out features``: write features of images from a checkpoint's backbone.
 
 ``mixcl embed CHECKPOINT --data list:PATH.csv --out features``
 ``mixcl embed CHECKPOINT --data-config CONFIG --split test --out features``
 
 The folder gets a ``features_00000.npz`` for each 10,000 images, with features, file names and labels, and a
-``meta.json``; :func:`mixcl.evaluation.feature_files.read_features` reads them. The same command continues where it was
-interrupted.
+``meta.json``; :func:`mixcl.evaluation.feature_files.read_features` reads them. After an interruption, the same command
+continues.
 """
 
 import warnings

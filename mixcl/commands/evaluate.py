@@ -1,7 +1,7 @@
-"""``mixcl evaluate CHECKPOINT --data cifar10 --protocols knn linear finetune``: the papers' protocols.
+"""``mixcl evaluate CHECKPOINT --data cifar10 --protocols knn linear finetune``: run the papers' protocols.
 
-CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--config``) or ``random``. What the protocols are, which
-recipe each takes and how results are stored: docs/evaluation.md.
+CHECKPOINT is a pretraining checkpoint, a bare backbone (with ``--config``) or ``random``. docs/evaluation.md
+describes the protocols, the recipe of each, and how results are stored.
 """
 
 import sys

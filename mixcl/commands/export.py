@@ -1,6 +1,6 @@
-"""``mixcl export CHECKPOINT --to timm --out FOLDER``: the backbone in a checkpoint, as another library loads it.
+"""``mixcl export CHECKPOINT --to timm --out FOLDER``: write a checkpoint's backbone as another library loads it.
 
-It prints the lines that load the folder; they were tried, and gave the same features.
+It prints the lines that load the folder, checked for equal features if the library is installed.
 """
 
 from argparse import ArgumentParser, Namespace

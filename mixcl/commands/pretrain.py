@@ -1,7 +1,7 @@
 """``mixcl pretrain --data photos --out run``: pretrain a backbone on your own images.
 
-Without other options the length, the batch and the loading fit the number of images and the machine; docs/python.md
-says how. The same command again continues a run that was stopped.
+Without other options, the run's length, batch size and data loading fit the number of images and the machine;
+docs/python.md says how. Repeating the command continues a stopped run.
 """
 
 import shlex
@@ -12,7 +12,7 @@ from mixcl.errors import is_first_process
 from mixcl.shipped import config_name, config_of
 
 SETTINGS = dict(backbone='--model')
-"""What settings are called by this command, where it is not their own name."""
+"""Options of this command that differ from the name of their setting."""
 
 AFTERWARDS = 'the same command, without --overwrite, continues from the last checkpoint'
 
@@ -42,7 +42,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    recipe = config_of(args.method, args.model)  # what is misspelt is told before the imports that take seconds
+    recipe = config_of(args.method, args.model)  # reports misspelt names before the slow imports
     if is_first_process():
         print(f'the recipe is that of {config_name(recipe)}')
     from mmengine.dist import is_main_process
@@ -54,7 +54,7 @@ def run(args: Namespace) -> None:
         print(f'the backbone is in {checkpoint}')
         usual = 'timm' if recipe.stem.startswith('vit') else 'torchvision'
         library = (args.model or usual).partition(':')[0]
-        # What a module of your own is, is code: it is read from a config that you name.
+        # Your own module is code: it is imported only from a config that you name.
         to = (
             library
             if library in ('timm', 'torchvision')

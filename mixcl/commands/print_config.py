@@ -1,6 +1,6 @@
-"""``mixcl print-config patchmix/vit-s16_in1k --origin``: what all files that a config inherits from say together.
+"""``mixcl print-config patchmix/vit-s16_in1k --origin``: print a config merged with all that it inherits from.
 
-Without ``--origin`` the output is a config itself: saved to a file, it trains the same.
+Without ``--origin`` the output is itself a config: saved to a file, it trains the same.
 """
 
 import signal

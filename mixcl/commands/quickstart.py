@@ -20,10 +20,10 @@ NAMES = {
     '': 'pretrained, online encoder',
     'ema_': 'pretrained, EMA encoder',
 }
-"""Rows of the table, by how results.json begins their names."""
+"""Rows of the table, by the prefix of their names in results.json."""
 
 Rows = dict[str, tuple[float, float]]
-"""Accuracies of kNN and of a linear probe, by the names of rows; those of an EMA encoder where there is one."""
+"""Accuracies of kNN and of a linear probe by row (keys of NAMES); the EMA encoder's if there is one."""
 
 WORK_DIR = 'work_dirs/quickstart'
 """The quick start's own folder: each run replaces the one before."""

@@ -1,4 +1,4 @@
-"""``mixcl report work_dirs/quickstart``: an HTML page about one run, or several side by side: curves, figures, results.
+"""``mixcl report work_dirs/quickstart``: write an HTML page of curves, figures and results of one run or several.
 
 It writes ``work_dirs/quickstart/report.html``, which needs no other file.
 """

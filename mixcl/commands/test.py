@@ -1,7 +1,7 @@
 """``mixcl test CONFIG CHECKPOINT``: evaluate a checkpoint as its config says (for pretraining configs: kNN accuracy).
 
-``mixcl test CONFIG --pretrained CHECKPOINT`` runs a protocol that measures the features of a frozen backbone, by a
-config that ``mixcl evaluate`` wrote; 'random' stands for weights that were never trained.
+``mixcl test CONFIG --pretrained CHECKPOINT`` runs a protocol that measures the features of a frozen backbone, from a
+config that ``mixcl evaluate`` wrote; 'random' means untrained weights.
 """
 
 import json

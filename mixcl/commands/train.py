@@ -1,6 +1,6 @@
 """``mixcl train patchmix/vit-s16_in1k``: train a model.
 
-With ``--pretrained CHECKPOINT`` its backbone starts from another run's, for linear probes, fine-tuning and the like.
+With ``--pretrained CHECKPOINT`` the backbone starts from another run's, for linear probes, fine-tuning and the like.
 """
 
 import shlex
@@ -45,7 +45,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    find_config(args.config)  # what is misspelt is told before the imports that take seconds
+    find_config(args.config)  # reports misspelt names before the slow imports
     from mixcl.apis.training import train
 
     runner = train(**arguments_of(args))
@@ -54,7 +54,7 @@ def run(args: Namespace) -> None:
 
 
 def what_is_next(args: Namespace, runner: 'Runner') -> str:
-    """Where everything is, and the command that most people want now."""
+    """Say where everything is, and the command that most people want next."""
     from mixcl.algorithms import Learner
     from mixcl.distributed import unwrapped
     from mixcl.engine.hooks import CheckpointHook

@@ -1,9 +1,9 @@
 """``mixcl verify-data FOLDER``: read every image of a folder, or of all data sets of a config, before a run does.
 
-In the place of the folder: ``configs/patchmix/vit-s16_in1k.py``, or a source such as ``tar:shards/*.tar``.
+Instead of the folder: ``configs/patchmix/vit-s16_in1k.py``, or a source such as ``tar:shards/*.tar``.
 
 Exit status: 0 if all can be read, 1 if some cannot (they are written to ``--out``), 2 for a mistake in the command.
-In names of files, what cannot be printed is written as in Python: ``\\n``.
+Unprintable characters of file names are written as in Python: ``\\n``.
 """
 
 import sys

@@ -21,7 +21,7 @@ FIGURES = dict(
     curves='loss, kNN, rank, learning rate and data wait of one run or several',
 )
 OPTIONS = ('num_images', 'k', 'among', 'worst', 'method', 'clusters')
-"""What figures take beside the model; each has defaults of its own."""
+"""Options of figures besides the model; each figure has its own defaults."""
 
 
 def add_options(parser: ArgumentParser) -> None:

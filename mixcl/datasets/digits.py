@@ -1,4 +1,4 @@
-"""The handwritten digits that scikit-learn brings along: real images without a download."""
+"""The handwritten digits that come with scikit-learn: real images without a download."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ NUM_TRAIN = 1437
 class Digits(SplitDataset):
     """1,797 images of digits, 8x8, grey repeated over three channels: 1,437 to train on, 360 to test on.
 
-    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The test images are the last of the file, whose
-    neighbours look alike: raw pixels classify a random part of it better (1-NN 99 %) than these (95 %).
+    Each sample has ``img``, uint8 (8, 8, 3), and ``gt_label``, 0 to 9. The test images are the last of the file.
+    Neighbours in the file look alike, so raw pixels (1-NN) classify a random part better (99 %) than these (95 %).
 
     Source: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits (test part), UCI repository.
     """

@@ -20,15 +20,15 @@ class FashionMNIST(SplitDataset):
     """70,000 images of clothes, 28x28, grey repeated over three channels: 60,000 to train on, 10,000 to test on.
 
     Each sample has ``img``, uint8 (28, 28, 3), and ``gt_label``, 0 to 9. Reads ``train-images-idx3-ubyte.gz`` and its
-    three siblings, unpacked ones too; unlike mmpretrain's class it neither downloads nor writes.
+    three siblings, packed or unpacked. Unlike mmpretrain's class, it neither downloads nor writes.
 
     Args:
-        data_root: the folder. None: where Debian's package ``dataset-fashion-mnist`` puts it if it is installed, else
+        data_root: the folder. None: that of Debian's package ``dataset-fashion-mnist`` if it is installed, else
             ``data/fashionmnist``.
         **kwargs: same as SplitDataset's; ``split`` is 'train' or 'test'.
 
     Raises:
-        UserError: on another split, or if a file is missing or damaged.
+        UserError: for another split, or if a file is missing or damaged.
 
     Source: Xiao et al., Fashion-MNIST, arXiv:1708.07747; file format: LeCun's MNIST page.
     """
@@ -53,7 +53,7 @@ class FashionMNIST(SplitDataset):
             ) from error
 
     def _read(self, content: str, *sides: int) -> np.ndarray:
-        """(n, *sides) uint8."""
+        """Read (n, *sides) uint8."""
         path = os.path.join(self.data_root, f'{"train" if self.split == "train" else "t10k"}-{content}-ubyte')
         with open(path, 'rb') if os.path.exists(path) else gzip.open(f'{path}.gz') as file:
             return np.frombuffer(file.read(), np.uint8, offset=8 + 4 * len(sides)).reshape(-1, *sides)

@@ -17,16 +17,16 @@ EXTENSIONS = (
 
 @DATASETS.register_module()
 class FolderImages(OwnImages):
-    """All images under a folder, however deep, of any mix of formats; hidden files and folders are skipped.
+    """All images under a folder, at any depth and of any mix of formats; hidden files and folders are skipped.
 
-    Symbolic links are followed. Samples have ``img_path``, in the order of the sorted paths. A label is the first
-    folder of an image's path. With folders ``train`` and ``val`` (or ``valid``, ``validation``, ``test``) the split is
-    given, and the label is the next folder. Images beside the folders have no label.
+    Symbolic links are followed. Samples have ``img_path`` and are sorted by path. An image's label is the first folder
+    of its path. With folders ``train`` and ``val`` (or ``valid``, ``validation``, ``test``) the split is given, and the
+    label is the next folder. Images beside the folders have no label.
 
     Args:
         source: the folder.
-        extensions: endings of the names of images; ``('.npy', '.tif')`` for ``LoadChannels``.
-        **kwargs: of OwnImages.
+        extensions: endings of image names; ``('.npy', '.tif')`` for ``LoadChannels``.
+        **kwargs: same as OwnImages's.
 
     Raises:
         UserError: if the folder is missing, holds no images or cannot be read.
@@ -57,23 +57,23 @@ class ImageFolder(FolderImages):
 
 
 def _folder(name: str, depth: int) -> str | None:
-    """The folder of a path that stands below so many others."""
+    """Return the folder of a path below ``depth`` others, if there is one."""
     folders = name.split(os.sep, depth + 1)
     return sys.intern(folders[depth]) if len(folders) > depth + 1 else None
 
 
 def is_image(name: str, extensions: tuple[str, ...] = EXTENSIONS) -> bool:
-    """Whether a file's name ends as that of an image."""
+    """Whether a file name has an image's extension."""
     return name.lower().endswith(extensions)
 
 
 def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[str]:
-    """The sorted paths, relative to a folder, of the images below it; links are followed, every real folder once.
+    """Return the sorted paths of the images below a folder, relative to it.
 
-    What else is named as an image, such as a pipe, is refused when it is read.
+    Links are followed, every real folder once. Other things named like images, such as pipes, are refused when read.
 
     Raises:
-        UserError: if the folder is missing or holds none; if it, or a folder below, cannot be read.
+        UserError: if the folder is missing or holds no images; if it, or a folder below, cannot be read.
     """
     if not os.path.isdir(folder):
         raise UserError(f'the image folder {folder} does not exist: give another, by `data` or `data_root`')
@@ -81,7 +81,7 @@ def images_below(folder: str, extensions: tuple[str, ...] = EXTENSIONS) -> list[
     others, seen, length = 0, set(), len(os.path.join(folder, ''))
     for parent, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         real = os.path.realpath(parent)
-        if real in seen:  # a link to a folder above would be followed for ever
+        if real in seen:  # a link to a folder above would be followed forever
             folders.clear()
             continue
         seen.add(real)

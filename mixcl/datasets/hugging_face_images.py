@@ -12,22 +12,22 @@ from mixcl.files import read_regular
 from mixcl.registry import DATASETS
 
 COLUMNS = dict(image=('image', 'img'), label=('label', 'labels', 'fine_label', 'class', 'target', 'category'))
-"""How columns may be called; where none is, the only one of the type ``Image`` or ``ClassLabel`` is taken."""
+"""Usual column names; where none is found, the only column of the type ``Image`` or ``ClassLabel`` is taken."""
 
 
 @DATASETS.register_module()
 class HuggingFaceImages(OwnImages):
-    """The images of a folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote, or of Parquet files.
+    """The images of a folder written by ``save_to_disk`` of Hugging Face's ``datasets``, or of Parquet files.
 
     Needs the package ``datasets``; nothing is downloaded. Parquet files are converted into its cache, once. The split
-    is given by a split train and one called validation or test; of Parquet files, by how their names begin.
+    is given by a part called train and one called validation or test; for Parquet files, their names must begin so.
 
     Args:
-        source: the folder that was saved; a Parquet file, or a folder of such files.
-        **kwargs: of OwnImages.
+        source: the saved folder, a Parquet file, or a folder of Parquet files.
+        **kwargs: same as OwnImages's.
 
     Raises:
-        UserError: if the package is missing, or the data or a column.
+        UserError: if the package, the data or a column is missing.
     """
 
     @property
@@ -35,7 +35,7 @@ class HuggingFaceImages(OwnImages):
         return self.source
 
     def images(self) -> Images:
-        """One per row, split by split."""
+        """Return one image per row, split by split."""
         found = self._read()
         given = given_parts(found)
         names = [f'{split}/{row:08d}' for split, table in found.items() for row in range(len(table))]
@@ -47,14 +47,14 @@ class HuggingFaceImages(OwnImages):
         return Images(names, labels, [given[name.rpartition('/')[0]] for name in names], [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
-        """A name for messages, and a function ``read_bytes`` that reads the image."""
+        """Return a name for messages, and a function ``read_bytes`` that reads the image."""
         split, _, row = name.rpartition('/')
         table = self.tables[split]
         files = [dict(stored_in=file['filename']) for file in table.cache_files[:1]]
         return dict(img_path=f'{self.source}/{name}', read_bytes=partial(_read_cell, table, int(row)), **dict(*files))
 
     def _read(self) -> dict[str, Any]:
-        """The tables by split; of their images without decoding in ``tables``."""
+        """Return the tables by split, and keep their undecoded images in ``tables``."""
         try:
             import datasets
         except ImportError as error:
@@ -98,10 +98,10 @@ class HuggingFaceImages(OwnImages):
             return [None] * len(table)
         names = getattr(table.features[column], 'names', None)
         values = table.with_format(None)[column][:]
-        if any(isinstance(value, list | dict) for value in values):  # several for one image are none
+        if any(isinstance(value, list | dict) for value in values):  # several labels count as none
             return [None] * len(table)
         self.class_names = tuple(dict.fromkeys((*self.class_names, *(names or ()))))
-        if names:  # -1 stands for none
+        if names:  # -1 means no label
             return [names[value] if value is not None and value >= 0 else None for value in values]
         return [None if value is None else str(value) for value in values]
 

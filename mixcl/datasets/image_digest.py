@@ -8,11 +8,11 @@ import numpy as np
 
 
 def image_digest(dataset: Any, labelled: bool = False) -> dict[str, int | str]:
-    """The ``number`` of images of a data set, and a ``digest`` of their names and their order, as 64 hex digits.
+    """Return the ``number`` of images of a data set, and a ``digest`` of their names in order, as 64 hex digits.
 
-    Names begin below the folder that all images share, so that a data set may move. Images that lie in memory count by
-    their pixels. With ``labelled``, for what learns them, there is a digest of the ``labels``, too. ``dataset`` is one
-    of mmengine's kind; 1.2 million names take seconds, since annotations are unpacked.
+    Names are relative to the folder that all images share, so that a data set may move. Images in memory count by their
+    pixels. With ``labelled``, for runs that learn from labels, a digest of the ``labels`` is added. ``dataset`` is one
+    of mmengine's kind, whose annotations are unpacked: 1.2 million names take seconds.
     """
     names, labels = [], sha256()
     for info in map(dataset.get_data_info, range(len(dataset))):

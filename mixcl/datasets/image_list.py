@@ -17,28 +17,28 @@ COLUMNS = dict(
     path=('path', 'file', 'filename', 'file_name', 'filepath', 'image', 'image_path', 'img_path', 'img', 'name'),
     label=('label', 'class', 'target', 'category', 'gt_label'),
 )
-"""How a first line may name the columns."""
+"""Names that a first line may give the columns."""
 
 
 @DATASETS.register_module()
 class ListedImages(OwnImages):
-    """The images that a list names, in its order, with a label each if it has them.
+    """The images that a list names, in its order, with their labels if it has any.
 
-    ``.csv``: a path and a label per line, separated by commas, semicolons or tabs; or with the names of the columns
-    (:data:`COLUMNS`) in the first line, in any order. ``.txt``: a path per line, and a label behind it where the line
-    does not end as the name of an image does. Empty lines are passed over, and so are repeated ones.
+    ``.csv``: a path and a label per line, separated by commas, semicolons or tabs. If the first line names the columns
+    (:data:`COLUMNS`), they may have any order. ``.txt``: a path per line, followed by a label unless the line ends
+    like an image name. Empty and repeated lines are skipped.
 
     Args:
         source: the list, in UTF-8.
-        data_root: what paths are relative to; by default the list's folder.
-        **kwargs: of OwnImages.
+        data_root: folder that paths are relative to; by default the list's.
+        **kwargs: same as OwnImages's.
 
     Raises:
-        UserError: if the list cannot be read, names no images, or names one with two labels; for missing files.
+        UserError: if the list cannot be read, names no images, gives an image two labels, or names missing files.
     """
 
     def images(self) -> Images:
-        """One per file, by the first of its spellings; all are seen to exist."""
+        """Return one image per file, named by its first spelling; check that all exist."""
         files: dict[str, str] = {}
         labels: dict[str, str] = {}
         for path, label in self._rows():
@@ -60,13 +60,13 @@ class ListedImages(OwnImages):
         return Images(list(labels), [label or None for label in labels.values()], [''] * len(labels), [])
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
-        """The path, below the folder unless it is absolute."""
+        """Return the path, relative to the folder unless absolute."""
         return super().reading(os.path.expanduser(name))
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        """Path and label of every line, '' for what it does not have."""
+        """Yield the path and label of every line, '' for a missing one."""
         try:
-            # Lines end as csv and Python's files say: names may hold what str.splitlines takes for an end.
+            # Lines end as csv and Python's files define: names may hold what str.splitlines takes for line ends.
             with open_regular(self.source) as file, io.TextIOWrapper(file, 'utf-8-sig', newline='') as lines:
                 filled = (line for line in lines if line.strip())
                 csv_file = self.source.lower().endswith('.csv')
@@ -105,6 +105,6 @@ class ListedImages(OwnImages):
 
 
 def path_and_label(line: str) -> tuple[str, str]:
-    """The parts of a line: what ends as the name of an image does has no label behind it."""
+    """Split a line into path and label; a line that ends like an image name has no label."""
     path, *label = [line] if is_image(line) else line.rsplit(maxsplit=1)
     return path.rstrip(), ''.join(label)

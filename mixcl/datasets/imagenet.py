@@ -16,13 +16,13 @@ from mixcl.registry import DATASETS
 
 
 def imagenet_classes(subset: str = 'imagenet') -> list[str]:
-    """WordNet ids of the classes in ascending order, as timm ships them: 1,000 of 'imagenet', 200 each of 'imagenet_a'
-    and 'imagenet_r'."""
+    """Return the classes' WordNet ids in ascending order, as timm ships them: 1,000 for 'imagenet', 200 each for
+    'imagenet_a' and 'imagenet_r'."""
     return (files('timm') / f'data/_info/{subset}_synsets.txt').read_text().split()
 
 
 def labelled_images(folders: Iterable[tuple[int, Path]]) -> list[dict]:
-    """One entry per image below folders, which come with their labels."""
+    """Return one entry per image below folders, given as (label, folder)."""
     return [
         dict(img_path=f'{folder}/{name}', gt_label=label)
         for label, folder in folders
@@ -31,10 +31,10 @@ def labelled_images(folders: Iterable[tuple[int, Path]]) -> list[dict]:
 
 
 class ClassFolders(SplitDataset):
-    """Images in a folder for each of some classes of ImageNet; other folders are passed over."""
+    """Images of some of ImageNet's classes, in a folder per class; other folders are ignored."""
 
     def class_folders(self) -> list[Path]:
-        """The folder of each class, in the order of the labels; raises UserError where one is missing."""
+        """Return the folder of each class, in the order of the labels; raise UserError if one is missing."""
         raise NotImplementedError
 
     def check_layout(self) -> None:
@@ -49,16 +49,16 @@ class ClassFolders(SplitDataset):
 
 @DATASETS.register_module()
 class ImageNet1K(ImageNet):
-    """mmpretrain's ``ImageNet``, same arguments: ``train/<wnid>/*.JPEG`` and ``val/<wnid>/*.JPEG``, or images listed
-    with labels in ``meta/<split>.txt``.
+    """mmpretrain's ``ImageNet``, same arguments, for ``train/<wnid>/*.JPEG`` and ``val/<wnid>/*.JPEG``, or for images
+    listed with labels in ``meta/<split>.txt``.
     """
 
     def check_layout(self) -> None:
-        """Refuse a folder of other classes, where no list names the images; addresses are left to the loading."""
+        """Refuse a folder of other classes, unless a list names the images; URLs are left to the loading."""
         if self.ann_file or '://' in self.img_prefix:
             return
         folder = Path(self.img_prefix)
-        # Hidden ones too, which the loading takes for classes.
+        # Hidden folders too, since the loading takes them for classes.
         found = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
         if odd := found ^ set(imagenet_classes()):
             raise UserError(
@@ -71,11 +71,11 @@ class ImageNet1K(ImageNet):
 @DATASETS.register_module()
 class ImageNet100(ClassFolders):
     """100 classes of ImageNet-1K: its folders ``train/<wnid>/*.JPEG`` and ``val/<wnid>/*.JPEG``, and a text file with
-    one wnid per line. Papers use different lists; the one of CMC is common.
+    one wnid per line. Papers use different lists; CMC's is common.
 
     Args:
         data_root: ImageNet-1K's folder.
-        class_list: the text file; relative to ``data_root`` unless it exists as it is.
+        class_list: the text file; relative to ``data_root`` unless it exists as given.
         **kwargs: same as SplitDataset's; ``split`` is 'train' or 'val'.
 
     Raises:
@@ -89,7 +89,7 @@ class ImageNet100(ClassFolders):
         super().__init__(data_root, **kwargs)
 
     def class_folders(self) -> list[Path]:
-        """Those of the list, sorted by name."""
+        """Return the listed classes' folders, sorted by name."""
         path = Path(self.class_list)
         path = path if path.is_file() else self.required(self.class_list)
         wnids = sorted(set(read_regular(path, MAX_BYTES).decode().split()))
@@ -108,7 +108,7 @@ class TinyImageNet(ClassFolders):
     LAYOUT = 'train/<wnid>/images/*.JPEG, val/images/*.JPEG, val/val_annotations.txt'
 
     def class_folders(self) -> list[Path]:
-        """Those of the training images, whose names number the classes of both splits."""
+        """Return the folders of training images; their order numbers the classes of both splits."""
         train, *_ = map(self.required, ('train', 'val/images', 'val/val_annotations.txt'))
         return sorted(path for path in train.iterdir() if path.is_dir() and path.name[0] != '.')
 
@@ -117,7 +117,7 @@ class TinyImageNet(ClassFolders):
             return super().load_data_list()
         wnids = self._metainfo['classes'] = tuple(folder.name for folder in self.class_folders())
         val = Path(self.data_root, 'val')
-        # Each line has the name of a file, its class, and a box.
+        # Each line has a file name, its class, and a box.
         lines = read_regular(val / 'val_annotations.txt', MAX_BYTES).decode().splitlines()
         return [
             dict(img_path=f'{val}/images/{name}', gt_label=wnids.index(wnid))

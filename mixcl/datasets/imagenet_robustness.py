@@ -13,8 +13,8 @@ from mixcl.registry import DATASETS
 class _ClassSubset(ClassFolders):
     """A folder per class, for 200 classes of ImageNet-1K.
 
-    ``gt_label`` is the number among its 1,000 classes (WordNet ids in ascending order), ``metainfo['class_numbers']``
-    those of the 200, for :class:`~mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`. Arguments same as
+    ``gt_label`` is the number among its 1,000 classes (WordNet ids in ascending order). ``metainfo['class_numbers']``
+    has those of the 200, for :class:`~mixcl.evaluation.metrics.robustness_metrics.MaskedAccuracy`. Arguments same as
     SplitDataset's.
     """
 
@@ -34,7 +34,7 @@ class _ClassSubset(ClassFolders):
 
 @DATASETS.register_module()
 class ImageNetA(_ClassSubset):
-    """7,500 natural images that fool a ResNet-50, of 200 classes.
+    """7,500 natural images of 200 classes that fool a ResNet-50.
 
     Source: Hendrycks et al., Natural adversarial examples, https://arxiv.org/abs/1907.07174.
     """
@@ -44,7 +44,7 @@ class ImageNetA(_ClassSubset):
 
 @DATASETS.register_module()
 class ImageNetR(_ClassSubset):
-    """30,000 renditions (paintings, toys, sketches ...) of 200 classes, others than those of ImageNet-A.
+    """30,000 renditions (paintings, toys, sketches ...) of 200 classes, not the same as ImageNet-A's.
 
     Source: Hendrycks et al., The many faces of robustness, https://arxiv.org/abs/2006.16241.
     """
@@ -56,14 +56,14 @@ class ImageNetR(_ClassSubset):
 class ImageNetC(SplitDataset):
     """ImageNet-1K's 50,000 validation images under 15 corruptions with 5 severities: 3.75 million images.
 
-    Read from ``<corruption>/<severity>/<wnid>/*.JPEG``, or with the folders of the archives (noise, blur, weather,
-    digital) around. Further corruptions (extra) are not read. Samples have ``corruption`` (its name) and ``severity``
-    (1 to 5). The list of all images needs about 3 GB while it is made and 1 GB afterwards.
+    Read from ``<corruption>/<severity>/<wnid>/*.JPEG``, with or without the archives' folders (noise, blur, weather,
+    digital) around. The extra corruptions are not read. Samples have ``corruption`` (its name) and ``severity``
+    (1 to 5). The list of all images takes about 3 GB while it is built and 1 GB afterwards.
 
     Arguments same as SplitDataset's.
 
     Raises:
-        UserError: if one of the 75 settings is missing, or holds another number of images than the others.
+        UserError: if one of the 75 settings is missing, or holds fewer images than another.
 
     Source: Hendrycks and Dietterich, Benchmarking neural network robustness to common corruptions and perturbations,
     https://arxiv.org/abs/1903.12261.
@@ -73,7 +73,7 @@ class ImageNetC(SplitDataset):
     LAYOUT = '<corruption>/<severity>/<wnid>/*.JPEG, or all of noise, blur, weather and digital with these folders'
 
     def settings(self) -> dict[tuple[str, int], Path]:
-        """The folder of each corruption and severity, or an error if one is missing; no images are looked for."""
+        """Return the folder of each corruption and severity, without looking for images; raise if one is missing."""
         root = self.required()
         settings: dict[tuple[str, int], Path] = {}
         for corruption in CORRUPTIONS:

@@ -31,30 +31,30 @@ class SampleKey(NamedTuple):
 
 @DATASETS.register_module()
 class KeyedDataset(Dataset):
-    """Runs a data set's pipeline with all global generators started from the sample's key.
+    """A data set that runs another's pipeline, with all global generators seeded from the sample's key.
 
-    The pipeline's results hold the key as ``sample_key``, for :class:`KeyedMultiView`. An image that raises
-    :class:`UnreadableImage`, or for which the pipeline returns None (a crop without an object), is replaced by another
-    one; which images are tried is a function of the key. The packed ``data_samples`` has a meta
-    field ``sample_key``, and where there is something to tell ``unreadable`` (the files that were replaced) and
-    ``converted``, lists of :class:`ImageNote` for ``UnreadableImagesHook``.
+    The pipeline's results hold the key as ``sample_key``, for :class:`KeyedMultiView`. An image is replaced by another
+    one if it raises :class:`UnreadableImage`, or if the pipeline returns None (a crop without an object). Which images
+    are tried is a function of the key. The packed ``data_samples`` has a meta field ``sample_key`` and, unless empty,
+    ``unreadable`` (the files that were replaced) and ``converted``: lists of :class:`ImageNote` for
+    ``UnreadableImagesHook``.
 
     Args:
-        dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of such, or its config.
-        views: who makes the views of a ``KeyedMultiView``, or a classifier's only one: 'pillow', the pipeline as it is
-            written; or 'device', crops by the pipeline, and colours, blurs and flips by :class:`ViewPreprocessor` or
-            :class:`ClassifierViewPreprocessor` on the whole batch, for which ``photometry`` is packed with them. A key
-            gives the same views either way, but for roundings.
-        cache: ``folder`` and ``gigabytes`` of a :class:`PhotoCache`, for views of the device.
+        dataset: a data set of mmpretrain's or mmengine's kind, a concatenation of them, or its config.
+        views: what makes the views of a ``KeyedMultiView``, or a classifier's only view. 'pillow': the pipeline as
+            written. 'device': the pipeline crops, and :class:`ViewPreprocessor` or :class:`ClassifierViewPreprocessor`
+            does colours, blurs and flips on the whole batch, by the ``photometry`` that is packed with it. A key gives
+            the same views either way, up to rounding.
+        cache: ``folder`` and ``gigabytes`` of a :class:`PhotoCache`, for ``views='device'``.
 
     Raises:
-        UserError: if the data set cannot be loaded or is empty, or for other views, or none that a cache is for.
+        UserError: if the data set cannot be loaded or is empty, for other ``views``, or if ``cache`` does not fit them.
     """
 
     def __init__(self, dataset: dict | BaseDataset, views: str = 'pillow', cache: dict | None = None) -> None:
         if views not in VIEWS:
             raise UserError(f'KeyedDataset: views={views!r} is none of {", ".join(VIEWS)}')
-        # Lazily, so that full_init can tell what went wrong while loading.
+        # Lazily, so that full_init can report what went wrong while loading.
         lazily = {'lazy_init': True}
         self.dataset = DATASETS.build(dataset, default_args=lazily) if isinstance(dataset, dict) else dataset
         if not all(isinstance(part, BaseDataset) for part in self.parts):
@@ -76,14 +76,14 @@ class KeyedDataset(Dataset):
         self.full_init()
 
     def full_init(self) -> None:
-        """Load the annotations, if that was not done yet; what stops other libraries becomes one sentence."""
+        """Load the annotations unless they are loaded; errors of other libraries become one sentence."""
         name, folder = type(self.dataset).__name__, self.parts[0].data_root
         try:
             self.dataset.full_init()
         except UserError:
             raise
         except (AssertionError, OSError, RuntimeError, ValueError) as error:
-            # A ValueError is also how mmengine ends on an empty list of images.
+            # mmengine raises ValueError for an empty list of images, too.
             raise UserError(
                 f'the data set {name} has no images or could not be loaded from {folder!r}: '
                 f'{" ".join(str(error).split())}; check the folder (`data_root`)'
@@ -91,23 +91,23 @@ class KeyedDataset(Dataset):
 
     @property
     def metainfo(self) -> dict:
-        """The wrapped data set's, for example the class names."""
+        """The wrapped data set's metainfo, for example the class names."""
         return self.dataset.metainfo
 
     @property
     def parts(self) -> Sequence[BaseDataset]:
-        """The data sets of a concatenation, or the one that is wrapped."""
+        """The data sets of a concatenation, or the single wrapped one."""
         return self.dataset.datasets if isinstance(self.dataset, ConcatDataset) else [self.dataset]
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def get_data_info(self, key: SampleKey | int) -> dict:
-        """The annotation of the image that a key names."""
+        """Return the annotation of the image that a key names."""
         return self.dataset.get_data_info(key.index if isinstance(key, SampleKey) else key)
 
     def __getitem__(self, key: SampleKey | int) -> dict:
-        """The packed sample of a key; an integer stands for ``SampleKey(0, 0, integer)``.
+        """Return the packed sample of a key; an integer stands for ``SampleKey(0, 0, integer)``.
 
         Raises:
             NoReadableImage: a UserError, if none of the images tried could be read.
@@ -140,13 +140,13 @@ class KeyedDataset(Dataset):
         )
 
     def _candidates(self, key: SampleKey) -> Iterator[int]:
-        """The image itself, then distinct others."""
+        """Yield the image itself, then distinct others."""
         yield key.index
         others = torch.randperm(len(self), generator=generator(*key, 'substitute'))[:MAX_ATTEMPTS].tolist()
         yield from [index for index in others if index != key.index][: MAX_ATTEMPTS - 1]
 
     def _sample(self, key: SampleKey, index: int) -> dict | None:
-        """What the pipeline packs, and what it says besides, which packing would lose."""
+        """Run the pipeline, and keep the results that packing would lose."""
         seed_global_generators(*key, 'sample')
         part = bisect_right(self.dataset.cumulative_sizes, index) if len(self.parts) > 1 else 0
         results = {**self.dataset.get_data_info(index), 'sample_key': key}

@@ -19,17 +19,17 @@ from mixcl.registry import DATASETS
 class LabelledSubset(BaseDataset):
     """The images of a data set that a list names, or an equal share of each of its classes.
 
-    A list holds one file name per line, as SimCLR's ``1percent.txt`` and ``10percent.txt``; folders in front of the
-    name are ignored. Without a list, a class of n images gives ``share * n`` of them, rounded and at least one, by a
-    choice that is a function of (seed, class) and so the same on every machine. Images keep their order.
+    A list holds one file name per line, like SimCLR's ``1percent.txt`` and ``10percent.txt``; folders in front of the
+    name are ignored. Without a list, ``share * n`` of a class's n images are chosen, rounded and at least one. The
+    choice is a function of (seed, class), and so the same on every machine. Images keep their order.
 
     Args:
         dataset: the labelled data set, or its config; its pipeline is used.
-        list_file: the list, relative to the data set's ``data_root`` unless it exists as it is.
-        share: the share of every class, above 0 and at most 1. Either this or ``list_file``.
+        list_file: the list, relative to the data set's ``data_root`` unless it exists as given.
+        share: the share of every class, above 0 and at most 1. Give either this or ``list_file``.
 
     Raises:
-        UserError: unless exactly one of list and share is given; on a share outside (0, 1]; if the list is missing, or
+        UserError: unless exactly one of list and share is given; for a share outside (0, 1]; if the list is missing, or
             names images that the data set does not have or has several times.
 
     Source: Chen et al., A Simple Framework for Contrastive Learning, 2020, section 6 (semi-supervised learning).
@@ -81,11 +81,11 @@ class LabelledSubset(BaseDataset):
         return [dict(row=row) for row, file in enumerate(files) if file in names]
 
     def get_data_info(self, idx: int) -> dict:
-        # Not stored: of some data sets an entry holds what reads its file.
+        # Not stored: in some data sets an entry holds a function that reads its file.
         return {**self.dataset.get_data_info(super().get_data_info(idx)['row']), 'sample_idx': idx}
 
     def _listed_names(self) -> set[str]:
-        """The last part of the path in every line that is not empty."""
+        """Return the file names of the list, without folders and labels."""
         path = Path(self.list_file).expanduser()
         path = path if path.is_file() else Path(self.data_root) / path
         try:
@@ -99,7 +99,7 @@ class LabelledSubset(BaseDataset):
 
 
 def balanced_indices(labels: np.ndarray, share: float, seed: int) -> list[int]:
-    """Indices of the same share of every class, at least one image of each, from labels (N,); class by class."""
+    """Return indices of the same share of every class, at least one image of each, class by class; labels are (N,)."""
     chosen = []
     for label in np.unique(labels).tolist():
         members = np.flatnonzero(labels == label)

@@ -1,4 +1,4 @@
-"""The base of data sets of people's own images: labels, and a split that is given or drawn."""
+"""Base class of data sets of your own images: labels, and a split that is given or drawn."""
 
 import os
 import re
@@ -13,17 +13,17 @@ from mixcl.errors import UserError, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
 SHARE = 0.2
-"""Of the labelled images of a class, about so many are held out where no split is given."""
+"""Approximate share of a class's labelled images that is held out if no split is given."""
 
 
 class Images(NamedTuple):
-    """The images of a source in the order of pretraining, by columns: a million rows would take a gigabyte.
+    """The images of a source in the order of pretraining, as columns: a million rows would take a gigabyte.
 
     Attributes:
-        names: each stays when the source moves; the drawn split is a function of it.
-        labels: None where an image has none.
-        parts: of the split that is given, 'train' or 'test'; '' where none is, None of images in no part.
-        places: where the images lie; empty where the name is enough to read them.
+        names: stay the same when the source moves; the drawn split is a function of them.
+        labels: None for an image without one.
+        parts: 'train', 'test' or None (neither) if the split is given, else ''.
+        places: where the images lie; empty if names are enough to read them.
     """
 
     names: list[str]
@@ -33,13 +33,13 @@ class Images(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """How many images and classes a source has.
+    """Numbers of images and classes of a source.
 
     Attributes:
-        images: how many are pretrained on.
-        classes: names; none where fewer than two are found, or nothing to test on.
-        train, test: how many labelled images each part has.
-        given: whether the source says which are to be tested on.
+        images: number of images to pretrain on.
+        classes: names; empty if fewer than two are found, or there is nothing to learn from or to test on.
+        train, test: number of labelled images of each part.
+        given: whether the source says which images to test on.
         digest: eight hex digits of the names, in order, with class and part.
     """
 
@@ -64,25 +64,25 @@ class Survey(NamedTuple):
 class OwnImages(SplitDataset):
     """Named images of a source, with labels or without. Subclasses read the source.
 
-    Where the source says which images are for training and which for validation or test, that is the split. Else
-    about a fifth of every class is held out, chosen by the image's name: images keep their part when others come.
+    If the source says which images are for training and which for validation or test, this is the split. Else about a
+    fifth of every class is held out, chosen by image names, so images keep their part when others are added.
 
     Args:
-        source: the place of the images.
-        data_root: folder that names are relative to; by default as the source has it.
-        split: 'pretrain': all images but those of a given test split, those with labels that also 'train' has;
+        source: where the images are.
+        data_root: folder that names are relative to; by default the source's.
+        split: 'pretrain': all images, or the training part of a given split, with labels for the images of 'train';
             'train' and 'test': the labelled images of that part; 'all': everything, with labels if all have one.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices``.
 
     Raises:
-        UserError: if the source cannot be read or holds no images, or labels are needed and there are none.
+        UserError: if the source cannot be read or holds no images, or if labels are needed and missing.
     """
 
     SPLITS = ('all', 'pretrain', 'train', 'test')
 
     def __init__(self, source: str, data_root: str = '', **kwargs: Any) -> None:
         self.source = os.path.expanduser(source)
-        self.class_names: tuple[str, ...] = ()  # where a source has an order of its own
+        self.class_names: tuple[str, ...] = ()  # if the source has its own order
         super().__init__(data_root or self.folder, **kwargs)
 
     @property
@@ -91,11 +91,11 @@ class OwnImages(SplitDataset):
         return self.source if os.path.isdir(self.source) else os.path.dirname(self.source)
 
     def images(self) -> Images:
-        """All images of the source."""
+        """Return all images of the source."""
         raise NotImplementedError
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
-        """``img_path`` of an image, and ``read_bytes`` where it is no file of its own, as ``LoadImage`` takes them."""
+        """Return ``img_path``, and ``read_bytes`` for an image without its own file, as ``LoadImage`` takes them."""
         return dict(img_path=os.path.join(self.data_root, name))
 
     def check_layout(self) -> None:
@@ -115,7 +115,7 @@ class OwnImages(SplitDataset):
         return Survey(pretrained, classes, train, test, given, digest.hexdigest())
 
     def load_data_list(self) -> list[dict]:
-        """The images of the split; ``gt_label`` is the place of the class among the sorted names."""
+        """Return the images of the split; ``gt_label`` indexes the class names of ``metainfo``."""
         images = self.images()
         classes, codes, parts = self._divided(images)
         self._metainfo['classes'] = classes
@@ -141,15 +141,15 @@ class OwnImages(SplitDataset):
         ]
 
     def get_data_info(self, idx: int) -> dict:
-        """The label, if there is one, and what the reading needs."""
+        """Return the result of :meth:`reading`, and the label, if any."""
         info = super().get_data_info(idx)
         return {**self.reading(info.pop('name'), *info.pop('place', ())), **info}
 
     def _divided(self, images: Images) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-        """The names of the classes; (n,) int64, the class of each image or -1; (n,) of str or None, its part.
+        """Return the class names; the class of each image or -1, (n,) int64; and its part, (n,) of str or None.
 
-        The part is 'train' or 'test', as given, or drawn for images with a class. There are no classes where fewer
-        than two are found, or nothing to learn from or to test on.
+        Parts 'train' and 'test' are given, or drawn for images with a class. There are no classes if fewer than two
+        are found, or if there is nothing to learn from or to test on.
         """
         pairs = set(zip(images.labels, images.parts, strict=True))
         found = {label for label, part in pairs if label is not None and part is not None}
@@ -172,15 +172,15 @@ class OwnImages(SplitDataset):
 
 
 def split_word(path: str) -> str:
-    """'train' of 'shards/Train-0001.tar': what the name of a file begins with."""
+    """Return the word that a file name begins with, 'train' for 'shards/Train-0001.tar'."""
     return re.split('[^a-z]', os.path.basename(path).lower())[0]
 
 
 def given_parts(names: Iterable[str]) -> dict[str, str | None]:
-    """The part of each of these names of folders or splits: '' of all unless they are 'train' and a held-out one.
+    """Return the part of each folder or split by its name; '' for all without both 'train' and a held-out name.
 
-    Capitals count as small letters. Of several that are held out, the first of :data:`HELD_OUT` is tested on, and the
-    others are not used.
+    Case is ignored. Of several held-out names, the first of :data:`HELD_OUT` is tested on, and the others are not
+    used.
     """
     words = {name: name.lower() for name in names}
     held_out = next((name for name in HELD_OUT if name in words.values()), None)
@@ -190,7 +190,7 @@ def given_parts(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
-    """(n,) bool, which images are held out: at least one of every class, and never all."""
+    """Return (n,) bool, which images are held out: at least one of every class, but never all."""
     digests = (blake2b(name.encode(errors='surrogateescape'), digest_size=8).digest() for name in names)
     draws = np.frombuffer(b''.join(digests), '<u8') / 2**64
     order = np.lexsort((draws, codes))
@@ -202,6 +202,6 @@ def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
 
 
 def _in_order(label: str) -> tuple[bool, int, str]:
-    """Numbers by value, before words."""
+    """Return a sort key: numbers by value, then words."""
     number = label.isascii() and label.isdecimal()
     return not number, int(label) if number else 0, label

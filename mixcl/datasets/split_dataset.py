@@ -1,4 +1,4 @@
-"""The base of data sets whose folder layout gives the split."""
+"""Base class of data sets whose folder layout gives the split."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,14 @@ class SplitDataset(BaseDataset):
     """A data set that finds the images of a split without an annotation file.
 
     Args:
-        data_root: the folder; not needed where images come with a library.
-        split: one of the class's ``SPLITS``; None is the first.
+        data_root: the folder; not needed if images come with a library.
+        split: one of the class's ``SPLITS``; None: the first.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices`` (10000: the first 10,000).
     """
 
     SPLITS: tuple[str, ...] = ('train', 'val')
     LAYOUT = ''
-    """Which files the folder holds, for messages."""
+    """Files that the folder holds, for messages."""
 
     def __init__(self, data_root: str = '', split: str | None = None, **kwargs: Any) -> None:
         self.split = self.SPLITS[0] if split is None else split
@@ -32,7 +32,7 @@ class SplitDataset(BaseDataset):
         super().__init__(ann_file='', data_root=os.path.expanduser(data_root), **kwargs)
 
     def required(self, *parts: str) -> Path:
-        """The path of a part of the folder.
+        """Return the path of a part of the folder.
 
         Raises:
             UserError: if it does not exist.

@@ -10,16 +10,16 @@ from mixcl.registry import DATASETS
 
 @DATASETS.register_module()
 class SyntheticImages(BaseDataset):
-    """Stripes whose direction and colour tell the class, with noise; an image is a function of its index.
+    """Noisy stripes whose direction and colour show the class; an image is a function of its index.
 
-    Each sample has ``img``, uint8 (image_size, image_size, channels), 3 of them in BGR order, and ``gt_label``, the
-    index modulo ``num_classes``. Images are drawn when they are asked for.
+    Each sample has ``img``, uint8 (image_size, image_size, channels), in BGR order if there are 3 channels, and
+    ``gt_label``, the index modulo ``num_classes``. Images are drawn on access.
 
     Args:
-        num_images: how many, at least 1.
-        image_size: their side in pixels.
-        num_classes: how many patterns.
-        channels: how many values a pixel has.
+        num_images: number of images, at least 1.
+        image_size: side of an image in pixels.
+        num_classes: number of patterns.
+        channels: number of values per pixel.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline``.
     """
 

@@ -20,30 +20,29 @@ from mixcl.registry import DATASETS
 RANGE = re.compile(r'\{(\d+)\.\.(\d+)\}')
 LABELS = ('.cls', '.json')
 MAX_LABEL = 2**24
-"""Bytes of a file with a label."""
+"""Largest size of a label file in bytes."""
 
 
 @DATASETS.register_module()
 class TarImages(OwnImages):
-    """The images in the tar files of a pattern, read in any order: WebDataset's layout.
+    """The images in the tar files that match a pattern, in WebDataset's layout, read in any order.
 
     A file ``key.jpg`` (any common format) has its label in ``key.cls`` (a number or a word) or under ``label``, ``cls``
     or ``class`` in ``key.json``. Headers are read once per process; images are then read where they lie, without
-    unpacking. The file names of the shards give the split where some begin with ``train`` and others with ``val`` or
-    ``test``.
+    unpacking. The shards' file names give the split if some begin with ``train`` and others with ``val`` or ``test``.
 
     Args:
-        source: paths of tar files without compression, with ``*`` and ranges: ``shards/train-{000..099}.tar``.
-        **kwargs: of OwnImages.
+        source: paths of uncompressed tar files, with ``*`` and ranges: ``shards/train-{000..099}.tar``.
+        **kwargs: same as OwnImages's.
 
     Raises:
-        UserError: if no file fits, one is damaged or compressed, or they hold no images.
+        UserError: if no file matches, one is damaged or compressed, or they hold no images.
 
     Source: the layout, https://github.com/webdataset/webdataset.
     """
 
     def images(self) -> Images:
-        """One per image file, in the order of the shards."""
+        """Return one image per file, in the order of the shards."""
         self.shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
         given = given_parts(map(split_word, self.shards))
         found = Images([], [], [], [])
@@ -59,7 +58,7 @@ class TarImages(OwnImages):
         return found
 
     def reading(self, name: str, *place: int) -> dict[str, Any]:
-        """A name for messages, and a function ``read_bytes`` that reads the image."""
+        """Return a name for messages, and a function ``read_bytes`` that reads the image."""
         number, offset, size = place
         path = self.shards[number]
         return dict(img_path=f'{path}/{name}', read_bytes=partial(read_member, path, offset, size), stored_in=path)
@@ -67,7 +66,7 @@ class TarImages(OwnImages):
 
 @cache
 def index_shard(path: str, size: int, modified: int) -> Images:
-    """The images of a tar file, without parts; a place is an offset and a number of bytes.
+    """Return the images of a tar file, without parts; a place is an offset and a number of bytes.
 
     The result is cached until the size or the modification time of the file changes.
 
@@ -110,7 +109,7 @@ def index_shard(path: str, size: int, modified: int) -> Images:
 
 
 def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Where a member's bytes lie, offset and number; for a hard link those of an earlier file."""
+    """Return the offset and number of a member's bytes; for a hard link, those of an earlier file."""
     target = member.linkname.removeprefix('./')
     if member.islnk() and target in files:
         return files[target]
@@ -120,7 +119,7 @@ def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tupl
 
 
 def _check_end(path: str, offset: int) -> None:
-    """Raise ValueError unless zeros, at least a block, follow the last member: tarfile ends at any other block, too."""
+    """Raise ValueError unless zeros, at least a block, follow the last member; tarfile also ends at any other block."""
     with open(path, 'rb') as file:
         file.seek(offset)
         if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
@@ -133,7 +132,7 @@ def _check_end(path: str, offset: int) -> None:
 
 
 def read_member(path: str, offset: int, size: int, most: int = MAX_BYTES) -> bytes:
-    """Bytes of a tar file; OSError where they are more than ``most``."""
+    """Return bytes of a tar file; raise OSError for more than ``most``."""
     if size > most:
         raise OSError(errno.EFBIG, f'too large: {size:,} bytes, {most:,} are the most')
     with open_regular(path) as file:
@@ -141,7 +140,7 @@ def read_member(path: str, offset: int, size: int, most: int = MAX_BYTES) -> byt
 
 
 def _key_and_ending(name: str) -> tuple[str, str]:
-    """'a/b' and '.seg.png' of 'a/b.seg.png'; no key of a hidden file."""
+    """Split 'a/b.seg.png' into 'a/b' and '.seg.png'; a hidden file has no key."""
     folder, slash, file = name.rpartition('/')
     key, dot, ending = file.partition('.')
     return (f'{folder}{slash}{key}' if key else ''), f'{dot}{ending}'.lower()
@@ -155,11 +154,11 @@ def _label(content: bytes, ending: str) -> str:
     found = None
     if isinstance(fields, dict):
         found = next((fields[name] for name in ('label', 'cls', 'class') if name in fields), None)
-    return '' if found is None or isinstance(found, list | dict) else str(found)  # several are none
+    return '' if found is None or isinstance(found, list | dict) else str(found)  # several count as none
 
 
 def _expanded(pattern: str) -> Iterator[str]:
-    """``a{00..10}`` is ``a00``, ``a01``, ... to ``a10``."""
+    """Yield ``a00``, ``a01``, ... ``a10`` for ``a{00..10}``."""
     bounds = RANGE.search(pattern)
     if bounds is None:
         yield pattern

@@ -1,4 +1,4 @@
-"""Notes on image files that are damaged or had to be converted, and the errors of unreadable ones."""
+"""Notes on image files that are damaged or had to be converted, and errors for unreadable ones."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ from mixcl.errors import UserError, printable
 
 
 class ImageNote(NamedTuple):
-    """A file that is unreadable and was replaced, or that could be read only after a conversion.
+    """A file that is unreadable and was replaced, or that had to be converted.
 
     Attributes:
         path: the file.
-        kind: 'missing', 'empty', 'no image', 'truncated', 'too large' or 'damaged' where it is unreadable; else what
-            was converted, such as 'grey'.
+        kind: 'missing', 'empty', 'no image', 'truncated', 'too large', 'damaged' or the like if it is unreadable; else
+            what was converted, such as 'grey'.
         reason: in a few words.
     """
 
@@ -24,10 +24,10 @@ class ImageNote(NamedTuple):
 
 
 class UnreadableImage(Exception):
-    """One file could not be read as an image. :class:`KeyedDataset` takes another image in its place.
+    """Error of a file that cannot be read as an image. :class:`KeyedDataset` replaces the image by another.
 
     Attributes:
-        note: the file, its kind and the reason as a plain value, which travels from a loader's worker to the log.
+        note: path, kind and reason as a plain value, which can pass from a loader's worker to the log.
     """
 
     def __init__(self, path: str, reason: str, kind: str) -> None:
@@ -39,6 +39,6 @@ class UnreadableImage(Exception):
 
 
 class NoReadableImage(UserError):
-    """An image cannot be read, and no other takes its place: those tried are unreadable, or none is allowed."""
+    """Error of an unreadable image that no other replaces: those tried are unreadable, or none is allowed."""
 
     of_one_process = True

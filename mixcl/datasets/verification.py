@@ -18,14 +18,14 @@ FILES_PER_TASK = 32
 
 
 class ImageFile(NamedTuple):
-    """The transform that reads an image, and where the image lies."""
+    """The transform that reads an image, and the image's place."""
 
     load: LoadImage | LoadChannels
     place: dict
 
 
 def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
-    """The image files of data sets, each once; empty where all lie in memory."""
+    """Return the image files of data sets, each once; none for images in memory."""
     found: dict[str, ImageFile] = {}
     for dataset in datasets:
         steps = (step for step in dataset.pipeline.transforms if isinstance(step, LoadImage | LoadChannels))
@@ -54,10 +54,10 @@ def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[Im
 
 
 def _inspect(file: ImageFile) -> tuple[ImageNote | None, bool]:
-    """The note on a file, if there is one, and whether it is unreadable."""
+    """Return the note on a file, if there is one, and whether the file is unreadable."""
     try:
         return file.load.transform(file.place).get('conversion'), False
     except UnreadableImage as error:
         return error.note, True
-    except UserError as error:  # of other channels or values than the config says
+    except UserError as error:  # for other channels or values than the config's
         return ImageNote(file.place['img_path'], 'not as the config says', str(error)), True

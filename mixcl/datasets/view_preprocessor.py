@@ -1,4 +1,4 @@
-"""From 8-bit crops to normalised views, on the device."""
+"""Data preprocessors that turn 8-bit crops into normalised views on the device."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from mixcl.registry import MODELS
 
 @MODELS.register_module()
 class ViewPreprocessor(SelfSupDataPreprocessor):
-    """mmpretrain's ``SelfSupDataPreprocessor``, same arguments, that finishes the views of ``KeyedDataset``.
+    """mmpretrain's ``SelfSupDataPreprocessor``, same arguments, which also finishes the views of ``KeyedDataset``.
 
     Mean and standard deviation may have any number of channels; ``to_rgb`` is for three.
 
@@ -30,7 +30,7 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         non_blocking: bool = True,
         **kwargs: Any,
     ) -> None:
-        first = [None if values is None else values[:1] for values in (mean, std)]  # mmengine allows 1 and 3
+        first = [None if values is None else values[:1] for values in (mean, std)]  # mmengine allows only 1 or 3
         super().__init__(*first, non_blocking=non_blocking, **kwargs)
         if mean is None or std is None:
             return
@@ -42,7 +42,7 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         self.mean, self.std = (torch.tensor(values, dtype=torch.float32).view(-1, 1, 1) for values in (mean, std))
 
     def forward(self, data: dict, training: bool = False) -> dict:
-        """Finish and normalise ``inputs``, uint8 (B, C, h, w), or a list of such, one per view."""
+        """Finish and normalise ``inputs``, uint8 (B, C, h, w), or a list of them, one per view."""
         cast, views = self._finished(data)
         if self._enable_normalize:
             views = [(view - self.mean.float()).div_(self.std) for view in views]
@@ -52,20 +52,20 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         return {'inputs': inputs, 'data_samples': cast['data_samples']}
 
     def finish(self, data: dict) -> dict:
-        """Do the photometry of a batch once, for models that look several times at the same views."""
+        """Do the photometry of a batch once, for models that use the same views several times."""
         cast, views = self._finished(data)
         return {**cast, 'inputs': [self._swapped(view) for view in views]} if 'photometry' in data else cast
 
     def _finished(self, data: dict) -> tuple[dict, list[Tensor]]:
-        """The rest of a batch on the device, and its views, integers in [0, 255] of any type."""
-        # Nobody needs single samples on the device, and moving them would be one call after the other.
+        """Return the batch on the device, and its finished views: integers in [0, 255] of any dtype."""
+        # The data samples are not needed on the device, and moving them would take a call each.
         host = ('photometry', 'data_samples')
         cast = self.cast_data({name: value for name, value in data.items() if name not in host})
         cast['data_samples'] = data.get('data_samples')
         images = cast['inputs'] if isinstance(cast['inputs'], list) else [cast['inputs']]
         views = [self._swapped(image) for image in images]
         if 'photometry' in data:
-            bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs are for RGB
+            bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs expect RGB
             programs = data['photometry'].unbind(1)
             views = [
                 _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
@@ -74,21 +74,21 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         return cast, views
 
     def _swapped(self, images: Tensor) -> Tensor:
-        """From BGR to RGB order or back. Not by an index, which would be copied to the device each time."""
+        """Swap BGR and RGB order if configured; an index instead of flip would be copied to the device each time."""
         return images.flip(1) if self._channel_conversion else images
 
 
 @MODELS.register_module()
 class ClassifierViewPreprocessor(ClsDataPreprocessor):
-    """mmpretrain's ``ClsDataPreprocessor``, same arguments, that finishes the images of ``KeyedDataset`` first.
+    """mmpretrain's ``ClsDataPreprocessor``, same arguments, which first finishes the images of ``KeyedDataset``.
 
-    Batches may have ``photometry``, as for :class:`ViewPreprocessor`, of one view.
+    Batches may have the ``photometry`` of one view, as for :class:`ViewPreprocessor`.
     """
 
     def forward(self, data: dict, training: bool = False) -> dict:
         """Finish, normalise and mix ``inputs``, uint8 (B, 3, h, w) in BGR order."""
         if 'photometry' in data:
-            images = self.cast_data(data['inputs']).flip(1)  # to RGB, as programs are for, and back
+            images = self.cast_data(data['inputs']).flip(1)  # to RGB, as programs expect, and back
             data = {**data, 'inputs': _with_photometry(images, data['photometry'][:, 0]).flip(1)}
         return super().forward(data, training)
 

@@ -1,4 +1,4 @@
-"""The head of DINO."""
+"""Projection head of DINO."""
 
 from torch import Tensor, nn
 from torch.nn import functional

@@ -11,7 +11,7 @@ class MLPHead(NonLinearNeck):
     """A multi-layer perceptron with batch normalisation, used as projector and as predictor.
 
     Linear, batch normalisation, ReLU, ..., linear, and batch normalisation again (``last_norm``). Statistics are
-    those of all processes. This is mmpretrain's ``NonLinearNeck``, with the same parameter names. The defaults are
+    taken over all processes. This is mmpretrain's ``NonLinearNeck``, with the same parameter names. The defaults are
     MoCo v3's; SimCLR, BYOL and SimSiam differ in biases and in the last normalisation.
 
     Args:
@@ -20,9 +20,9 @@ class MLPHead(NonLinearNeck):
         out_channels: width of the output.
         num_layers: number of linear layers, at least 2. MoCo v3 and PatchMix: 3 in the projector, 2 in the predictor.
         last_norm: whether the output is batch-normalised.
-        last_affine: whether that normalisation has a scale and an offset.
+        last_affine: whether the last normalisation has a scale and an offset.
         bias: whether the hidden linear layers have a bias.
-        last_bias: whether the last linear layer has one.
+        last_bias: whether the last linear layer has a bias.
 
     Input: (B, C), or (B, C, H, W), which is averaged over space. Output: (B, out_channels).
     """
@@ -81,5 +81,5 @@ class PlainHead(nn.Sequential):
 
 
 def pooled(features: Tensor) -> Tensor:
-    """(B, C) from features (B, C), or from maps (B, C, H, W) by averaging over space."""
+    """Return features (B, C) as they are, and average maps (B, C, H, W) over space."""
     return features.mean(dim=(2, 3)) if features.dim() == 4 else features

@@ -1,3 +1,3 @@
-"""Samplers that hand every image its key."""
+"""Samplers that give every image its key."""
 
 from mixcl.datasets.samplers.keyed import KeyedSampler

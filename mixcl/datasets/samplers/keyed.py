@@ -1,7 +1,7 @@
-"""A sampler that hands each worker the whole key of a sample.
+"""A sampler that hands workers the whole key of each sample.
 
-Persistent workers learn the epoch from it. So a sample depends neither on the number of workers or processes, nor on
-whether the run was resumed.
+Persistent workers learn the epoch from the key. So a sample depends neither on the number of workers or processes, nor
+on whether the run was resumed.
 """
 
 from collections.abc import Iterator, Sized
@@ -18,27 +18,27 @@ from mixcl.registry import DATA_SAMPLERS
 
 @DATA_SAMPLERS.register_module(name=['KeyedSampler', 'RepeatedKeyedSampler'])
 class KeyedSampler(Sampler[SampleKey]):
-    """Yields the keys of one process's share of an epoch.
+    """Sampler of the keys of one process's share of an epoch.
 
     The order is a function of (seed, epoch). Process r of W takes every W-th image from the r-th on; the last images of
     the order sit out the epoch, so that all processes have equally many.
 
     With repeated augmentation, each image of the order comes ``repeats`` times in a row, until the epoch has its usual
-    length: it shows one ``repeats``-th of the images, and neighbouring processes take the copies of an image. All
-    copies have keys of their own: copy r of epoch e counts as epoch ``e * repeats + r``.
+    length. So an epoch shows one ``repeats``-th of the images, and neighbouring processes take an image's copies. Each
+    copy has its own key: copy r of epoch e counts as epoch ``e * repeats + r``.
 
     Args:
         dataset: the data set to draw from.
         seed: the run's seed, the same on all processes. None: agree on a random one.
         shuffle: a new order every epoch; else ascending.
-        multiple_of: an epoch has a multiple of this number of images, all processes together: those of one step, where
-            a step accumulates the gradients of several batches.
+        multiple_of: the number of images of an epoch, over all processes, is a multiple of this: the images of one
+            step, if a step accumulates the gradients of several batches.
         repeats: copies per image, at least 1. DeiT's recipe has 3.
 
     Attributes:
         dataset: as given, for batch samplers that look at its annotations.
         seed: may be overwritten before an epoch, for example by a resumed run.
-        start: how many keys of this process's share to leave out, where a run continues within an epoch.
+        start: number of keys of this process's share to skip, if a run continues within an epoch.
 
     Raises:
         UserError: if there are fewer images than processes, or than ``multiple_of``.
@@ -77,5 +77,5 @@ class KeyedSampler(Sampler[SampleKey]):
         return self.num_images // self.multiple_of * self.multiple_of // self.world_size
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch of the keys that the next iteration yields."""
+        """Set the epoch of the keys that the next iteration yields."""
         self.epoch = epoch

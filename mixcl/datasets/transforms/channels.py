@@ -15,15 +15,15 @@ from mixcl.registry import TRANSFORMS
 
 @TRANSFORMS.register_module()
 class LoadChannels(BaseTransform):
-    """Read a file as an 8-bit image with all its channels, in the place of ``LoadImage``.
+    """Transform that reads a file as an 8-bit image with all its channels, instead of ``LoadImage``.
 
-    Files are arrays of numpy, ``.npy`` of (h, w) or (h, w, C), or images: one of up to four channels, or a TIFF with
-    one page for each channel. Channels keep their order, but OpenCV gives red, green and blue as BGR. Results that
-    hold an ``img`` already pass unchanged.
+    Files are numpy arrays, ``.npy`` of (h, w) or (h, w, C), or images: of up to four channels, or a TIFF with one page
+    per channel. Channels keep their order, but OpenCV gives red, green and blue as BGR. Results that already hold an
+    ``img`` pass unchanged.
 
     Args:
         channels: C; files with another number are refused.
-        limits: values that become 0 and 255; what lies outside is cut off. None for files that are 8-bit.
+        limits: values that become 0 and 255; values outside are clipped. None for 8-bit files.
 
     Raises:
         UserError: for another number of channels, and for files of more than 8 bits without ``limits``.
@@ -60,7 +60,7 @@ class LoadChannels(BaseTransform):
 
 
 def _decoded(content: bytes, path: str) -> np.ndarray:
-    """(h, w, C) of any type."""
+    """Decode a file to (h, w, C) of any dtype."""
     try:
         if path.lower().endswith('.npy'):
             image = np.load(io.BytesIO(content), allow_pickle=False)

@@ -14,7 +14,7 @@ from mixcl.registry import TRANSFORMS
 
 @TRANSFORMS.register_module()
 class RecordedResizedCrop(RandomResizedCrop):
-    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, that leaves its box in the results."""
+    """mmpretrain's ``RandomResizedCrop``, same arguments and draws, which adds its box to the results."""
 
     def transform(self, results: dict) -> dict:
         """Replace ``img`` by a crop; add ``crop_box``, (top, left, height, width) in pixels of the incoming image."""
@@ -26,12 +26,12 @@ class RecordedResizedCrop(RandomResizedCrop):
 
 
 class FastResizedCrop(BaseTransform):
-    """Equals one of the other crops, with the same draws, in half the time.
+    """Same as the crop that it replaces, with the same draws, in half the time.
 
-    The image may have been decoded at a fraction of its ``full_shape`` (height, width), for which the box is drawn.
+    The box is drawn for ``full_shape`` (height, width); the image may have been decoded at a fraction of this size.
 
     Args:
-        crop: one that :meth:`replaces` accepts.
+        crop: a transform that :meth:`replaces` accepts.
 
     Attributes:
         size: (height, width) of the views.
@@ -43,7 +43,7 @@ class FastResizedCrop(BaseTransform):
 
     @staticmethod
     def replaces(transform: Any) -> bool:
-        """Whether a transform is such a crop with Pillow's bilinear or bicubic interpolation."""
+        """Whether a transform is a random resized crop with Pillow's bilinear or bicubic interpolation."""
         return (
             type(transform) in (RandomResizedCrop, RecordedResizedCrop)
             and transform.backend == 'pillow'
@@ -52,26 +52,26 @@ class FastResizedCrop(BaseTransform):
 
     @property
     def pixels(self) -> float:
-        """So many pixels an image needs for its smallest crop to have as many as it is resized to."""
+        """Number of pixels that an image needs for its smallest crop not to be enlarged."""
         (height, width), (least, most) = self.size, self._crop.aspect_ratio_range
         return max(width**2 / least, height**2 * most) / max(self._crop.crop_ratio_range[0], 1e-6)
 
     def draw(self, shape: tuple[int, int]) -> tuple[int, int, int, int]:
-        """A box (top, left, height, width) in an image of such a (height, width)."""
-        return self._crop.rand_crop_params(SimpleNamespace(shape=shape))  # all that it reads
+        """Draw a box (top, left, height, width) in an image of this (height, width)."""
+        return self._crop.rand_crop_params(SimpleNamespace(shape=shape))  # it reads no more
 
     def transform(self, results: dict) -> dict:
-        """Replace ``img``, uint8 (h, w, 3), by the crop; ``crop_box`` is where in the full image its pixels lie."""
+        """Replace ``img``, uint8 (h, w, 3), by the crop; ``crop_box`` is the place of its pixels in the full image."""
         image = results['img']
         shape, full = image.shape[:2], results.get('full_shape', image.shape[:2])
         top, left, height, width = self.draw(full)
         top, height = _scaled(top, height, full[0], shape[0])
         left, width = _scaled(left, width, full[1], shape[1])
-        # Torch resizes faster what lies in one piece, and warns of images that are not to be written to.
+        # Torch resizes contiguous images faster, and warns of read-only ones.
         part = np.require(image[top : top + height, left : left + width], requirements=('C', 'W'))
         part = torch.from_numpy(part).permute(2, 0, 1)[None]
-        # Bilinear: at most a level from Pillow's resize. Bicubic: 2, and 10 in a few pixels of photos where Pillow 13
-        # goes vertically first, in crops that are higher than wide.
+        # Bilinear: at most one level from Pillow's resize. Bicubic: two, but 10 in a few pixels of photos if the crop
+        # is higher than wide, since Pillow 13 then resizes vertically first.
         resized = functional.interpolate(part, self.size, mode=self._crop.interpolation, antialias=True)
         down, across = full[0] / shape[0], full[1] / shape[1]
         return {
@@ -83,7 +83,7 @@ class FastResizedCrop(BaseTransform):
 
 
 def _scaled(begin: int, length: int, full: int, now: int) -> tuple[int, int]:
-    """Begin and length, in whole pixels, of an interval of a line of ``full`` pixels in one of ``now``."""
+    """Return begin and length, in whole pixels, of an interval of ``full`` pixels after resizing to ``now``."""
     if now == full:
         return begin, length
     first = min(round(begin * now / full), now - 1)

@@ -1,4 +1,4 @@
-"""From an image file to 8-bit BGR pixels, with a note of what had to be converted."""
+"""Decoding of image files to 8-bit BGR pixels, with a note of what had to be converted."""
 
 import contextlib
 import errno
@@ -21,38 +21,38 @@ START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
 BITS_PER_SAMPLE = 258
-"""A tag of TIFF; Pillow gives 12 bits as they are, in 16."""
+"""TIFF tag; Pillow gives 12-bit values unscaled, in 16 bits."""
 
 MAX_BYTES = 2**30
-"""Of larger files nothing is read."""
+"""Largest file, in bytes, that is read."""
 
 MAX_PIXELS = 2 * 89_478_485
-"""Of larger images nothing is unpacked; where Pillow draws the line, and warns at the half of it."""
+"""Largest image, in pixels, that is decoded: Pillow's limit, at half of which it warns."""
 SMALL = 2**24
 PIXELS_PER_BYTE = 8 * 1032
-"""Of images of more than ``SMALL`` pixels: what deflate, with 1,032 bytes to one, makes of a blank page of one bit per
-pixel. Photos of one colour have 170 as JPEG and 340 as PNG."""
+"""Most pixels per byte, for images of more than ``SMALL`` pixels: a blank page of one bit per pixel, which deflate
+packs 1,032 bytes to one. Photos of one colour have 170 as JPEG and 340 as PNG."""
 DENSE = 16
-"""So many times more in others: blank pages have 84,000 in JPEG 2000, 32,000 as a fax in TIFF, and 26,000 in WebP."""
+"""Factor unless ``NOT_DENSE``: blank pages have 84,000 in JPEG 2000, 32,000 as a fax in TIFF, and 26,000 in WebP."""
 NOT_DENSE = (JPEG_START, b'\x89PNG', b'GIF', b'BM', b'P')
-"""How files of the formats begin that cannot have more."""
+"""First bytes of the formats that cannot exceed ``PIXELS_PER_BYTE``."""
 
 Image.init()
 KNOWN = ('AVIF', 'BMP', 'DIB', 'GIF', 'JPEG', 'JPEG2000', 'PCX', 'PNG', 'PPM', 'TGA', 'TIFF', 'WEBP')
 FORMATS = tuple(name for name in KNOWN if name in Image.OPEN)
-"""What Pillow may read, as far as it can. Not EPS: that is a program, which it gives to Ghostscript to run."""
+"""Formats that Pillow may read, if its build can. Not EPS, a program that Pillow gives to Ghostscript to run."""
 
 PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
-"""By the colour type of PNG; the third is a palette."""
+"""Channels by PNG's colour type; 3 is a palette."""
 
 
 class ImageHeader(NamedTuple):
-    """What an image file says about its content.
+    """Properties that an image file claims.
 
     Attributes:
-        width, height: in pixels, as stored: the EXIF tag may say that the image is to be turned.
+        width, height: in pixels, as stored; the EXIF tag may ask to turn the image.
         channels: 1 grey, 2 grey and transparency, 3 colour, also by a palette, 4 CMYK or colour and transparency.
-        bits: per channel.
+        bits: number per channel.
         plain: whether OpenCV gives the same pixels as Pillow, upright.
     """
 
@@ -64,10 +64,10 @@ class ImageHeader(NamedTuple):
 
 
 def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
-    """The content of an image file, or what ``read`` gives where the image is no file of its own.
+    """Return the content of an image file, or what ``read`` returns if the image is no file of its own.
 
     Raises:
-        UnreadableImage: if it is missing, may not be read, is empty or no file, or has more than :data:`MAX_BYTES`.
+        UnreadableImage: if the file is missing, inaccessible, empty, not regular, or larger than :data:`MAX_BYTES`.
     """
     try:
         content = read() if read else read_regular(path, MAX_BYTES)
@@ -80,7 +80,7 @@ def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
 
 
 def read_image(results: Mapping[str, Any], reduction: Callable[[tuple[int, int]], int] | None = None) -> tuple:
-    """:func:`decode` the file of results, or what their ``read_bytes`` gives."""
+    """Read and :func:`decode` the file of results, or the content from their ``read_bytes``."""
     path = results['img_path']
     return decode(read_file(path, results.get('read_bytes')), path, reduction)
 
@@ -90,22 +90,22 @@ def decode(
 ) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]]:
     """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag.
 
-    OpenCV decodes what it gives as Pillow does, and Pillow the rest. Animations give their first frame, transparency is
-    dropped.
+    OpenCV decodes images for which it agrees with Pillow, and Pillow the rest. Animations give their first frame;
+    transparency is dropped.
 
     Args:
-        content: of the file.
-        path: its name, for errors and the note.
-        reduction: tells for a (height, width) by what they may be divided: 1, 2, 4 or 8. So a JPEG file may be decoded
-            at a part of its size, which takes less time.
+        content: bytes of the file.
+        path: name for errors and the note.
+        reduction: function from (height, width) to 1, 2, 4 or 8, the factor by which a JPEG may be shrunk while
+            decoding, which then takes less time.
 
     Returns:
-        (height, width, 3) uint8 in BGR order; a note if that was not what the file held: 'tiny' (a side of one
-        pixel), '16-bit', 'grey', or 'four channels' (CMYK, transparency); and the full (height, width).
+        (height, width, 3) uint8 in BGR order; a note if the file held something else: 'tiny' (a side of one pixel),
+        '16-bit', 'grey', or 'four channels' (CMYK, transparency); and the full (height, width).
 
     Raises:
-        UnreadableImage: if it cannot be decoded, says that it has more than :data:`MAX_PIXELS` or than its bytes can
-            hold (:data:`PIXELS_PER_BYTE`), has more than it says, or has values whose range is not known.
+        UnreadableImage: if the file cannot be decoded, claims more pixels than :data:`MAX_PIXELS` or than its bytes can
+            hold (:data:`PIXELS_PER_BYTE`), has more than it claims, or has values of unknown range.
     """
     try:
         header = _header(content)
@@ -115,7 +115,7 @@ def decode(
             raise Image.DecompressionBombError(f'{header.width} x {header.height} in {len(content):,} bytes')
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
-    image = full = None  # where no header tells the size, OpenCV would unpack up to 2 ** 30 pixels
+    image = full = None  # without a header's size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
         if header is not None and reduction is not None and content[:3] == JPEG_START:
             image, full = _decode_reduced(content, header, reduction)
@@ -127,7 +127,7 @@ def decode(
 
 
 def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) -> tuple:
-    """Pixels of a JPEG file at a part of its size, and its full (height, width); twice None where it must be whole."""
+    """Decode a JPEG at reduced size; return pixels and full (height, width), or (None, None) if it must be whole."""
     shape = header.height, header.width
     factor = reduction(shape)
     if factor > 1 and _turned(content):
@@ -141,7 +141,7 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
 
 
 def _turned(content: bytes) -> bool:
-    """Whether the EXIF tag lays the image on its side."""
+    """Whether the EXIF tag swaps the image's height and width."""
     try:
         with Image.open(io.BytesIO(content)) as image:
             return image.getexif().get(ExifTags.Base.Orientation, 1) > 4
@@ -150,10 +150,10 @@ def _turned(content: bytes) -> bool:
 
 
 def _header(content: bytes) -> ImageHeader | None:
-    """None if the format is not known, or the file is damaged; raises DecompressionBombError of too many pixels."""
-    if content[:3] == JPEG_START and (header := _jpeg_header(content)):  # also where Pillow refuses the camera's data
+    """Read the header (None if unknown or damaged); raise DecompressionBombError if there are too many pixels."""
+    if content[:3] == JPEG_START and (header := _jpeg_header(content)):  # also if Pillow refuses the camera's data
         return header
-    # Of a PNG Pillow would also unpack the texts, and refuse those that are long.
+    # Pillow would also unpack the texts of a PNG, and refuse long ones.
     if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
         return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits, plain=_chunks_fit(content))
@@ -162,8 +162,8 @@ def _header(content: bytes) -> ImageHeader | None:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
             upright = image.getexif().get(ExifTags.Base.Orientation, 1) == 1
-            # OpenCV turns no WebP and AVIF, takes the values of PPM as they are, whatever the largest is, darkens TIFF
-            # where it is transparent, and knows no LAB.
+            # OpenCV does not turn WebP and AVIF or scale PPM by its maximum value, darkens transparent TIFF, and
+            # does not know LAB.
             odd = image.format == 'PPM' or (image.format == 'TIFF' and image.mode in ('RGBA', 'LAB'))
             plain = upright and not deep and not odd
             return ImageHeader(image.width, image.height, channels, 16 if deep else 8, plain)
@@ -174,7 +174,7 @@ def _header(content: bytes) -> ImageHeader | None:
 
 
 def _chunks_fit(content: bytes) -> bool:
-    """Whether the chunks of a PNG end within the file: OpenCV makes room for as much as they say."""
+    """Whether the chunks of a PNG end within the file; OpenCV allocates as much as they claim."""
     place = 8
     while place + 12 <= len(content):
         if content[place + 4 : place + 8] == b'IEND':
@@ -206,12 +206,12 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -
 
 
 def rgb_of(image: Image.Image) -> np.ndarray:
-    """(h, w, 3) uint8 of an image of Pillow, turned upright by its EXIF tag; of 12 or 16 bits the upper 8.
+    """Convert Pillow's image to (h, w, 3) uint8, upright by its EXIF tag; of 12 or 16 bits, keep the upper 8.
 
     Raises:
-        UserError: for floats and for integers of 32 bits, whose range nothing says.
+        UserError: for floats and for integers of 32 bits, whose range is unknown.
     """
-    if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales those of PPM to 16 bits
+    if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
     bits = getattr(image, 'tag_v2', {}).get(BITS_PER_SAMPLE, (16,))[0]
     upright = ImageOps.exif_transpose(image)
@@ -221,17 +221,17 @@ def rgb_of(image: Image.Image) -> np.ndarray:
 
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
-    """What the frame of a JPEG file says, behind its other segments; None where none is found."""
+    """Read the frame header of a JPEG, behind other segments; return None if there is none."""
     place = 2
-    for _ in range(1000):  # ordinary files have less than a hundred segments
+    for _ in range(1000):  # ordinary files have fewer than a hundred segments
         place = content.find(b'\xff', place)
         if place < 0 or place + 10 > len(content) or (marker := content[place + 1]) == START_OF_SCAN:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
             return ImageHeader(width, height, channels, bits, plain=True)
-        if marker == 0xFF:  # any number of them may stand before a marker
+        if marker == 0xFF:  # any number of them may precede a marker
             place += 1
-        else:  # 0x00 is no marker: decoders pass over it
+        else:  # 0x00 is no marker: decoders skip it
             place += 2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big')
     return None

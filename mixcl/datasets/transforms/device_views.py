@@ -1,4 +1,4 @@
-"""Views whose geometry a worker does, and whose photometry the device does."""
+"""Views whose geometry is done by a worker, and whose photometry by the device."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,13 +18,13 @@ from mixcl.randomness import seed_global_generators
 
 
 class DeviceViews(BaseTransform):
-    """Loads an image, crops its views, and draws the photometry that the device is to do.
+    """Transform that loads an image, crops its views, and draws the photometry for the device.
 
     Args:
-        views: what is done for each view.
-        whole: the step that these views stand for; None for the only view of a classifier, which draws from the
-            global generators as they are.
-        load: the step right before, which then decodes photos no larger than the views need; None for any other.
+        views: steps of each view.
+        whole: the step that these views replace; None for the only view of a classifier, which draws from the global
+            generators as they are.
+        load: the step right before if a ``LoadImage``, else None; it decodes photos no larger than the views need.
     """
 
     def __init__(self, views: Sequence[DeviceView], whole: KeyedMultiView | None, load: LoadImage | None) -> None:
@@ -32,12 +32,12 @@ class DeviceViews(BaseTransform):
         self.whole = whole
         self.load = load
         crops = [view.crop for view in views if view.crop is not None]
-        self.crops = crops if load is not None and len(crops) == len(views) else []  # where they are all that is seen
+        self.crops = crops if load is not None and len(crops) == len(views) else []  # if nothing else sees the image
         self.copies = PhotoCache(self.crops) if self.crops else None
 
     def transform(self, results: dict) -> dict:
-        """Put the views in the place of ``img``, and add ``photometry``, float32 (views, n, 2): what
-        :func:`~mixcl.datasets.transforms.photometry.run_programs` is to do."""
+        """Replace ``img`` by the views, and add ``photometry``, float32 (views, n, 2): the programs for
+        :func:`~mixcl.datasets.transforms.photometry.run_programs`."""
         loaded, views = self.drawn(results)
         programs = np.zeros((len(views), max(view.length for view in self.views), 2), dtype=np.float32)
         for rows, view in zip(programs, views, strict=True):  # the rest are Operation.NOTHING
@@ -47,7 +47,7 @@ class DeviceViews(BaseTransform):
         return {**made, 'photometry': torch.from_numpy(programs)}
 
     def drawn(self, results: dict) -> tuple[dict, list[dict]]:
-        """The results with the loaded image, and those of each view with its ``program``."""
+        """Return the results with the loaded image, and each view's results with its ``program``."""
         key = results['sample_key']
         if self.load is not None:
             read = partial(self.copies.read, reduction=partial(self._reduction, key)) if self.copies else read_image
@@ -60,10 +60,10 @@ class DeviceViews(BaseTransform):
         return results, views
 
     def _reduction(self, key: Sequence[int], shape: tuple[int, int], full: tuple[int, int] | None = None) -> int:
-        """The factor, 1, 2, 4 or 8, by which a JPEG of this (height, width) may be shrunk while decoding.
+        """Return the factor, 1, 2, 4 or 8, by which a JPEG of this (height, width) may be shrunk while decoding.
 
-        The crops of all views of the key then still have as many pixels as they are resized to. ``full`` is that of the
-        photo where the JPEG is its copy.
+        The crops of all the key's views then still have as many pixels as they are resized to. ``full`` is the photo's
+        (height, width) if the JPEG is its copy.
         """
         if min(shape) < 2 * max(max(crop.size) for crop in self.crops):
             return 1
@@ -77,10 +77,10 @@ class DeviceViews(BaseTransform):
 
 
 def device_steps(steps: Sequence[Any]) -> list[Any]:
-    """Leave those steps of a pipeline to the device that it can do.
+    """Leave to the device the steps of a pipeline that it can do.
 
-    :class:`DeviceViews` take the place of a ``KeyedMultiView``, or of all steps from a random resized crop to the
-    packing where the device knows these, and of a ``LoadImage`` right before.
+    :class:`DeviceViews` replace a ``KeyedMultiView``, or all steps from a random resized crop to the packing if the
+    device can do them. They also replace a ``LoadImage`` right before.
     """
     place, view = next(
         ((place, step) for place, step in enumerate(steps) if isinstance(step, KeyedMultiView)), (0, None)

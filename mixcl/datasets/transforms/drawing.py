@@ -18,19 +18,19 @@ from mixcl.errors import UserError
 
 Program = list[tuple[Operation, float]]
 GRAY_WEIGHTS = (0.114, 0.587, 0.2989)
-"""Of blue, green and red."""
+"""Weights of blue, green and red."""
 
 
 class DeviceView:
     """The pipeline of a view whose last steps are left to the device.
 
     Args:
-        transforms: of the view.
+        transforms: steps of the view.
 
     Attributes:
-        crop: the random resized crop that is all that the CPU does, or None.
-        length: rows of the longest program that can be drawn.
-        remaining: names of the transforms that the CPU does as they are.
+        crop: the random resized crop, if the CPU does nothing else, or None.
+        length: number of rows of the longest program that can be drawn.
+        remaining: names of the transforms that the CPU runs unchanged.
     """
 
     def __init__(self, transforms: Sequence[Any]) -> None:
@@ -45,7 +45,7 @@ class DeviceView:
         self._photometry = transforms[first:]
 
     def __call__(self, results: dict) -> dict:
-        """Do the geometry and draw the rest: adds ``program``, and ``flip`` if the view is to be mirrored."""
+        """Do the geometry and draw the rest: add ``program``, and ``flip`` if the view is to be mirrored."""
         if self.crop is None:  # other transforms may work in place
             results = {**results, 'img': results['img'].copy()}
         results = self._geometry(results)
@@ -61,7 +61,7 @@ class DeviceView:
 
 
 def colour_steps(transform: Any) -> list[str]:
-    """Names of transforms that the device does on colours only, among the one given and those in it."""
+    """Return the names of those transforms, this one and any in it, that the device does only on colours."""
     if isinstance(transform, RandomApply):
         return [name for part in transform.transforms for name in colour_steps(part)]
     jitters = isinstance(transform, ColorJitter) and (transform.saturation, transform.hue) != (None, None)
@@ -69,7 +69,7 @@ def colour_steps(transform: Any) -> list[str]:
 
 
 def program_length(transform: Any) -> int | None:
-    """Rows of the longest program that a transform draws; None if the device cannot do it."""
+    """Return the number of rows of a transform's longest program; None if the device cannot do it."""
     match transform:
         case _ if type(transform) not in DRAWS:  # also subclasses, which may do anything
             return None
@@ -87,7 +87,7 @@ def program_length(transform: Any) -> int | None:
     return 1
 
 
-# What is drawn by hand here is what the transforms' own methods draw, which take ten times as long.
+# These functions draw the same as the transforms' own methods, which take ten times as long.
 
 
 def _draw_apply(transform: RandomApply) -> Program:
@@ -129,4 +129,4 @@ DRAWS: dict[type, Callable[[Any], Program]] = {
     Solarize: _draw_solarize,
     RandomFlip: _draw_flip,
 }
-"""What draws for a transform what the device is to do to the next image."""
+"""Function that draws the program for the next image, by the type of the transform."""

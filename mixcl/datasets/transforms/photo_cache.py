@@ -19,20 +19,20 @@ from mixcl.files import UNFINISHED, read_regular
 
 QUALITY = 92
 HEAD = struct.Struct('>IIQqI')
-"""Before a copy's JPEG: height and width of the photo, its bytes, its time in ns, and the CRC-32 of the JPEG."""
+"""Header before a copy's JPEG: the photo's height, width, bytes and time in ns, and the CRC-32 of the JPEG."""
 
 
 class PhotoCache:
     """Copies of large photos, no larger than their crops need, which take a fraction of the time to decode.
 
-    Views of a large photo are always cut from its copy, also in the epoch that makes it and where there is no room to
-    store it. So they do not depend on what the folder holds, and it may be deleted at any time. Processes share it.
-    Copies that a kill damaged, and those of photos that changed, are made anew.
+    Views of a large photo are always cut from its copy, even in the epoch that makes the copy or if there is no room to
+    store it. So views do not depend on what the folder holds, and the folder may be deleted at any time. Processes
+    share it. Copies that a kill damaged, or whose photo changed, are made anew.
 
     Args:
-        crops: of all views. Photos that have less than twice the pixels of a copy are read as they are.
-        folder: of the copies; None where there is none.
-        gigabytes: that they may take; 2 GB of the disk are left to checkpoints.
+        crops: those of all views. Photos that have less than twice the pixels of a copy are read as they are.
+        folder: place of the copies; None for no copies.
+        gigabytes: space for the copies; 2 GB of the disk are left to checkpoints.
     """
 
     def __init__(self, crops: Sequence[FastResizedCrop], folder: str | None = None, gigabytes: float = 100) -> None:
@@ -41,19 +41,20 @@ class PhotoCache:
         self._used = Path(folder or '', 'bytes')
 
     def read(self, results: dict, reduction: Callable[..., int]) -> tuple:
-        """:func:`read_image`, of the copy where the image is large; ``stored_in`` is the file that holds several.
+        """Read like :func:`read_image`, from the copy if the image is large.
 
-        ``reduction`` gets the (height, width) of a copy, and that of the photo.
+        ``stored_in`` is the file that holds several images. ``reduction`` gets the (height, width) of a copy,
+        and that of the photo.
         """
         path, photo, note = results['img_path'], None, None
-        with suppress(OSError):  # which the reading tells
+        with suppress(OSError):  # the reading reports it
             photo = os.stat(results.get('stored_in', path))
         if photo is None or self.folder is None:
             return read_image(results, reduction)
         stamp = photo.st_size, photo.st_mtime_ns
         name = f'{self.pixels} {self.side} {QUALITY} '.encode() + os.fsencode(os.path.abspath(path))
         digest = blake2b(name, digest_size=16).hexdigest()
-        place = Path(self.folder, digest[:2], digest[2:])  # no ending of images: it may lie among the photos
+        place = Path(self.folder, digest[:2], digest[2:])  # no image extension: it may lie among the photos
         content, full = _stored(place, stamp)
         if full is None:
             image, note, full = read_image(results, lambda shape: self._factor(shape) or reduction(shape))
@@ -66,7 +67,7 @@ class PhotoCache:
         return decode(content, path, lambda shape: reduction(shape, full))[0], note, full
 
     def advice(self, shapes: Sequence[tuple[int, int]], photos: int, waiting: float) -> str:
-        """What would help a run that waits this share of the time for photos, some of such (height, width); or ''."""
+        """Return advice, or '', for a run that waits this share of its time for photos; ``shapes`` are some photos'."""
         if self.folder:
             full = self._used.is_file() and int(self._used.read_text() or 0) >= self.bytes
             return f'`cache={self.folder}` is full: raise `cache_size`, or delete it and make room' if full else ''
@@ -80,21 +81,21 @@ class PhotoCache:
         )
 
     def _scale(self, shape: tuple[int, int]) -> float:
-        """The sides of the copy over those of a photo of this (height, width); 1 where there is none."""
+        """Return the scale from a photo of this (height, width) to its copy; 1 if there is none."""
         scale = max((self.pixels / math.prod(shape)) ** 0.5, self.side / min(shape))
         return scale if scale**2 <= 0.5 and max(shape) < 2**16 else 1.0
 
     def _factor(self, shape: tuple[int, int]) -> int:
-        """By what a large photo is divided before its copy is made; 0 for others."""
+        """Return the factor by which to shrink a large photo before its copy is made; 0 for others."""
         scale = self._scale(shape)
         return max(factor for factor in (1, 2, 4, 8) if factor * scale <= 1) if scale < 1 else 0
 
     def _store(self, place: Path, content: bytes) -> None:
-        """Write a copy if so many bytes fit, which then count; once some do not, none do."""
-        with suppress(OSError):  # a folder that cannot be written to costs time, but stops no run
+        """Write a copy if it fits, and count its bytes. After the first that does not fit, none does."""
+        with suppress(OSError):  # an unwritable folder costs time, but stops no run
             place.parent.mkdir(parents=True, exist_ok=True)
             with open(self._used, 'a+') as file:
-                with suppress(OSError):  # of file systems without locks
+                with suppress(OSError):  # on file systems without locks
                     fcntl.flock(file, fcntl.LOCK_EX)
                 file.seek(0)
                 used = int(file.read() or sum(copy.stat().st_size for copy in self._used.parent.glob('??/*')))
@@ -107,7 +108,7 @@ class PhotoCache:
 
 
 def _stored(place: Path, stamp: tuple[int, int]) -> tuple[bytes, tuple[int, int] | None]:
-    """The JPEG of a copy and the photo's (height, width); None where there is none of this photo, whole."""
+    """Return the JPEG of a copy and the photo's (height, width), or None without an intact copy of the photo."""
     with suppress(OSError, struct.error):
         content = read_regular(place, 2**30)
         height, width, *found = HEAD.unpack_from(content)

@@ -2,9 +2,9 @@
 
 A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
 :mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
-same place of their programs; which these are is read on the host, so that nothing waits for the device.
+same place of their programs. The host selects these views, so that nothing waits for the device.
 
-Everything follows Pillow's 8-bit arithmetic (values are cut off to integers after every operation, hues have 255
+Everything follows Pillow's 8-bit arithmetic (values are truncated to integers after every operation, hues have 255
 levels, a blur is three box blurs), as mmpretrain's transforms do on the CPU. kornia 0.9 does not: its hues and blurs
 are continuous (off by up to 13 and 3 levels) and take twice as long on a CPU, its contrast scales from black, and its
 jitter has one order for the whole batch.
@@ -22,16 +22,16 @@ from torch.nn import functional
 
 LEVELS = 256
 SIDE = 511
-"""Values of the difference of two channels."""
+"""Number of values of the difference of two channels."""
 Number = TypeVar('Number', float, Tensor)
 
 
 class Operation(IntEnum):
-    """What a row of a program does, and what its number means."""
+    """Operation of a row of a program, and the meaning of its number."""
 
     NOTHING = 0
     BRIGHTNESS = 1
-    """Factor, at least 0; so in the next two."""
+    """Factor, at least 0; likewise for the next two."""
     CONTRAST = 2
     SATURATION = 3
     HUE = 4
@@ -40,9 +40,9 @@ class Operation(IntEnum):
     BLUR = 6
     """Pillow's radius, which is a standard deviation in pixels."""
     SOLARIZE = 7
-    """Values from this one on are inverted."""
+    """Threshold; values from it on are inverted."""
     FLIP = 8
-    """Left to right."""
+    """Mirroring left to right."""
 
 
 @torch.no_grad()
@@ -64,7 +64,7 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     ]
     if not steps:
         return images
-    # One transfer for all, which does not wait.
+    # One transfer for all, without waiting.
     rows = torch.cat([chosen for *_, chosen in steps]).to(images.device, non_blocking=True)
     numbers = torch.cat([programs[chosen, place, 1] for _, place, chosen in steps])
     numbers = numbers.to(images.device, non_blocking=True)[:, None, None, None]
@@ -81,7 +81,7 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
 
 
 def luma(images: Tensor) -> Tensor:
-    """(B, 1, h, w): Pillow's mode L; of images that are not coloured the average of the channels."""
+    """Return Pillow's mode L, (B, 1, h, w); if the images are not RGB, the mean of the channels."""
     if images.shape[1] != 3:
         return images.mean(1, keepdim=True).add_(0.5).floor_()
     red, green, blue = images.split(1, dim=1)
@@ -93,28 +93,28 @@ def _blend(images: Tensor, base: Tensor | float, factor: Tensor) -> Tensor:
 
 
 def brightness(images: Tensor, factor: Tensor) -> Tensor:
-    """As ``ImageEnhance.Brightness``. Here and below, numbers are (B, 1, 1, 1)."""
+    """Reproduce ``ImageEnhance.Brightness``. Here and below, numbers are (B, 1, 1, 1)."""
     return (images * factor).floor_().clamp_(0, 255)
 
 
 def contrast(images: Tensor, factor: Tensor) -> Tensor:
-    """As ``ImageEnhance.Contrast``: away from the mean brightness, which is an integer."""
+    """Reproduce ``ImageEnhance.Contrast``: scale around the mean brightness, which is an integer."""
     return _blend(images, luma(images).mean((2, 3), keepdim=True).add_(0.5).floor_(), factor)
 
 
 def saturation(images: Tensor, factor: Tensor) -> Tensor:
-    """As ``ImageEnhance.Color``."""
+    """Reproduce ``ImageEnhance.Color``."""
     return _blend(images, luma(images), factor)
 
 
 def hue(images: Tensor, turn: Tensor) -> Tensor:
-    """As torchvision and mmcv, which rotate the channel H of Pillow's mode HSV."""
+    """Rotate the channel H of Pillow's mode HSV, as torchvision and mmcv do."""
     value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
-    red, green, blue = (value - images).split(1, dim=1)  # how much of each is missing to the largest
+    red, green, blue = (value - images).split(1, dim=1)  # how much less each is than the largest
     # The differences red - blue and green - blue as one number; exact in single precision.
     place = (blue - red).mul_(SIDE).add_(blue - green).add_(SIDE * 255 + 255)
     level = _levels(images.device).index_select(0, place.flatten().int()).view_as(place)
-    # A sixth of the colour circle is 1, and hues are shares of 255, to which 256 levels are turned.
+    # In sixths of the colour circle: hues rotate by 256 levels, but count as fractions of 255.
     sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
     sixth = sixth.where(sixth < 6, sixth - 6)
     chroma = torch.maximum(torch.maximum(red, green), blue)
@@ -131,9 +131,9 @@ def _levels(device: torch.device) -> Tensor:
 
 @functools.cache
 def hue_levels() -> np.ndarray:
-    """(511 * 511,) uint8: Pillow's H by the differences red - blue and green - blue, each from -255.
+    """Compute (511 * 511,) uint8: Pillow's H by the differences red - blue and green - blue, each from -255.
 
-    Into which of 255 levels a hue falls is decided by Pillow's roundings in single and double precision.
+    Pillow's rounding in single and double precision decides into which of 255 levels a hue falls.
     """
     red, green = np.meshgrid(np.arange(-255, 256), np.arange(-255, 256), indexing='ij')
     colours = np.stack([red, green, np.zeros_like(red)], axis=-1)
@@ -142,15 +142,15 @@ def hue_levels() -> np.ndarray:
 
 
 def gray(images: Tensor, number: Tensor) -> Tensor:
-    """As mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114, which it scales to a sum of 1."""
+    """Reproduce mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114, which it scales to a sum of 1."""
     red, green, blue = images.split(1, dim=1)
     shade = (red * (0.2989 / 0.9999)).add_(green, alpha=0.587 / 0.9999).add_(blue, alpha=0.114 / 0.9999)
-    # Of three equal channels rounding may leave just less than their value.
+    # Rounding may turn three equal channels into just less than their value.
     return shade.add_(1e-4).floor_().expand_as(images)
 
 
 def blur(images: Tensor, radius: Tensor) -> Tensor:
-    """As ``ImageFilter.GaussianBlur``, but for the roundings between its six passes: up to 3 levels, mostly none."""
+    """Reproduce ``ImageFilter.GaussianBlur`` up to rounding between its six passes: up to 3 levels, mostly none."""
     height, width = images.shape[2:]
     radius = radius.flatten()
     across = _blur_matrices(radius, width)
@@ -160,17 +160,17 @@ def blur(images: Tensor, radius: Tensor) -> Tensor:
 
 
 def _blur_matrices(radius: Tensor, length: int) -> Tensor:
-    """(B, length, length): what three box blurs make of a line whose ends are continued."""
+    """Compute three box blurs as matrices (B, length, length) on a line whose end values continue."""
     box = box_radius(radius)[:, None, None]
     place = torch.arange(length, device=radius.device)
-    # The share of the box around pixel i that lies before the end of pixel j, but for the ends of the line.
+    # The share of the box around pixel i that lies before the end of pixel j, except at the ends of the line.
     reach = ((place[None, :-1] - place[:, None] + 1 + box) / (2 * box + 1)).clamp(0, 1)
     single = functional.pad(functional.pad(reach, (0, 1), value=1.0), (1, 0)).diff(dim=2)
     return single @ single @ single
 
 
 def box_radius(radius: Number, passes: int = 3) -> Number:
-    """The radius of the box, in pixels, a fraction for parts of pixels (Gwosdek et al., 2011, eq. 7, 11 and 14)."""
+    """Compute the radius of the box in pixels, possibly fractional (Gwosdek et al., 2011, eq. 7, 11 and 14)."""
     variance = radius**2 / passes
     whole = ((12 * variance + 1) ** 0.5 - 1) // 2
     part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) ** 2))

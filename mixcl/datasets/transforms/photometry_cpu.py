@@ -1,7 +1,7 @@
 """The operations of :mod:`mixcl.datasets.transforms.photometry` on 8-bit images in memory, one after the other.
 
-On a CPU OpenCV's arithmetic of 8-bit pixels is several times as fast as tensors are. It agrees with Pillow within
-2 levels for each operation, where it is told to round and to divide the colour circle as Pillow does.
+On a CPU, OpenCV's arithmetic of 8-bit pixels is several times as fast as tensors. It agrees with Pillow within
+2 levels for each operation, when told to round and to divide the colour circle as Pillow does.
 """
 
 import math
@@ -15,25 +15,25 @@ from torch import Tensor
 from mixcl.datasets.transforms.photometry import SIDE, Operation, box_radius, hue_levels
 
 Pixels = np.ndarray
-"""(h, w, 3) uint8 in RGB order; (h, w, C) or (h, w) where images are not coloured."""
+"""Image: (h, w, 3) uint8 in RGB order; (h, w, C) or (h, w) if not in colour."""
 
 LUMA = np.array([[0.299, 0.587, 0.114]])
 GRAY = np.array([[0.2989, 0.587, 0.114]]) / 0.9999
 TRUNCATION = -0.4
-"""OpenCV rounds where Pillow cuts off. Not a half, since weights of 10 bits may sum to just less than 1."""
+"""Offset, since OpenCV rounds and Pillow truncates. Not -0.5, since 10-bit weights may sum to just less than 1."""
 SMALL = 48 * 48
-"""Pixels of an image up to which numpy changes its layout faster than OpenCV, whose calls take 0.01 ms of any image."""
+"""Pixels of an image up to which numpy changes its layout faster than OpenCV, whose calls take 0.01 ms for any."""
 
 
 def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     """Run every image's program.
 
     Args:
-        images: (B, 3, h, w) uint8 on the CPU in RGB order.
+        images: (B, C, h, w) uint8 on the CPU; saturation, hue and gray need RGB.
         programs: (B, n, 2) float32 on the CPU: operations and their numbers.
 
     Returns:
-        Images of the same shape and type.
+        Images of the same shape and dtype.
     """
     finished = np.empty(images.shape, dtype=np.uint8)
     small = images[0, 0].numel() <= SMALL
@@ -54,33 +54,33 @@ def _looked_up(image: Pixels, values: np.ndarray) -> Pixels:
 
 
 def brightness(image: Pixels, factor: float) -> Pixels:
-    """As ``ImageEnhance.Brightness``."""
+    """Reproduce ``ImageEnhance.Brightness``."""
     return _looked_up(image, np.arange(256) * factor)
 
 
 def contrast(image: Pixels, factor: float) -> Pixels:
-    """As ``ImageEnhance.Contrast``: away from the mean brightness, which is an integer."""
+    """Reproduce ``ImageEnhance.Contrast``: scale around the mean brightness, which is an integer."""
     mean = int((LUMA[0] @ cv2.mean(image)[:3] if image.shape[2:] == (3,) else image.mean()) + 0.5)
     return _looked_up(image, mean + (np.arange(256) - mean) * factor)
 
 
 def _mixed(image: Pixels, weights: np.ndarray) -> Pixels:
-    """Every channel as a sum of the three, weights (3, 3), cut off to integers."""
+    """Make every channel a sum of the three, weights (3, 3), truncated to integers."""
     return cv2.transform(image, np.append(weights, np.full((3, 1), TRUNCATION), axis=1))
 
 
 def saturation(image: Pixels, factor: float) -> Pixels:
-    """As ``ImageEnhance.Color``."""
+    """Reproduce ``ImageEnhance.Color``."""
     return _mixed(image, factor * np.eye(3) + (1 - factor) * LUMA)
 
 
 def gray(image: Pixels, number: float) -> Pixels:
-    """As mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114."""
+    """Reproduce mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114."""
     return _mixed(image, np.repeat(GRAY, 3, axis=0))
 
 
 def hue(image: Pixels, turn: float) -> Pixels:
-    """As torchvision and mmcv, which rotate the channel H of Pillow's mode HSV.
+    """Rotate the channel H of Pillow's mode HSV, as torchvision and mmcv do.
 
     OpenCV converts from HSV with Pillow's 255 levels of hue, but to HSV with 256, so hues are looked up.
     """
@@ -93,7 +93,7 @@ def hue(image: Pixels, turn: float) -> Pixels:
 
 
 def blur(image: Pixels, radius: float) -> Pixels:
-    """As ``ImageFilter.GaussianBlur``: three box blurs along the lines and three along the columns."""
+    """Reproduce ``ImageFilter.GaussianBlur``: three box blurs along the rows and three along the columns."""
     box = box_radius(radius)
     reach = math.ceil(box)
     kernel = np.minimum(box - np.abs(np.arange(-reach, reach + 1)) + 1, 1)[None] / (2 * box + 1)

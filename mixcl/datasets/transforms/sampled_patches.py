@@ -14,7 +14,7 @@ from mixcl.registry import TRANSFORMS
 
 
 class ViewGeometry(NamedTuple):
-    """Which part of the original image a view shows, in its pixels, and whether mirrored left to right."""
+    """Part of the original image that a view shows, in its pixels, and whether mirrored left to right."""
 
     top: float
     left: float
@@ -24,11 +24,11 @@ class ViewGeometry(NamedTuple):
 
 
 def overlap_ratios(selected: np.ndarray, view1: ViewGeometry, view2: ViewGeometry, grid: tuple[int, int]) -> np.ndarray:
-    """How much of every cell of view 2 is covered by the selected patches of view 1 (APS Eq. 3, summed over patches).
+    """Compute the share of each cell of view 2 that view 1's selected patches cover (APS Eq. 3, summed over patches).
 
     Args:
         selected: (..., n) int, distinct patch indices of view 1, row by row from the top left of what the view shows.
-        view1, view2: where the views were taken.
+        view1, view2: the parts that the views show.
         grid: (rows, columns) of patches, in both views.
 
     Returns:
@@ -45,7 +45,7 @@ def overlap_ratios(selected: np.ndarray, view1: ViewGeometry, view2: ViewGeometr
 
 
 def _interval_cover(start1: float, length1: float, start2: float, length2: float, count: int) -> np.ndarray:
-    """(count, count): the share of interval j of the second row of intervals that interval i of the first covers."""
+    """Compute the share (count, count) of interval j of the second view that interval i of the first covers."""
     first = start1 + length1 / count * np.arange(count + 1)
     second = start2 + length2 / count * np.arange(count + 1)
     end = np.minimum(first[1:, None], second[None, 1:])
@@ -54,14 +54,14 @@ def _interval_cover(start1: float, length1: float, start2: float, length2: float
 
 
 def selection_probabilities(ratios: np.ndarray, power: float) -> np.ndarray:
-    """Probabilities ``(1 - r)^power``, normalised, with which view 2 draws its first cell.
+    """Compute the normalised probabilities ``(1 - r)^power`` with which view 2 draws its first cell.
 
     Args:
-        ratios: (..., cells) in [0, 1], of :func:`overlap_ratios`.
+        ratios: (..., cells) in [0, 1], from :func:`overlap_ratios`.
         power: 0 draws uniformly; the larger, the less overlap.
 
     Returns:
-        (..., cells) that sum to 1; 0 where a cell is covered up to 1e-6, unless ``power`` is 0. All 0 where every
+        (..., cells) that sum to 1; 0 where a cell is covered up to 1e-6, unless ``power`` is 0. All 0 if every
         cell is covered.
     """
     free = 1.0 - ratios
@@ -73,16 +73,17 @@ def selection_probabilities(ratios: np.ndarray, power: float) -> np.ndarray:
 def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
     """Draw cells one after the other without replacement, from the global numpy generator.
 
-    A race of exponential clocks, whose order of arrival is that of successive draws (Efraimidis and Spirakis, 2006).
+    Each cell has an exponential clock; their order of arrival is that of successive draws (Efraimidis and Spirakis,
+    2006).
 
     Args:
-        probabilities: (..., cells); those of 0 are drawn last.
-        count: how many, at most ``cells``.
+        probabilities: (..., cells); cells of 0 are drawn last.
+        count: number of draws, at most ``cells``.
 
     Returns:
         (..., count) int64 cell indices, in the order of the draws.
     """
-    # The small number keeps cells that must not be drawn in the race, for when no others are left.
+    # The small number keeps cells of probability 0 in the race, for when no others are left.
     arrival = np.random.exponential(size=probabilities.shape) / (probabilities + 1e-12)
     return arrival.argsort(axis=-1)[..., :count].astype(np.int64)
 
@@ -93,8 +94,8 @@ class SampledPatchPair(KeyedMultiView):
     Learning", 2023).
 
     View 1's patches are shuffled and cut into chunks. For each chunk, view 2 draws as many patches without
-    replacement with probability ``(1 - r)^power``, r being the share of the patch that the chunk covers. Where too few
-    patches are free, covered ones follow. Each chunk makes a training step of its own: see ``ChunkedPretrainLoop``.
+    replacement with probability ``(1 - r)^power``, r being the share of the patch that the chunk covers. If too few
+    patches are free, covered ones follow. Each chunk is a training step of its own: see ``ChunkedPretrainLoop``.
 
     Each view's pipeline starts with a ``RecordedResizedCrop``; it may flip left to right afterwards. Pack the result
     with ``dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])``.
@@ -102,11 +103,11 @@ class SampledPatchPair(KeyedMultiView):
     Args:
         transforms: the two pipelines.
         patch_size: side of the backbone's patches in pixels.
-        ratio: share of the patches that is kept, in (0, 1]; of 14x14 patches, 0.25 keeps 49.
+        ratio: share of the patches to keep, in (0, 1]; of 14x14 patches, 0.25 keeps 49.
         power: how strongly overlap is avoided, at least 0; 0 is uniform.
-        chunks: how many disjoint chunks of view 1 are used; at most floor(1 / ratio), which None stands for.
-        flip_aware: overlap is that of the pixels shown. False reproduces the authors' code, which takes the columns of
-            a flipped view for those of the crop.
+        chunks: number of disjoint chunks of view 1; at most floor(1 / ratio), which is the default (None).
+        flip_aware: measure the overlap of the pixels shown. False reproduces the authors' code, which takes the columns
+            of a flipped view for those of the crop.
 
     Raises:
         UserError: for values out of range.
@@ -143,9 +144,9 @@ class SampledPatchPair(KeyedMultiView):
         self.flip_aware = flip_aware
 
     def combined(self, results: dict, views: Sequence[dict]) -> dict:
-        """Replace ``img`` by the list of two views; add which patches to keep.
+        """Replace ``img`` by the list of two views; add the patches to keep.
 
-        Added are ``tokens``, an int64 tensor (2 views, chunks, patches kept), and ``patch_grid``, (rows, columns).
+        These are ``tokens``, an int64 tensor (2 views, chunks, patches kept), and ``patch_grid``, (rows, columns).
         """
         view1, view2 = views
         grid = self._grid(view1, view2)

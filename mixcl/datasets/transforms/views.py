@@ -1,4 +1,4 @@
-"""Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless told."""
+"""Transforms that mmcv and mmpretrain lack. Images are uint8 arrays (height, width, 3) in BGR order, unless noted."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from mixcl.datasets.transforms.decoding import read_image
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
-# Of the colours of ImageNet, in RGB order: principal components in columns, and their deviations for values to 255.
+# Principal components (columns) of ImageNet's colours, in RGB order, and their deviations for values to 255.
 COLOUR_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 COLOUR_DEVIATIONS = (55.4625, 4.7940, 1.1475)
 
@@ -42,10 +42,10 @@ class KeyedMultiView(MultiView):
 
 @TRANSFORMS.register_module()
 class LoadImage(BaseTransform):
-    """Read a file of any common format, depth and colour model as an 8-bit BGR image, turned upright by its EXIF tag.
+    """Transform that reads a file of any common format, depth and colour model as 8-bit BGR, upright by its EXIF tag.
 
-    Animations give their first frame, transparency is dropped. Results that hold an ``img`` already (data sets in
-    memory) pass unchanged. Where images lie within other files, results have a function ``read_bytes`` that returns the
+    Animations give their first frame; transparency is dropped. Results that already hold an ``img`` (data sets in
+    memory) pass unchanged. For images within other files, results have a function ``read_bytes`` that returns the
     content, and ``img_path`` is a name for messages.
 
     Raises:
@@ -57,7 +57,7 @@ class LoadImage(BaseTransform):
 
         Args:
             results: with ``img_path``.
-            read: reads and decodes as :func:`read_image`; where a part of the size is enough, ``full_shape`` tells it.
+            read: reads and decodes like :func:`read_image`; if at reduced size, ``full_shape`` is added.
 
         Returns:
             The results, with an :class:`ImageNote` as ``conversion`` if the file held no 8-bit colour image.
@@ -72,7 +72,7 @@ class LoadImage(BaseTransform):
 
 @TRANSFORMS.register_module()
 class RGBToBGR(BaseTransform):
-    """Turn an RGB array in memory (CIFAR) to BGR, the order of all pipelines and of the data preprocessors."""
+    """Conversion of an RGB array in memory (CIFAR) to BGR, the order of all pipelines and data preprocessors."""
 
     def transform(self, results: dict) -> dict:
         return {**results, 'img': np.ascontiguousarray(results['img'][..., ::-1])}
@@ -80,13 +80,13 @@ class RGBToBGR(BaseTransform):
 
 @TRANSFORMS.register_module()
 class ColourNoise(BaseTransform):
-    """Add one random colour to the whole image, drawn as the colours of ImageNet vary (AlexNet's "lighting").
+    """One random colour added to the whole image, drawn as ImageNet's colours vary (AlexNet's "lighting").
 
-    mmpretrain's ``Lighting`` turns the image to RGB order or takes the colour for BGR, and wraps around at 0 and 255.
+    mmpretrain's ``Lighting`` converts the image to RGB or takes the colour for BGR, and wraps around at 0 and 255.
     Here the order stays BGR, and ``img`` becomes float32, which may leave [0, 255]: nothing is clipped.
 
     Args:
-        deviation: of the share of each principal component.
+        deviation: standard deviation of each principal component's share.
 
     Source: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012, section 4.1.
     """
