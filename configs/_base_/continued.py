@@ -1,5 +1,5 @@
-# Continued pretraining from weights of others: names that a method's config takes over. Rates a tenth of those from
-# scratch, falling by a quarter from block to block towards the stem, and a short warm-up.
+# Continued pretraining from other people's weights: names that a method's config takes over. The rates are a tenth of
+# those from scratch, falling by a quarter per block towards the stem, after a short warm-up.
 continued_optim_wrapper = dict(
     constructor='LayerDecayConstructor',
     optimizer=dict(type='AdamW', lr=2e-4, betas=(0.9, 0.999), weight_decay=0.04),  # 5e-5 per 256 images

@@ -1,8 +1,8 @@
-# What every pretraining shares: hooks and environment, loaders, and kNN as the measure. Files of data sets inherit it.
+# What every pretraining shares: hooks and environment, loaders, and kNN as the metric. Data sets' files inherit it.
 _base_ = ['./default_runtime.py', './views.py']
 
-# A data set's file adds the images; the method's config adds the views. Of these, the device does colours,
-# blurs and flips for a batch at once; views='pillow' runs all steps on the CPU.
+# A data set's file adds the images; the method's config adds the views. The device does the colours, blurs and flips
+# of views for a whole batch; views='pillow' runs all steps on the CPU.
 train_dataloader = dict(
     num_workers=8,
     persistent_workers=True,

@@ -1,6 +1,6 @@
-# The steps that make views, of all methods.
+# The steps that make the views of all methods.
 
-# The first and the last step of a pipeline, and the crop; a data set of another size changes them.
+# The first and the last step of a pipeline, and the crop; data sets of another size change them.
 load = dict(type='LoadImage')
 crop = dict(type='mmpretrain.RandomResizedCrop', scale=224, backend='pillow', interpolation='bicubic')
 pack = dict(type='mmpretrain.PackInputs')
@@ -11,7 +11,7 @@ evaluation_pipeline = [
     pack,
 ]
 
-# What follows (or, for a flip, may precede) the crop, by method. All draw from generators that the view's key starts.
+# Steps after the crop (a flip may also come before it), by method. All draw from generators seeded by the view's key.
 flip = dict(type='RandomFlip', prob=0.5)
 gray = dict(type='RandomGrayscale', prob=0.2, keep_channels=True, channel_weights=(0.114, 0.587, 0.2989))  # BGR
 blur_often, blur_rarely, blur_half = [
@@ -44,7 +44,7 @@ byol_steps = [
     [jitter_mild, gray, blur_often, flip],
     [jitter_mild, gray, blur_rarely, solarize, flip],
 ]
-local_steps = [jitter_mild, gray, blur_half, flip]  # of local crops
+local_steps = [jitter_mild, gray, blur_half, flip]  # for local crops
 mocov2_steps = [jitter_strong, gray, blur_half, flip]  # also MixCo, SimSiam
 mocov1_steps = [gray, jitter_always_strong_hue, flip]
 simclr_steps = [flip, jitter_very_strong, gray, blur_half]

@@ -10,7 +10,7 @@ model = dict(
         img_size=224,
         patch_size=16,
         fixed_position=True,
-        frozen_patch_embed=True,  # "random" in the paper, read as in MoCo v3
+        frozen_patch_embed=True,  # the paper says "random", taken as in MoCo v3
     ),
     neck=dict(type='MLPHead', in_channels=384, hidden_channels=4096, out_channels=256, num_layers=3),
     predictor=dict(type='MLPHead', in_channels=256, hidden_channels=4096, out_channels=256, num_layers=2),
@@ -29,7 +29,7 @@ views = dict(
 )
 pack = dict(_base_.pack, algorithm_keys=['tokens', 'patch_grid'])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, pack])))
-# AdamW, 8e-5 per 256 images, weight decay .1 on everything, 20 epochs of warm-up, per epoch.
+# AdamW, 8e-5 per 256 images, weight decay .1 on all parameters, 20 epochs of warm-up, per epoch.
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',

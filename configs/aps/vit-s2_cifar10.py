@@ -24,7 +24,7 @@ views = dict(type='SampledPatchPair', patch_size=2, ratio=0.25, power=3.0, trans
 pack = dict(_base_.pack, algorithm_keys=['tokens', 'patch_grid'])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, pack])))
 data_preprocessor = dict(mean=[125.307, 122.961, 113.8575], std=[51.5865, 50.847, 51.255])  # CIFAR's own
-# AdamW, 5e-4 per 256 images, weight decay .05 on everything, 20 epochs of warm-up, per epoch.
+# AdamW, 5e-4 per 256 images, weight decay .05 on all parameters, 20 epochs of warm-up, per epoch.
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',

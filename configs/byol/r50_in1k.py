@@ -47,5 +47,5 @@ optim_wrapper = dict(
     ),
 )
 param_scheduler = [dict(type='WarmupCosineLR', warmup=10, by_epoch=True, convert_to_iter_based=True)]
-auto_scale_lr = dict(base_batch_size=256)  # images of all processes; 16 such batches make the 4096 of the recipe
+auto_scale_lr = dict(base_batch_size=256)  # images on all processes; 16 such batches make the recipe's 4096
 train_cfg = dict(type='PretrainLoop', max_epochs=200, val_interval=10)

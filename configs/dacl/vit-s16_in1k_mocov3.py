@@ -1,4 +1,4 @@
-# DACL on MoCo v3, ViT-S/16 on ImageNet-1K: Mixup as noise, the target stays with the owner.
+# DACL on MoCo v3, ViT-S/16 on ImageNet-1K: Mixup as noise; the target is the owner alone.
 _base_ = '../mocov3/vit-s16_in1k.py'
 
 model = dict(

@@ -1,4 +1,4 @@
-# DINO, ViT-S/2 on CIFAR-10: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
+# DINO, ViT-S/2 on CIFAR-10: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = ['../_base_/methods/dino.py', '../_base_/datasets/cifar10.py']
 
 model = dict(
@@ -10,7 +10,7 @@ model = dict(
     neck=dict(in_channels=384),
 )
 global_crop = dict(_base_.crop, crop_ratio_range=(0.4, 1.0))
-# 16 pixels: PatchMix's Table 3 gives 311.4 GFLOPs, which 16 pixels come to (310.0) and 14 do not (279.5).
+# 16 pixels: PatchMix's Table 3 has 311.4 GFLOPs; 16 pixels give 310.0, and 14 give 279.5.
 local_crop = dict(_base_.crop, scale=16, crop_ratio_range=(0.05, 0.4))
 views = dict(
     type='KeyedMultiView',

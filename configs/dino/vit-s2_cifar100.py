@@ -1,4 +1,4 @@
-# DINO, ViT-S/2 on CIFAR-100: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
+# DINO, ViT-S/2 on CIFAR-100: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = './vit-s2_cifar10.py'
 
 images = dict(type='mmpretrain.CIFAR100', data_root='data/cifar100')

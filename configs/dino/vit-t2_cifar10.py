@@ -1,4 +1,4 @@
-# DINO, ViT-T/2 on CIFAR-10: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
+# DINO, ViT-T/2 on CIFAR-10: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = './vit-s2_cifar10.py'
 
 model = dict(

@@ -1,5 +1,5 @@
-# DINO without local crops on the small ViT of configs/patchmix/vit-xs4_digits.py. Chosen on held-out training
-# images: with a faster target it collapses, with a higher temperature or rate it hardly learns.
+# DINO without local crops on the small ViT of configs/patchmix/vit-xs4_digits.py. Settings chosen on held-out training
+# images: DINO collapses with a faster target, and hardly learns with a higher temperature or rate.
 _base_ = ['../_base_/methods/dino.py', '../_base_/datasets/digits.py']
 
 model = dict(

@@ -1,8 +1,8 @@
 # iBOT, ViT-B/16 on ImageNet-1K: batch 1024, 400 epochs (PatchMix, Table 2 quotes linear 76.0, kNN 71.2).
 _base_ = './vit-s16_in1k.py'
 
-# The prototypes, the rate, the warm-up of the temperature, the frozen epochs, the clip and the crops of the authors'
-# ViT-B are not in their code; the crops are their paper's.
+# The authors' code lacks the prototypes, the rate, the warm-up of the temperature, the frozen epochs, the clip and the
+# crops of their ViT-B; the crops are from their paper.
 global_crop = dict(_base_.global_crop, crop_ratio_range=(0.32, 1.0))
 local_crop = dict(_base_.local_crop, crop_ratio_range=(0.05, 0.32))
 views = dict(

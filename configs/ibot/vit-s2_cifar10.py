@@ -1,4 +1,4 @@
-# iBOT, ViT-S/2 on CIFAR-10: batch 512, 800 epochs, the rates per image of the ImageNet recipe.
+# iBOT, ViT-S/2 on CIFAR-10: batch 512, 800 epochs, the ImageNet recipe's rates per image.
 _base_ = ['../_base_/methods/ibot.py', '../_base_/datasets/cifar10.py']
 
 model = dict(

@@ -1,4 +1,4 @@
-# MixCo on MoCo v2, ResNet-50 on ImageNet-1K, 200 epochs: temperature of the mixtures 1.
+# MixCo on MoCo v2, ResNet-50 on ImageNet-1K, 200 epochs: the mixtures have temperature 1.
 _base_ = '../mocov2/r50_in1k.py'
 
 model = dict(

@@ -1,7 +1,7 @@
 # MoCo v1, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs (BSIM, Table 2: linear 61.0).
 _base_ = '../_base_/datasets/in1k.py'
 
-# As MoCo v2 with a linear head and temperature .07.
+# As MoCo v2, but with a linear head and temperature .07.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(type='mmpretrain.ResNet', depth=50, norm_cfg=dict(type='BN'), zero_init_residual=False),

@@ -1,7 +1,7 @@
 # MoCo v2, ResNet-18 on TinyImageNet: batch 128, 100 epochs, learning rate .015 (the host of MixCo).
 _base_ = '../_base_/datasets/tinyimagenet.py'
 
-# Statistics of the keys in two groups, as on two GPUs.
+# The keys' batch statistics are of two groups, as on two GPUs.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(type='mmpretrain.ResNet', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False),

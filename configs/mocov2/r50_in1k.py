@@ -1,7 +1,7 @@
 # MoCo v2, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs (BSIM, Table 2: linear 67.5).
 _base_ = '../_base_/datasets/in1k.py'
 
-# A queue of 65,536 keys; batch statistics of one process, shuffled for the keys.
+# A queue of 65,536 keys; batch statistics are of one process; keys are shuffled among processes.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(type='mmpretrain.ResNet', depth=50, norm_cfg=dict(type='BN'), zero_init_residual=False),

@@ -7,8 +7,8 @@ model = dict(
         type='TimmBackbone',
         name='vit_small_patch16_dinov3',
         arguments=dict(img_size=224, dynamic_img_size=True),
-        frozen_blocks=None,  # 4 keeps the patch embedding and the first four blocks as they are
-        lora=None,  # 8 trains low-rank updates of rank 8 alone
+        frozen_blocks=None,  # 4 freezes the patch embedding and the first four blocks
+        lora=None,  # 8 trains only low-rank updates of rank 8
     )
 )
 crop = dict(_base_.crop, crop_ratio_range=(0.05, 1.0))

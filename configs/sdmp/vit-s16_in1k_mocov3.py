@@ -10,5 +10,5 @@ model = dict(
 crop = dict(_base_.crop, crop_ratio_range=(0.08, 1.0), interpolation='bilinear')
 views = dict(type='KeyedMultiView', num_views=[1, 1], transforms=[[crop, *steps] for steps in _base_.byol_steps])
 train_dataloader = dict(dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-optim_wrapper = dict(optimizer=dict(lr=6e-4))  # 1.5e-4 per 256 images, as the released code; the text has 5e-4: 2e-3
+optim_wrapper = dict(optimizer=dict(lr=6e-4))  # 1.5e-4 per 256 images, as in the code; the text has 5e-4: lr=2e-3
 auto_scale_lr = dict(base_batch_size=1024)

@@ -1,7 +1,7 @@
 # SimSiam, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs (BSIM, Table 2: linear 70.0).
 _base_ = '../_base_/datasets/in1k.py'
 
-# No momentum, no negatives; the halves of the symmetric loss.
+# No momentum encoder, no negatives; each term is half of the symmetric loss.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(

@@ -1,7 +1,7 @@
 # SwAV, ResNet-50 on ImageNet-1K: batch 256 (8 x 32), 200 epochs, six local crops and a queue.
 _base_ = '../_base_/datasets/in1k.py'
 
-# Every (code of a view, other crop) counts alike; all crops of one size share their batch statistics.
+# All pairs (code of a view, other crop) weigh the same; all crops of one size share batch statistics.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(
@@ -39,7 +39,7 @@ views = dict(
     transforms=[[global_crop, *_base_.simclr_steps], [local_crop, *_base_.simclr_steps]],
 )
 train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-# LARS of all parameters, .6 for batch 256, cosine without warm-up (the authors' recipe for this batch; mmpretrain's).
+# LARS on all parameters, .6 for batch 256, cosine without warm-up (as the authors for this batch, and mmpretrain).
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',

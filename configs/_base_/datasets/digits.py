@@ -1,4 +1,4 @@
-# scikit-learn's digits at 16 pixels: small enough for a laptop. A flip, a hue or a blur would change what they show.
+# scikit-learn's digits at 16 pixels: small enough for a laptop. Flips, hue and blur would change what they show.
 _base_ = '../pretraining.py'
 
 views = [
@@ -21,7 +21,7 @@ views = [
 ]
 enlarge = dict(type='mmpretrain.ResizeEdge', scale=16, edge='short', backend='pillow', interpolation='bicubic')
 training_pipeline = [
-    enlarge,  # before the crop, which would otherwise be of whole pixels of 8
+    enlarge,  # before the crop, which would otherwise cut the 8x8 images at whole pixels
     dict(type='KeyedMultiView', num_views=[1, 1], transforms=views),
     dict(type='mmpretrain.PackInputs'),
 ]

@@ -1,4 +1,4 @@
-# Fashion-MNIST at 28 pixels. The images are grey: nothing that changes colours, and no blur of so few pixels.
+# Fashion-MNIST at 28 pixels. The images are grey and small, so no step changes colours or blurs.
 _base_ = '../pretraining.py'
 
 views = [

@@ -1,4 +1,4 @@
-# Your own images: any formats, nested folders, no labels. 224 pixels.
+# Your own images at 224 pixels: any format, nested folders, no labels.
 _base_ = '../pretraining.py'
 
 train_dataloader = dict(

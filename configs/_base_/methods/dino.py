@@ -1,4 +1,4 @@
-# DINO on ViT-S/16 with two global and eight local crops; every (teacher, other student view) pair counts alike.
+# DINO on ViT-S/16 with two global and eight local crops; all pairs (teacher, other student view) weigh the same.
 model = dict(
     type='ContrastiveLearner',
     backbone=dict(
@@ -32,5 +32,5 @@ param_scheduler = [
 ]
 auto_scale_lr = dict(base_batch_size=1024)
 train_cfg = dict(type='PretrainLoop', max_epochs=300, val_interval=10)
-# Beside those of all pretraining: prototypes frozen in the first epoch, each gradient clipped at 3.
+# Beside the hooks of all pretraining: frozen prototypes in the first epoch, each parameter's gradient clipped at 3.
 dino_hooks = [dict(type='FrozenPrototypesHook', epochs=1), dict(type='ParameterClipHook', max_norm=3.0)]

@@ -1,5 +1,5 @@
-# iBOT on ViT-S/16: DINO with ten local crops, whose online encoder sees blocks of both views masked and predicts there
-# what the target encoder gives of the whole view; one head, with a centre of its own for patches.
+# iBOT on ViT-S/16: DINO with ten local crops. The online encoder sees both views with blocks masked, and predicts there
+# what the target encoder gives for the whole view. One head, with a centre of its own for patches.
 _base_ = './dino.py'
 
 blocks = dict(mask=dict(share=(0.1, 0.5), probability=0.5))

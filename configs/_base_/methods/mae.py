@@ -1,4 +1,4 @@
-# MAE on ViT-S/16: mmpretrain's algorithm. Three quarters of the patches are dropped, a decoder reconstructs them.
+# MAE on ViT-S/16: mmpretrain's algorithm. Three quarters of the patches are dropped; a decoder reconstructs them.
 model = dict(
     type='MAE',
     backbone=dict(
@@ -7,7 +7,7 @@ model = dict(
         img_size=224,
         patch_size=16,
         mask_ratio=0.75,
-        out_type='featmap',  # of whole images: evaluations average it over the patches
+        out_type='featmap',  # for whole images: evaluations average it over the patches
     ),
     neck=dict(
         type='mmpretrain.MAEPretrainDecoder',

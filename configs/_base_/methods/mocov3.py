@@ -15,7 +15,7 @@ model = dict(
     objective=dict(type='InfoNCE', temperature=0.2, temperature_scale=2),
     terms=[('view1', 'view2', 1.0), ('view2', 'view1', 1.0)],
 )
-# AdamW; learning rate 1.5e-4 per 256 images; 40 epochs of warm-up, then cosine to 0; constant weight decay on all.
+# AdamW; 1.5e-4 per 256 images; 40 epochs of warm-up, then cosine to 0; constant weight decay on all parameters.
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',

@@ -1,5 +1,5 @@
-# SimMIM on ViT-B/16: mmpretrain's algorithm. Sixty percent of the image is masked in blocks of two patches, a linear
-# layer predicts its pixels. The masks come from the pipeline; `mask` is that of the method at 224 pixels.
+# SimMIM on ViT-B/16: mmpretrain's algorithm. Sixty percent of the image is masked in blocks of 2x2 patches; a linear
+# layer predicts the masked pixels. The pipeline makes the masks; `mask` is the method's own step at 224 pixels.
 model = dict(
     type='SimMIM',
     backbone=dict(
@@ -10,7 +10,7 @@ model = dict(
         drop_path_rate=0.1,
         position_offset=0.0,
         mask_token=True,
-        out_type='featmap',  # also of whole images: evaluations average it over the patches
+        out_type='featmap',  # also for whole images: evaluations average it over the patches
     ),
     neck=dict(type='mmpretrain.SimMIMLinearDecoder', in_channels=768, encoder_stride=16),
     head=dict(

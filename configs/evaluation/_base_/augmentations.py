@@ -1,8 +1,8 @@
-# timm's rand-m9-mstd0.5-inc1 and random erasing, as DeiT, MAE, PatchMix and APS fine-tune with. Colours in BGR order.
+# timm's rand-m9-mstd0.5-inc1 and random erasing, for fine-tuning as DeiT, MAE, PatchMix and APS. BGR order.
 # The noise is standard normal once the images are normalised by ImageNet's statistics.
 randaugment = dict(
     type='RandAugment',
-    _scope_='mmpretrain',  # its policies are named without a scope
+    _scope_='mmpretrain',  # since its policies are named without a scope
     policies='timm_increasing',
     num_policies=2,
     magnitude_level=9,

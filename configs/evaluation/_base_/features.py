@@ -6,7 +6,7 @@ model = dict(type='FrozenEncoder', backbone=dict(), feature=dict(type='Output'))
 test_dataloader = dict(
     batch_size=256,
     num_workers=8,
-    persistent_workers=False,  # it is read once
+    persistent_workers=False,  # the loader is read once
     pin_memory=True,
     drop_last=False,
     collate_fn=dict(type='default_collate'),

@@ -1,8 +1,8 @@
-# People's own images, --data folder:PATH and the like: what the images and their classes are is filled in.
+# Your own images (--data folder:PATH and the like); the images and their classes are filled in.
 _base_ = './views_224.py'
 
 splits = dict(train=dict(split='train'), test=dict(split='test'))
-files = True  # which may be unreadable
+files = True  # images are files, which may be unreadable
 processes = 1
 backbone = dict(  # ViT-S/16
     type='ContrastiveViT',

@@ -1,4 +1,4 @@
-# A linear classifier on a frozen backbone. How many values the backbone gives is found out.
+# A linear classifier on a frozen backbone. The number of its features is found automatically.
 _base_ = './classifier.py'
 
 views = 'plain'

@@ -1,4 +1,4 @@
-# A ResNet as a classifier, normalised over all processes.
+# A ResNet as a classifier; batch norm is synchronised over all processes.
 _base_ = './classifier.py'
 
 views = 'bilinear'

@@ -1,4 +1,4 @@
-# How photographs are prepared at 224 pixels. A recipe names one of the views; 'plain' is what all data sets have.
+# Prepares photographs at 224 pixels. A recipe names one of the views; all data sets have 'plain'.
 _base_ = './augmentations.py'
 
 

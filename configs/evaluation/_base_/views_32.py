@@ -1,4 +1,4 @@
-# How CIFAR's images are prepared. A recipe names one of the views; 'plain' is what all data sets have.
+# Prepares CIFAR's images. A recipe names one of the views; all data sets have 'plain'.
 _base_ = './augmentations.py'
 
 

@@ -22,7 +22,7 @@ num_classes = 10
 num_workers = 2
 processes = 1
 normalisation = dict(mean=[127.5, 127.5, 127.5], std=[127.5, 127.5, 127.5])  # to [-1, 1]
-backbone = dict(  # that of configs/patchmix/vit-xs4_fashionmnist.py
+backbone = dict(  # of configs/patchmix/vit-xs4_fashionmnist.py
     type='ContrastiveViT',
     arch=dict(embed_dims=96, num_layers=4, num_heads=3, feedforward_channels=384),
     img_size=28,

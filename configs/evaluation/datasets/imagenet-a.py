@@ -1,4 +1,4 @@
-# ImageNet-A: 200 classes of ImageNet-1K, among which a classifier of all 1000 may choose.
+# ImageNet-A: 200 classes of ImageNet-1K; a classifier of all 1000 chooses among these.
 _base_ = './in1k.py'
 
 images = dict(_delete_=True, type='ImageNetA', data_root='data/imagenet-a')

@@ -1,4 +1,4 @@
-# ImageNet-C: mean accuracy over 15 corruptions x 5 severities, and true mCE. The images are stored at 224 pixels.
+# ImageNet-C: mean accuracy over 15 corruptions x 5 severities, and mCE relative to AlexNet. Stored at 224 pixels.
 _base_ = './imagenet-a.py'
 
 images = dict(type='ImageNetC', data_root='data/imagenet-c')

@@ -4,8 +4,8 @@ _base_ = '../_base_/views_224.py'
 images = dict(type='ImageNet1K', data_root='data/imagenet')
 splits = dict(train=dict(split='train'), test=dict(split='val'))
 num_classes = 1000
-files = True  # which may be unreadable
-label_lists = True  # 1percent.txt and 10percent.txt of SimCLR beside the folders, for semi
+files = True  # images are files, which may be unreadable
+label_lists = True  # SimCLR's 1percent.txt and 10percent.txt beside the folders, for semi
 processes = 8
 backbone = dict(  # ViT-S/16
     type='ContrastiveViT',

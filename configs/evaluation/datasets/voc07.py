@@ -1,4 +1,4 @@
-# VOC 2007, several labels per image. No crop: OpenSelfSup resizes the short side to 256, then the whole to a square.
+# VOC 2007, several labels per image. No crop: OpenSelfSup resizes the short side to 256, then the image to a square.
 views = dict(
     plain=dict(
         test=[
@@ -12,6 +12,6 @@ views = dict(
 images = dict(type='VOC07', data_root='data/VOCdevkit/VOC2007')
 splits = dict(train=dict(split='trainval'), test=dict(split='test'))
 num_classes = 20
-files = True  # which may be unreadable
+files = True  # images are files, which may be unreadable
 protocols = ('svm', 'lowshot')
 backbone = dict(type='mmpretrain.ResNet', depth=50)

@@ -1,4 +1,4 @@
-# COCO's training images, as all recipes choose them. An unreadable one is named and replaced.
+# COCO's training images, as all recipes choose them. An unreadable image is named and replaced.
 load_image = dict(type='mixcl.LoadImage')
 coco_images = dict(
     type='mixcl.CocoDetection',

@@ -7,7 +7,7 @@ _base_ = [
     'mmdet::common/lsj-100e_coco-instance.py',
 ]
 layer_norm = dict(type='mmpretrain.LN2d', eps=1e-6)
-# For bfloat16 (--amp), which mmcv's operators do not know; the functions are the same.
+# For bfloat16 (--amp), which mmcv's operators do not support; the functions are the same.
 roi_align = dict(roi_layer=dict(use_torchvision=True))
 model = dict(
     data_preprocessor=dict(pad_size_divisor=1024),  # always 1024 x 1024

@@ -1,5 +1,5 @@
 # Mask R-CNN with a ResNet-50 whose fourth stage is the head (C4) on COCO, 12 epochs of batch 16: MoCo's protocol,
-# but for 88,000 steps in the place of its 90,000 (176,000 for 180,000 in the 2x config).
+# but for 88,000 steps instead of 90,000 (176,000 instead of 180,000 in the 2x config).
 _base_ = [
     '../_base_/detection.py',
     '../_base_/multi_scale_coco.py',

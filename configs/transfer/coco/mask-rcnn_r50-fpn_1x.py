@@ -1,12 +1,12 @@
 # Mask R-CNN with a ResNet-50 and FPN on COCO, 12 epochs of batch 16: MoCo's protocol,
-# but for 88,000 steps in the place of its 90,000 (176,000 for 180,000 in the 2x config).
+# but for 88,000 steps instead of 90,000 (176,000 instead of 180,000 in the 2x config).
 _base_ = [
     '../_base_/detection.py',
     '../_base_/multi_scale_coco.py',
     'mmdet::mask_rcnn/mask-rcnn_r50_fpn_1x_coco.py',
 ]
 norm = dict(type='SyncBN', requires_grad=True)
-# For bfloat16 (--amp), which mmcv's operators do not know; the functions are the same.
+# For bfloat16 (--amp), which mmcv's operators do not support; the functions are the same.
 roi_align = dict(roi_layer=dict(use_torchvision=True))
 model = dict(
     backbone=dict(frozen_stages=-1, norm_cfg=norm, norm_eval=False, init_cfg=None),

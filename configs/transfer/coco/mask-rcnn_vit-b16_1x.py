@@ -1,5 +1,5 @@
-# Mask R-CNN with a plain ViT-B/16 on COCO, 12 epochs: not from a paper; the schedule of 100 epochs in
-# proportion.
+# Mask R-CNN with a plain ViT-B/16 on COCO, 12 epochs: not from a paper; the schedule of 100 epochs
+# in proportion.
 _base_ = '../_base_/mask-rcnn_vit.py'
 train_cfg = dict(_delete_=True, type='mixcl.KeyedIterTrainLoop', max_iters=22125, val_interval=22125)
 param_scheduler = [

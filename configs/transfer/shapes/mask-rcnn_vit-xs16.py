@@ -1,4 +1,4 @@
-# A tiny ViT Mask R-CNN on drawn shapes (tools/examples/shapes.py): found by trying, trains in minutes on a CPU.
+# A tiny ViT Mask R-CNN on drawn shapes (tools/examples/shapes.py): settings found by trial; trains in minutes on a CPU.
 _base_ = '../_base_/mask-rcnn_vit.py'
 model = dict(
     data_preprocessor=dict(pad_size_divisor=64),

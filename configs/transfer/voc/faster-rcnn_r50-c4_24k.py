@@ -1,5 +1,5 @@
 # Faster R-CNN with a ResNet-50 whose fourth stage is the head (C4) on VOC 2007 and 2012, 24,000 steps of batch 16:
-# MoCo's protocol, which learns from difficult objects. Average at least five runs (--cfg-options randomness.seed=N).
+# MoCo's protocol, which trains on difficult objects too. Average at least five runs (--cfg-options randomness.seed=N).
 _base_ = [
     '../_base_/detection.py',
     '../_base_/r50_c4.py',
@@ -41,7 +41,7 @@ train_dataloader = dict(
 test_pipeline = [dict(type='mixcl.LoadImage'), *_base_.test_pipeline[1:]]
 val_dataloader = dict(dataset=dict(type='mixcl.VOCDetection', pipeline=test_pipeline))
 test_dataloader = val_dataloader
-# AP is the mean over these, with VOC 2007's eleven points of the precision-recall curve.
+# AP is the mean over these thresholds, with VOC 2007's eleven points of the precision-recall curve.
 val_evaluator = dict(iou_thrs=[percent / 100 for percent in range(50, 100, 5)])
 test_evaluator = val_evaluator
 

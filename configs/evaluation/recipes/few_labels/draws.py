@@ -1,4 +1,4 @@
-# Class means and logistic regression on 1 to 20 labels per class: tells encoders apart where all labels tell nothing.
+# Class means and logistic regression on 1 to 20 labels per class: tells encoders apart that look alike with all labels.
 # The values are ours.
 _base_ = '../../_base_/features.py'
 

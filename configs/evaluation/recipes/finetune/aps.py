@@ -5,7 +5,7 @@ _base_ = './deit.py'
 protocol = dict(recipe='aps', normalisation="ImageNet's mean and deviation", encoder='online')
 model = dict(
     backbone=dict(drop_path_rate=0.0),  # .1 in the authors' configs, where nothing reads it
-    head=dict(init_cfg=None),  # torch's own
+    head=dict(init_cfg=None),  # torch's initialisation
 )
 train_dataloader = dict(sampler=dict(_delete_=True, type='KeyedSampler', shuffle=True))
 optim_wrapper = dict(optimizer=dict(lr=2.5e-4))

@@ -1,7 +1,7 @@
 # DeiT's recipe, by which SDMP fine-tunes (Table 2; MoCo v3's own is 150 epochs of it): AdamW, 5e-4 per 512 images,
 # batch 1024, every image three times per epoch, 5 epochs of warm-up; one learning rate for all layers.
-# Of the encoder that the method's linear probe takes: MoCo v3's online one, DINO's teacher.
-# An average of the weights (decay .99996) is stored, the trained weights are evaluated.
+# It fine-tunes the encoder that the method's linear probe takes: MoCo v3's online encoder, DINO's teacher.
+# An average of the weights (decay .99996) is stored; the trained weights are evaluated.
 _base_ = '../../_base_/vit.py'
 
 protocol = dict(name='finetune', version=1, recipe='deit', feature='class token')

@@ -1,5 +1,5 @@
-# MAE's fine-tuning of ViT-B/16, on the class token that contrastive backbones learned, or the average of the patches of
-# MAE: AdamW, 5e-4 per 256 images, layer decay .65 in BEiT's convention, 5 epochs of warm-up per step.
+# MAE's fine-tuning of ViT-B/16, on the class token of contrastive backbones or the average of the patches of MAE's:
+# AdamW, 5e-4 per 256 images, layer decay .65 in BEiT's convention, 5 epochs of warm-up per step.
 _base_ = './patchmix.py'
 
 protocol = dict(recipe='mae', encoder='online', feature='backbone output')
@@ -7,7 +7,7 @@ model = dict(head=dict(init_cfg=dict(_delete_=True, type='TruncNormal', layer='L
 optim_wrapper = dict(constructor='LayerDecayConstructor', paramwise_cfg=dict(layer_decay_rate=0.65))
 param_scheduler = [
     dict(type='LinearLR', start_factor=1e-4, by_epoch=True, end=5, convert_to_iter_based=True),
-    # 1e-6 for the head, and its share for every layer: a ratio, where eta_min would be the same for all
+    # Ends at 1e-6 for the head, lower by the layer decay for each layer; eta_min would be the same for all.
     dict(type='CosineAnnealingLR', eta_min_ratio=5e-4, by_epoch=True, begin=5, end=100, convert_to_iter_based=True),
 ]
 custom_hooks = [dict(type='BannerHook'), dict(type='UnreadableImagesHook')]

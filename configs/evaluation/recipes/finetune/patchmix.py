@@ -1,9 +1,9 @@
 # PatchMix's fine-tuning: AdamW, 5e-4 per 256 images (ViT-T on CIFAR: 1e-3), layer decay .75 in timm's convention,
-# 10 epochs of warm-up. An average of the weights (decay .99996) is stored, the trained weights are evaluated.
+# 10 epochs of warm-up. An average of the weights (decay .99996) is stored; the trained weights are evaluated.
 _base_ = '../../_base_/vit.py'
 
 protocol = dict(name='finetune', version=1, recipe='patchmix', encoder='target', feature='class token')
-model = dict(head=dict(init_cfg=None))  # torch's own
+model = dict(head=dict(init_cfg=None))  # torch's initialisation
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='TimmLayerDecayConstructor',

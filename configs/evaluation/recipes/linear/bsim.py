@@ -18,7 +18,7 @@ optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='SGD', lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4),
-    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+    paramwise_cfg=dict(custom_keys={}),  # leaves out frozen parameters
 )
 param_scheduler = [dict(type='MultiStepLR', milestones=[30, 60, 90], gamma=0.1, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)

@@ -9,7 +9,7 @@ optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='SGD', lr=30.0, momentum=0.9, weight_decay=0.0),
-    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+    paramwise_cfg=dict(custom_keys={}),  # leaves out frozen parameters
 )
 param_scheduler = [dict(type='MultiStepLR', milestones=[60, 80], gamma=0.1, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)

@@ -3,12 +3,12 @@
 _base_ = '../../_base_/probe.py'
 
 protocol = dict(name='linear', version=1, recipe='patchmix', encoder='target', feature='class token')
-model = dict(head=dict(init_cfg=None))  # torch's own
+model = dict(head=dict(init_cfg=None))  # torch's initialisation
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='SGD', lr=0.08, momentum=0.9, nesterov=True, weight_decay=0.0),
-    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+    paramwise_cfg=dict(custom_keys={}),  # leaves out frozen parameters
 )
 param_scheduler = [dict(type='TimmCosineLR', by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=1024)

@@ -8,7 +8,7 @@ optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='mmpretrain.LARS', lr=1.6, momentum=0.9, weight_decay=0.0),
-    paramwise_cfg=dict(custom_keys={}),  # leaves out what is frozen
+    paramwise_cfg=dict(custom_keys={}),  # leaves out frozen parameters
 )
 param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=4096)

@@ -1,5 +1,5 @@
 # Linear probes on stored features of images without augmentation, for many learning rates at once. The values are ours.
-# On ImageNet-1K two fits of 21 probes with 1,000 classes on 1.28 million features: minutes on a GPU, days on a CPU.
+# On ImageNet-1K, two fits of 21 probes with 1,000 classes on 1.28 million features: minutes on a GPU, days on a CPU.
 _base_ = '../../_base_/features.py'
 
 probes = dict(

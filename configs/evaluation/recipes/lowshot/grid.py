@@ -1,4 +1,4 @@
-# Low-shot linear SVMs on 2x2 places of the last map of a ResNet (ResNet-50: BSIM, Table 1).
+# Low-shot linear SVMs on the last map of a ResNet, pooled to 2x2 (ResNet-50: BSIM, Table 1).
 _base_ = './output.py'
 
 protocol = dict(feature='last map pooled to 2x2 (average, window 6, stride 1), L2-normalised')

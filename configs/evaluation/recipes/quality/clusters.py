@@ -1,4 +1,4 @@
-# Quality of a representation without a classifier, and the classes as clusters: ten of them, as in MixCo's Figure 3.
+# Quality of a representation without a classifier, and of ten classes as clusters, as in MixCo's Figure 3.
 _base_ = '../../_base_/features.py'
 
 clusters = dict(classes=10, images=1000, seed=0)

@@ -1,10 +1,10 @@
-# Accuracy of a fine-tuned classifier of ImageNet-1K. On its own validation images that is column IN of SDMP, Table 4.
+# Accuracy of a fine-tuned classifier of ImageNet-1K; on ImageNet-1K's validation images, column IN of SDMP, Table 4.
 _base_ = '../../_base_/classifier.py'
 
 protocol = dict(name='robustness', version=1, classes='all 1000', crops='Resize 256, CenterCrop 224')
 views = 'plain'
-# The model is that of the checkpoint's own config, whose heads weights do not tell (twelve in MoCo v3's ViT-S, six in
-# DINO's); this one only serves checkpoints without a config.
+# The model comes from the checkpoint's own config, since weights do not show the number of heads (twelve in MoCo v3's
+# ViT-S, six in DINO's); the model below only serves checkpoints without a config.
 model = dict(
     type='mmpretrain.ImageClassifier',
     backbone=dict(),
@@ -16,7 +16,7 @@ model = dict(
         loss=dict(type='mmpretrain.CrossEntropyLoss'),
     ),
 )
-# The test alone: the checkpoint is trained already.
+# Tests only: the checkpoint is already trained.
 train_dataloader = None
 val_dataloader = None
 val_cfg = None

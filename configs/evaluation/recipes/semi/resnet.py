@@ -1,5 +1,5 @@
 # Few labels, ResNets (OpenSelfSup): SGD, .01 and 100 times that for the head, 20 epochs, x.2 after 12 and 16.
-# On smaller data sets five times as long, which is not from a paper.
+# Smaller data sets train five times as long, which is not from a paper.
 _base_ = '../../_base_/resnet.py'
 
 protocol = dict(name='semi', version=1, recipe='resnet', encoder='online', feature='pooled output')
@@ -7,7 +7,7 @@ optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='SGD', lr=0.01, momentum=0.9, weight_decay=5e-4),
-    paramwise_cfg=dict(custom_keys={'head.': dict(lr_mult=100)}),  # of the grid .001 to .1 and x1 to x100, the usual
+    paramwise_cfg=dict(custom_keys={'head.': dict(lr_mult=100)}),  # the usual choice in the grid .001 to .1, x1 to x100
 )
 param_scheduler = [dict(type='MultiStepLR', milestones=[12, 16], gamma=0.2, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)

@@ -13,5 +13,5 @@ protocol = dict(
 )
 test_dataloader = dict(batch_size=64)
 test_cfg = dict(labels='multiple', bank_dataloader=dict(batch_size=64))
-# Each of the processes needs 1 GB with 8192 dimensions; their number changes no result.
+# Each job needs 1 GB with 8192 dimensions; the number of jobs changes no result.
 test_evaluator = [dict(type='VOCSVM', jobs=4)]
