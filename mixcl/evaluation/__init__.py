@@ -1,1 +1,1 @@
-"""What a pretrained backbone is worth: protocols, and the commands that run them."""
+"""Evaluation of pretrained backbones: features, metrics, results, and the run of a protocol."""

@@ -1,4 +1,4 @@
-"""Features of many images on the disk: a file per so many images, so that an interrupted run goes on."""
+"""Features of many images on disk, split into files so that an interrupted run can continue."""
 
 import json
 import os
@@ -24,7 +24,7 @@ FILE = 'features_{:05d}.npz'
 
 
 def open_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Begin a folder of features, or see that it can be continued: ``meta.json`` has what decides the features.
+    """Start a folder of features, or check that it can be continued; ``meta.json`` holds what determines the features.
 
     Raises:
         UserError: if the folder cannot be written, or holds other files, or features of another identity.
@@ -49,18 +49,18 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
 def extract_to_files(
     folder: Path, model: BaseModel, dataset: KeyedDataset, images_per_file: int, batch_size: int, num_workers: int
 ) -> int:
-    """Write ``features_00000.npz``, ``features_00001.npz``, ... of a data set; those that are there stay.
+    """Write the features of a data set to ``features_00000.npz``, ``features_00001.npz``, ...; existing files stay.
 
-    Each file of ``images_per_file`` holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,) int64 where
-    there are labels, and ``unreadable`` (n,): why an image could not be read, else empty; its features are then NaN.
+    Each file covers ``images_per_file`` images. It holds ``features`` (n, D) float32, ``names`` (n,), ``labels`` (n,)
+    int64 if there are labels, and ``unreadable`` (n,): why an image could not be read (its features are NaN), else ''.
     The model is an :class:`~mixcl.weights.encoder.Encoder`, on its device.
 
     Returns:
-        how many of all images are unreadable; the log names them.
+        number of unreadable images; the log names them.
 
     Raises:
-        UserError: if no image can be read, they are not of one size, their features are not finite, or a file that is
-            there is damaged or has other images or labels.
+        UserError: if no image can be read, the images differ in size, their features are not finite, or an existing
+            file is damaged or has other images or labels.
     """
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
     for number, start in enumerate(range(0, len(names), images_per_file)):
@@ -87,10 +87,10 @@ def extract_to_files(
 
 
 def read_features(folder: str | Path) -> dict[str, np.ndarray]:
-    """All that :func:`extract_to_files` has written to a folder, in data set order, by the same names.
+    """Read all that :func:`extract_to_files` wrote to a folder, by the same names and in data set order.
 
     Raises:
-        UserError: if there is nothing, a file is damaged, or files do not belong together.
+        UserError: if there are no features, a file is damaged, or the files do not belong together.
     """
     paths = sorted(Path(folder).glob('features_*.npz'))
     if not paths:
@@ -109,7 +109,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path) as arrays:
             return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
-    except Exception as error:  # numpy raises whatever the contents lead to
+    except Exception as error:  # damaged contents make numpy raise errors of any kind
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
 
 
@@ -123,27 +123,27 @@ def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
 
 
 def _reasons(batch: dict) -> np.ndarray:
-    """Why each image could not be read, or ''."""
-    # KeyedDataset put another image in the place of one that cannot be read, whose note comes first.
+    """Return why each image could not be read, or ''."""
+    # KeyedDataset replaces an unreadable image by another one; the first note is about the original.
     notes = [sample.get('unreadable') for sample in batch['data_samples']]
     return np.array([note[0].reason if note else '' for note in notes])
 
 
 def names_of(dataset: KeyedDataset) -> list[str]:
-    """One name per image: its path relative to the data set's folder, or its number where it has no file."""
+    """Return a name per image: its path relative to the data set's folder, or its number if it has no file."""
     root = dataset.dataset.data_root or '.'
     paths = (dataset.get_data_info(index).get('img_path') for index in range(len(dataset)))
     return [str(number) if path is None else os.path.relpath(path, root) for number, path in enumerate(paths)]
 
 
 def labels_of(dataset: KeyedDataset) -> np.ndarray | None:
-    """(N,) int64 classes; None where images have none, or several."""
+    """Return the classes (N,) int64; None if images have no label or several."""
     labels = [dataset.get_data_info(index).get('gt_label') for index in range(len(dataset))]
     return np.array(labels, dtype=np.int64) if all(map(np.isscalar, labels)) else None
 
 
 def collate_one_size(samples: Sequence[dict]) -> dict:
-    """mmengine's ``default_collate``, which refuses images of several sizes in a sentence."""
+    """Collate by mmengine's ``default_collate``, but refuse images of several sizes in a readable sentence."""
     if len({sample['inputs'].shape for sample in samples}) > 1:
         raise UserError(
             'the images are not of one size after preprocessing; give `image_size=PIXELS`, which crops them'

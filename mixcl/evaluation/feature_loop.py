@@ -1,4 +1,4 @@
-"""The validation and test loop of frozen features: every encoder of a model, measured by feature metrics."""
+"""Validation and test loop that measures frozen features of every encoder of a model."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,23 +22,23 @@ from mixcl.registry import LOOPS
 
 @LOOPS.register_module()
 class FeatureLoop(ValLoop):
-    """Encode the images of the loop's data loader and of a bank, and measure the features in the first process.
+    """Loop that encodes the images of its data loader and of a bank, and measures the features in the main process.
 
-    Serves as ``val_cfg`` and as ``test_cfg``. Every image is encoded once by all encoders. Metrics are named by the
-    encoder: ``online_knn20_top1``. Training is not affected: the model gets its modes back, buffers stay as they were.
+    Serves as ``val_cfg`` and as ``test_cfg``. Each image is encoded once by every encoder. Metrics are named after the
+    encoder: ``online_knn20_top1``. Training is not affected: the model's modes are restored, its buffers do not change.
 
     Args:
-        runner: its model has ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
+        runner: has a model with ``encoder_names`` and ``extract_features(images, encoder=name)`` returning (B, D).
         dataloader: the queries; ``val_dataloader`` or ``test_dataloader``, passed by the runner.
         evaluator: one or more :class:`~mixcl.evaluation.metrics.base.FeatureMetric`; passed by the runner.
-        bank_dataloader: the images that the metrics learn from, usually the training images without augmentation, in
-            order.
-        labels: what the images are labelled with: 'class', or 'multiple' (which classes are present).
-        amp: encode under bfloat16 autocast (``--amp`` of ``mixcl test``); features are float32 all the same.
+        bank_dataloader: the images that the metrics learn from, usually the training images, not augmented and not
+            shuffled.
+        labels: kind of the labels: 'class', or 'multiple' (which classes are present).
+        amp: encode under bfloat16 autocast (``--amp`` of ``mixcl test``); features are still float32.
 
     Raises:
-        UserError: if a data set has no such labels, or the evaluator holds other metrics; before the first image is
-            encoded, and before training when used for validation.
+        UserError: if a data set has no such labels, or the evaluator holds other metrics. It is raised before any
+            image is encoded, and before training when used for validation.
     """
 
     def __init__(
@@ -71,19 +71,19 @@ class FeatureLoop(ValLoop):
 
     @property
     def mode(self) -> str:
-        """'test' while the runner uses this as its test loop, else 'val'; part of the names of the hooks."""
+        """Part of the hook names: 'test' while the runner uses this as its test loop, else 'val'."""
         # The public `runner.test_loop` would build a test loop that nobody asked for.
         return 'test' if self.runner._test_loop is self else 'val'
 
     def run(self) -> dict[str, float]:
-        """Evaluate all encoders: ``{encoder}_{metric}``, shares in percent."""
+        """Evaluate all encoders and return ``{encoder}_{metric}``, shares in percent."""
         mode = self.mode
         self.runner.call_hook(f'before_{mode}')
         self.runner.call_hook(f'before_{mode}_epoch')
         device = next(self.model.parameters()).device.type
         images = self.encoders, self.read_labels, self.group
         with torch.autocast(device, torch.bfloat16, enabled=self.amp):
-            # Queries first: the bank would otherwise count as the waiting time of the first batch.
+            # Queries first: encoding the bank would otherwise count as the data time of the first batch.
             queries, labels = extract(self.model, self.dataloader, *images, self._with_hooks)
             bank, bank_labels = extract(self.model, self.bank_dataloader, *images)
         metrics: dict[str, float] = {}
@@ -96,7 +96,7 @@ class FeatureLoop(ValLoop):
         return metrics
 
     def _with_hooks(self, step: Step) -> Step:
-        """The hooks of every batch of queries; their outputs are the features by encoder, and ``labels``."""
+        """Wrap a step in the hooks of a query batch, whose outputs are the features by encoder, and ``labels``."""
         numbers, mode = count(), self.mode
 
         def watched(batch: dict) -> Mapping[str, Any]:

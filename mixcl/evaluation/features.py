@@ -1,4 +1,4 @@
-"""Features and labels of whole data sets, in data set order, collected by the first of the processes."""
+"""Features and labels of whole data sets, in data set order, collected by the first process."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from mixcl.errors import UserError
 from mixcl.terminal import progress
 
 ReadLabels = Callable[[Sequence, DataLoader], Tensor]
-"""(data samples of a batch, the loader they came from, for messages) to one row per image, on the CPU."""
+"""Function (data samples of a batch, their loader) -> one row per image, on the CPU; the loader is for messages."""
 
 ROWS_AT_ONCE = 16_384
-"""Rows of each process that travel together."""
+"""Number of rows that each process sends at once."""
 
 
 def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
-    """Classes (B,) int64 of mmpretrain's data samples with ``gt_label`` (1,); an error if one has none, or several."""
+    """Return the classes (B,) int64 of mmpretrain's data samples, each of which must have one ``gt_label`` (1,)."""
     if any('gt_label' not in sample or sample.gt_label.numel() != 1 for sample in samples):
         raise UserError(
             f'{type(dataloader.dataset).__name__} does not give one label per image, which this evaluation needs: use '
@@ -33,7 +33,7 @@ def class_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
 
 
 def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
-    """Which classes images show, (B, C) int8: 1 present, 0 difficult objects only, -1 absent."""
+    """Return which classes images show, (B, C) int8: 1 present, 0 difficult objects only, -1 absent."""
     if any('present' not in sample for sample in samples):
         raise UserError(
             f'{type(dataloader.dataset).__name__} does not say which classes an image shows, which this evaluation '
@@ -43,12 +43,12 @@ def presence_labels(samples: Sequence, dataloader: DataLoader) -> Tensor:
 
 
 LABELS: dict[str, ReadLabels] = {'class': class_labels, 'multiple': presence_labels}
-"""The kinds of labels by their names in configs."""
+"""Readers of labels, by the names of the kinds in configs."""
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode without gradients, and every part of it back into its own mode afterwards."""
+    """Put a model into evaluation mode without gradients, and restore the mode of each of its parts afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -60,13 +60,13 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 Step = Callable[[dict], Mapping[str, Any]]
-"""What is found of a batch, by name."""
+"""Function from a batch to its results, by name."""
 
 
 def encode_all(model: nn.Module, batches: Iterable[dict], step: Step) -> dict[str, list]:
-    """Run a step, usually :func:`encode` and more, on every batch, and collect what it finds by name.
+    """Run a step, usually :func:`encode` and more, on every batch, and collect its results by name.
 
-    All features are made by this loop. The model gets its modes back afterwards; its buffers are not touched.
+    All features are made by this loop. The model's modes are restored afterwards; its buffers are not touched.
     """
     found: defaultdict[str, list] = defaultdict(list)
     with evaluating(model):
@@ -77,7 +77,7 @@ def encode_all(model: nn.Module, batches: Iterable[dict], step: Step) -> dict[st
 
 
 def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, Tensor]:
-    """Per encoder the features (B, D), float32 on the CPU, of a batch with ``inputs`` (B, 3, h, w).
+    """Return the features (B, D) by encoder, float32 on the CPU, of a batch with ``inputs`` (B, 3, h, w).
 
     Args:
         model: has ``extract_features(images, encoder=name)`` returning (B, D) and a ``data_preprocessor``.
@@ -95,13 +95,13 @@ def encode(model: BaseModel, batch: dict, encoders: Sequence[str]) -> dict[str, 
 
 
 def features_of(model: BaseModel, batches: Iterable[dict], encoder: str = 'online') -> Tensor:
-    """(N, D) float32 features by one encoder, on the CPU, of all batches; (0, 0) of none."""
+    """Return the (N, D) float32 features of all batches by one encoder, on the CPU; (0, 0) without batches."""
     parts = encode_all(model, batches, lambda batch: encode(model, batch, [encoder]))
     return torch.cat(parts[encoder]) if parts else torch.zeros(0, 0)
 
 
 def shown(dataloader: DataLoader) -> Iterator[dict]:
-    """The batches of a loader, with a line of progress."""
+    """Yield the batches of a loader, with a progress line."""
     return progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader))  # type: ignore[arg-type]  # torch does not say that data sets have a length
 
 
@@ -117,15 +117,15 @@ def extract(
 
     Args:
         model, encoders: same as :func:`encode`.
-        dataloader: single-view and collated by ``default_collate``; over several processes the sampler must deal images
+        dataloader: single-view and collated by ``default_collate``; with several processes the sampler must deal images
             out in turn, as mmengine's ``DefaultSampler(shuffle=False)`` does, padded or not.
         read_labels: one of :data:`LABELS`.
-        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
-        watched: puts something around the step of every batch, which finds features and ``labels``.
+        group: result of :func:`~mixcl.distributed.host_group`, needed with several processes.
+        watched: wraps the step of every batch, which returns features and ``labels``.
 
     Returns:
-        per encoder the features (N, D) float32, and the labels (N, ...); on the CPU, in data set order. Other
-        processes than the first get no rows.
+        features (N, D) float32 by encoder, and labels (N, ...); on the CPU, in data set order. Only the first process
+        gets rows.
 
     Raises:
         UserError: if images lack the labels, have several views, or are dropped by the loader.
@@ -141,13 +141,13 @@ def extract(
 
 
 def gather(parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.ProcessGroup | None = None) -> Tensor:
-    """Merge in the first process what all hold, in data set order; process r holds rows r, r + W, r + 2W, ... of N.
+    """Merge the rows of all processes in the first, in data set order; process r holds rows r, r + W, r + 2W, ... of N.
 
-    Some rows travel at once, from host to host. No process but the first ever holds more than its own.
+    The rows travel in blocks, from host to host. Only the first process ever holds more than its own rows.
 
     Args:
-        parts: (n, ...) each, the batches of this process, on the CPU; padding at the end is dropped.
-        group: of :func:`~mixcl.distributed.host_group`, where there are several processes.
+        parts: batches of this process, (n, ...) each, on the CPU; padding at the end is dropped.
+        group: result of :func:`~mixcl.distributed.host_group`, needed with several processes.
 
     Returns:
         (N, ...) in the first process, (0, ...) in the others.
@@ -173,7 +173,7 @@ def gather(parts: Sequence[Tensor], dataloader: DataLoader, group: distributed.P
     largest = -(-size // world_size)
     for start in range(0, largest, ROWS_AT_ONCE):
         own = values[start : min(start + ROWS_AT_ONCE, largest)]
-        sent = own.new_zeros(min(ROWS_AT_ONCE, largest - start), *own.shape[1:])  # as many from every process
+        sent = own.new_zeros(min(ROWS_AT_ONCE, largest - start), *own.shape[1:])  # same shape in every process
         sent[: len(own)] = own
         received = None if rank else [torch.empty_like(sent) for _ in range(world_size)]
         distributed.gather(sent, received, group=group)

@@ -1,22 +1,22 @@
-"""The numbers that the papers print, to be shown beside ours.
+"""Published numbers of the papers, to be shown beside ours.
 
 ``published.json`` beside this file holds every number of PatchMix, MixCo, SDMP, APS and BSIM on classification, linear
 SVMs, robustness and detection, in the order of papers and tables. (Their memory and time are in configs/README.md.) A
-number has these keys, the last five where they are known:
+number has these keys, the last five if they are known:
 
     method          as the paper calls it, with its host: 'BSIM on MoCo v2'; 'supervised' for training from scratch
-    backbone        as in names of configs: 'vit-s16', 'r50'
+    backbone        as in config names: 'vit-s16', 'r50'
     protocol        as ``protocol.name`` in recipes; 'detection' for COCO
-    data            what it was evaluated on, as in names of configs
+    data            what it was evaluated on, as in config names
     metric          the name of the value: 'top1', 'svm_map', 'lowshot4_map', 'feat3_top1', 'box_AP'
     value           in percent
     source          paper and table: 'PatchMix, Table 2'
-    pretrained_on   the data of pretraining
+    pretrained_on   pretraining data
     epochs          of pretraining, or of training from scratch
-    config          the config of ours that pretrains so, as ``config_name`` in checkpoints
-    settings        overrides of that config which make it the number's recipe, as ``--cfg-options`` takes them
-    condition       settings of the protocol that it belongs to, as ``protocol`` in recipes has them: the recipe,
-                    ``{'recipe': 'deit'}``, wherever a protocol trains by several, or the subset of labels
+    config          our config for this pretraining, as ``config_name`` in checkpoints
+    settings        overrides that turn this config into the number's recipe, as ``--cfg-options`` takes them
+    condition       settings of the protocol that the number belongs to, as in ``protocol`` of recipes: the recipe,
+                    ``{'recipe': 'deit'}``, wherever a protocol has several, or the subset of labels
 """
 
 import functools
@@ -33,7 +33,7 @@ from mixcl.experiments.options.run import RANDOM
 from mixcl.experiments.subject import Subject
 
 RECIPE = ('model.', 'train_dataloader.dataset.')
-"""What two runs of one recipe have in common, apart from where the data lie."""
+"""Prefixes of the settings that all runs of one recipe share, apart from where the data lie."""
 
 PLACES = ('data_root', 'download')
 
@@ -43,14 +43,14 @@ Published = dict[str, Any]
 
 @functools.cache
 def all_published() -> tuple[Published, ...]:
-    """Every number."""
+    """Return every number."""
     return tuple(json.loads(Path(__file__).with_name('published.json').read_text(encoding='utf-8')))
 
 
 def papers_numbers(subject: Subject, data: str, cfg: Config, configs: Path) -> list[Published]:
-    """Numbers that stand beside a result: of the same pretraining, or of the same training from scratch.
+    """Return the numbers to show beside a result: of the same pretraining, or of the same training from scratch.
 
-    Evaluated is a subject on a data set, by the config ``cfg``; the pretraining of numbers is read from ``configs``.
+    The result is of ``subject`` on ``data``, by the config ``cfg``; pretrainings of numbers are read from ``configs``.
     """
     if subject.checkpoint != RANDOM:
         rows = published_of_config(subject.config_name, subject.epochs, data, cfg.protocol)
@@ -64,7 +64,7 @@ def papers_numbers(subject: Subject, data: str, cfg: Config, configs: Path) -> l
 def published_of_config(
     config: str | None, epochs: int | None, data: str, protocol: Mapping[str, Any]
 ) -> list[Published]:
-    """Numbers of models that a config of ours pretrains for so many epochs, whose condition holds for a protocol."""
+    """Return the numbers of models that ``config`` pretrains for ``epochs``, if their condition fits the protocol."""
     rows = _those(config=config, epochs=epochs, data=data, protocol=protocol['name']) if config else []
     return [row for row in rows if all(protocol.get(key) == value for key, value in row.get('condition', {}).items())]
 
@@ -72,8 +72,8 @@ def published_of_config(
 def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
     """Whether a run followed the recipe of a row: the row's config with the row's overrides, and no others.
 
-    Compared are the model, the training images with their augmentation, and whatever else a row of the same config
-    overrides. Other settings, such as batch size and learning rate, are the run's own affair.
+    The comparison covers the model, the training images with their augmentation, and whatever else a row of the same
+    config overrides. Other settings, such as batch size and learning rate, may differ.
     """
     expected = Config.fromfile(configs / f'{row["config"]}.py')
     expected.merge_from_dict(dict(row.get('settings', {})))

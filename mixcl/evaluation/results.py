@@ -1,4 +1,4 @@
-"""The results of evaluations: rows in one JSON file, and a table for people."""
+"""Results of evaluations: rows in one JSON file, and a table for people."""
 
 import contextlib
 import json
@@ -14,14 +14,14 @@ Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
 
 LISTED = 'listed'
-"""In a protocol: the metrics that the table lists, where it does not list all."""
+"""Key in a protocol: the metrics that the table lists, if not all."""
 
 
 class Results:
-    """Rows in ``results.json``, and ``results.md`` beside it; both are replaced as a whole whenever a row comes.
+    """Rows in ``results.json``, and ``results.md`` beside it; adding a row replaces both files atomically.
 
     Raises:
-        UserError: if there is a file of that name in the folder that holds no results.
+        UserError: if the folder has a file of that name that holds no results.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -29,14 +29,14 @@ class Results:
         self.rows: list[Row] = self._read()
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
-        """The stored result of the same evaluation, if there is one."""
+        """Return the stored result of the same evaluation, if there is one."""
         wanted = _identity(row)
         return next((stored for stored in self.rows if _identity(stored) == wanted), None)
 
     def add(self, row: Row) -> None:
-        """Store a result at once, in the place of an earlier one of the same evaluation.
+        """Store a result at once, in place of an earlier one of the same evaluation.
 
-        What another command has stored there in the meantime is kept.
+        Results that another command stored there in the meantime are kept.
         """
         self.rows = [stored for stored in self._read() if _identity(stored) != _identity(row)]
         self.rows.append(json.loads(json.dumps(row)))
@@ -60,12 +60,13 @@ class Results:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Markdown: every metric with the papers' numbers beside it ('-' where there is none), and what the protocols are.
+    """Format rows as Markdown: metrics beside papers' numbers ('-' if there is none), then settings of protocols.
 
-    Metrics are printed with two decimals; of training protocols the last epoch's, with the best epoch's in brackets.
+    Metrics have two decimals, except chosen learning rates and weight decays. Training protocols show those of the
+    last epoch, with the best epoch's in brackets.
     """
     lines = ['| checkpoint | protocol | data | encoder | metric | ours | paper |', '|---|---|---|---|---|---|---|']
-    rows = json.loads(json.dumps(rows))  # as they are stored
+    rows = json.loads(json.dumps(rows))  # the same types as in the file
     for row in rows:
         named = f'{_name(row)} | {row["protocol"]["name"]} | {row["data"]} | {row["encoder"]}'
         for metric in row['metrics']:
@@ -76,14 +77,14 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def default_folder(checkpoint: str | Path) -> Path:
-    """Where results, logs and checkpoints of evaluations go."""
+    """Return the folder for results, logs and checkpoints of evaluations."""
     path = Path(checkpoint).resolve()
     name = path.name if path.is_dir() or str(checkpoint) == RANDOM else f'{path.parent.name}_{path.stem}'
     return Path('work_dirs/evaluation', name)
 
 
 def stored_beside(checkpoint: str | Path) -> list[Row]:
-    """The results that lie in the folder of a run, or beside a checkpoint, and where mixcl evaluate puts them."""
+    """Read the results in a run's folder, or beside a checkpoint, and those where mixcl evaluate puts them."""
     path, rows = Path(checkpoint).resolve(), list[Row]()
     for place in (path if path.is_dir() else path.parent, default_folder(checkpoint)):
         with contextlib.suppress(UserError):  # another file of that name
@@ -92,7 +93,7 @@ def stored_beside(checkpoint: str | Path) -> list[Row]:
 
 
 def _identity(row: Mapping[str, Any]) -> str:
-    """What two results of the same evaluation have in common."""
+    """Return what two results of the same evaluation have in common."""
     hashes = row['checkpoint']['sha256'], row['config']['sha256']
     return json.dumps([row['protocol'], row['data'], row['encoder'], *hashes], sort_keys=True)
 
@@ -103,7 +104,7 @@ def _papers(row: Row, metric: str) -> str:
 
 
 def _shown_beside(published: str, metrics: Mapping[str, float]) -> str | None:
-    """Our metric of that name, also with a prefix (accuracy/top1); of kNN the best, for papers do not say their k."""
+    """Return our metric of a published name, even with a prefix (accuracy/top1); for kNN the best, as papers omit k."""
     same = [name for name in metrics if name.rpartition('/')[2] == published]
     neighbours = [name for name in metrics if name.startswith('knn') and name.partition('_')[2] == published]
     return max(same or neighbours, key=lambda name: metrics[name], default=None)

@@ -1,4 +1,4 @@
-"""Running one planned evaluation."""
+"""Execution of one planned evaluation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +17,14 @@ from mixcl.files import written_whole
 
 
 class Revalidation(Hook):
-    """Repeats the validation that a resumed training has lost: mmengine saves a checkpoint before it validates."""
+    """Hook that repeats the validation a resumed training has missed: mmengine saves a checkpoint before validating."""
 
     priority = 'LOWEST'
 
     def before_train(self, runner: Runner) -> None:
         loop = runner.train_loop
         due = loop.epoch == loop.max_epochs or (loop.epoch >= loop.val_begin and loop.epoch % loop.val_interval == 0)
-        ended = loop.iter == loop.epoch * len(loop.dataloader)  # and no step of the next one was taken
+        ended = loop.iter == loop.epoch * len(loop.dataloader)  # and no step of the next epoch was taken
         if loop.epoch and ended and due and runner.val_loop is not None:
             runner.val_loop.run()
 
@@ -32,7 +32,7 @@ class Revalidation(Hook):
 def write_config(evaluation: Evaluation, folder: Path) -> Path:
     """Write the config of an evaluation for ``mixcl train`` and ``mixcl test``, ``FOLDER/<name>.py``.
 
-    Weights are not named in it: they come from ``--pretrained``, or are the checkpoint that is tested.
+    The config names no weights: they come from ``--pretrained``, or are the tested checkpoint.
     """
     path = folder / f'{evaluation.name}.py'
     if is_main_process():
@@ -49,12 +49,12 @@ def run_evaluation(
 
     Args:
         evaluation: its config is changed.
-        done: results of this call, among them that of the fine-tuning whose classifier robustness tests.
-        resume: whether a training that was interrupted goes on where it stopped.
+        done: earlier results of this call; robustness tests the classifier of the fine-tuning among them.
+        resume: whether to continue an interrupted training.
 
     Returns:
-        ``metrics`` by name, of training protocols those after the last epoch; and of these also the ``best`` of each
-        after any epoch, chosen on the test images, and the path of the last checkpoint, ``trained``.
+        ``metrics`` by name, after the last epoch if the protocol trains. Such protocols also give ``best``, the best
+        of each metric after any epoch (chosen on the test images), and ``trained``, the path of the last checkpoint.
     """
     cfg = evaluation.cfg
     cfg.experiment_name = evaluation.name
@@ -65,7 +65,7 @@ def run_evaluation(
         use_pretrained(cfg, subject.checkpoint, evaluation.encoder)
     if not evaluation.trains:
         metrics = build_runner(cfg).test()
-        # FrozenEncoder calls whatever it holds 'online'; which encoder it was stands beside the metric.
+        # FrozenEncoder calls every encoder 'online'; the row of the result says which one it was.
         found = {name.removeprefix('online_'): float(value) for name, value in metrics.items()}
         return dict(metrics=found, best={}, trained=None)
     cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
@@ -73,7 +73,7 @@ def run_evaluation(
     runner.register_hook(Revalidation())
     runner.train()
     scalars = {
-        name.removeprefix('val/'): scalar.data[0].tolist()  # also of epochs before the run was resumed
+        name.removeprefix('val/'): scalar.data[0].tolist()  # including epochs before the run was resumed
         for name, scalar in runner.message_hub.log_scalars.items()
         if name.startswith('val/') and name not in ('val/time', 'val/data_time')
     }
@@ -83,13 +83,13 @@ def run_evaluation(
 
 
 def precision_of(evaluation: Evaluation) -> str:
-    """'fp32', or the number format that an evaluation trains in."""
+    """Return the precision of an evaluation: 'fp32', or the number format that it trains in."""
     kind = str((evaluation.cfg.get('optim_wrapper') or {}).get('type'))
     return next((name for word, name in (('BFloat16', 'bf16'), ('Amp', 'fp16')) if word in kind), 'fp32')
 
 
 def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]) -> str:
-    """The checkpoint of the classifier that robustness tests: the one that is given, or that was trained before."""
+    """Return the checkpoint of the classifier that robustness tests: the given one, or the one trained before."""
     if subject.classes is not None:
         return subject.checkpoint
     for row in done:
@@ -103,7 +103,7 @@ def classifier_for(evaluation: Evaluation, subject: Subject, done: Sequence[Row]
 
 
 def folder_name(evaluation: Evaluation, subject: Subject) -> str:
-    """Another one for other weights and other batches: a training must not go on from what became of those."""
+    """Return a folder name that differs by weights and batch size, so that no training resumes that of another."""
     parts = [evaluation.name, *([subject.sha256[:8]] if subject.sha256 else [])]
     if evaluation.trains:
         accumulated = evaluation.cfg.optim_wrapper.get('accumulative_counts', 1)

@@ -1,4 +1,4 @@
-"""kNN and linear probe on data sets so small that a minute is enough."""
+"""kNN and linear probe on data sets so small that they take a minute."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,15 +20,15 @@ from mixcl.weights import Encoder
 NEIGHBOURS = 10
 
 RawPixels = partial(Encoder, dict(type='torch.nn.Flatten'), None)
-"""Of a data preprocessor: the encoder that gives the pixels themselves, what learnt features are compared with."""
+"""Encoder that returns the raw pixels, the baseline of learnt features; built from a data preprocessor."""
 
 
 def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """How well classes can be told from the frozen features of a model: by encoder, two top-1 accuracies in [0, 1].
+    """Compute two top-1 accuracies, in [0, 1], of the frozen features of each encoder: by kNN and by a linear probe.
 
-    Of a vote among 10 neighbours, and of the linear probe that
-    :func:`~mixcl.evaluation.functional.linear_probe.probe_sweep` chooses; on the images of a runner's validation loop,
-    its bank to learn from, its queries to test on.
+    kNN votes among 10 neighbours; the probe is the one that
+    :func:`~mixcl.evaluation.functional.linear_probe.probe_sweep` chooses. Both learn from the bank of the runner's
+    validation loop and are tested on its queries.
     """
     loop = runner.val_loop
     bank, bank_labels = extract(model, loop.bank_dataloader, encoders)
@@ -42,17 +42,16 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
 
 
 def baseline_accuracies(runner: Runner) -> dict[str, tuple[float, float]]:
-    """What to compare with: :func:`accuracies` of the raw ``pixels``, and of the ``online`` encoder as it is
-    initialised, by the run's seed."""
+    """Compute :func:`accuracies` of raw ``pixels``, and of the ``online`` encoder as initialised by the run's seed."""
     pixels = RawPixels(build(MODELS, runner.cfg.data_preprocessor))
     models = dict(pixels=pixels, online=untrained(runner.cfg, runner.seed))
     return {name: accuracies(runner, model, ('online',))['online'] for name, model in models.items()}
 
 
 def untrained(cfg: Config, seed: int) -> BaseModel:
-    """The model of a config as it is initialised, on the CPU."""
+    """Build the model of a config with its initial weights, on the CPU."""
     seed_global_generators(seed, 'random encoder')
-    quieten(MMLogger.get_instance('mmengine'))  # init_weights lists every parameter
+    quieten(MMLogger.get_instance('mmengine'))  # init_weights logs every parameter
     model = build(MODELS, whole_model(cfg))
     model.init_weights()
     return model

@@ -1,4 +1,4 @@
-"""Figures and the report. Names are imported when they are asked for: every run imports the hook that draws some."""
+"""Figures and the report. Names are imported on first use, as every run imports the hook that draws some figures."""
 
 import importlib
 from typing import Any

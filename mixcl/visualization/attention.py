@@ -1,4 +1,4 @@
-"""Where an encoder looks in images and in mixtures of them."""
+"""Figure of where an encoder looks in images and in mixtures of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,9 +30,10 @@ MIXTURES = 3
 
 
 def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]]:
-    """What is drawn beside each image: named maps (B, h, w), each summing to 1. The last one is counted by source.
+    """Return what to draw beside each image: its kind, and named maps (B, h, w) that each sum to 1.
 
-    Attention of the class token where there is one, else of the patches; activation maps of other architectures.
+    The maps are attention of the class token or else of the patches; other architectures have activation maps. The
+    last map is counted by source.
     """
     parts = transformer_parts(backbone)
     layers = attention_layers(backbone, images) if parts else []
@@ -47,7 +48,7 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
 
 
 def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
-    """Draw heads of the last block and rollout, or activation maps; and of mixtures what each source has of them.
+    """Draw heads of the last block and rollout, or activation maps; for mixtures, also the share of each source.
 
     Raises:
         UserError: if there are too few images, or the backbone has neither attention nor maps.
@@ -62,7 +63,7 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
     mixtures = _mixtures(pictured, inputs, seen)
     rows, columns = num_images, 1 + len(maps)
     extra = min(MIXTURES, num_images) if mixtures else 0
-    lying = columns == 2  # an image and one map below it, in the place of a long thin figure
+    lying = columns == 2  # each map below its image: beside it, the figure would be long and thin
     height, width = (columns, rows) if lying else (rows, columns)
     figure = Figure(figsize=(max(1.35 * width, 7.5), 1.5 * (height + extra) + 1), layout='constrained')
     parts: Any = figure.subfigures(2, 1, height_ratios=[height, extra * 1.15]) if extra else [figure]
@@ -79,7 +80,7 @@ def attention_figure(pictured: Pictured, num_images: int = 4) -> Figure:
 
 
 def _mixtures(pictured: Pictured, inputs: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Composition, Tensor] | None:
-    """Mixtures as the model takes them and as people see them, and what they show; None where they cannot be told."""
+    """Return mixtures as the model and as people see them, their composition and the sources shown; None if unknown."""
     settings = (pictured.config.get('model') or {}).get('mixer')
     if not settings:
         return None

@@ -1,4 +1,4 @@
-"""Where an encoder looks: attention of transformers, and what each place of a map gives to the feature."""
+"""Where an encoder looks: attention of transformers, and the share of each place of a map in the feature."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from mixcl.evaluation.features import evaluating
 
 
 class _Attention(TorchFunctionMode):
-    """Computes the attention (B, heads, tokens, tokens) of every call of torch's, which gives only what it makes."""
+    """Recorder of the attention (B, heads, tokens, tokens) that torch's functions compute but do not return."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,9 +33,9 @@ class _Attention(TorchFunctionMode):
 
 
 def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
-    """The attention of every block for normalised images (B, C, H, W): (B, heads, tokens, tokens) each, rows sum to 1.
+    """Return each block's attention (B, heads, tokens, tokens) for normalised images (B, C, H, W); rows sum to 1.
 
-    The backbone must attend by ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
+    The backbone must compute it by ``scaled_dot_product_attention`` or ``nn.MultiheadAttention``.
     """
     with evaluating(backbone), _Attention() as attention:
         backbone(images)
@@ -43,10 +43,10 @@ def attention_layers(backbone: nn.Module, images: Tensor) -> list[Tensor]:
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:
-    """(B, tokens, tokens): how much of each token reaches each token of the last block; rows sum to 1.
+    """Compute how much of each token reaches each token of the last block: (B, tokens, tokens), rows sum to 1.
 
-    The product over the blocks of half the heads' mean, half the identity for the residual. Source: Abnar and Zuidema,
-    Quantifying attention flow in transformers, https://arxiv.org/abs/2005.00928, section 3.
+    This is the product over the blocks of half the heads' mean plus half the identity, for the residual. Source: Abnar
+    and Zuidema, Quantifying attention flow in transformers, https://arxiv.org/abs/2005.00928, section 3.
     """
     total = torch.eye(layers[0].shape[-1], device=layers[0].device)
     for layer in layers:
@@ -55,13 +55,13 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 
 
 def patch_shares(attention: Tensor, others: int, has_class: bool, size: Sequence[int]) -> Tensor:
-    """(..., h, w) that sum to 1: the shares of the patches in what the class token attends to.
+    """Compute the shares (..., h, w) of the patches in what the class token attends to; they sum to 1.
 
     Args:
         attention: (..., tokens, tokens).
-        others: how many tokens precede the patches.
+        others: number of tokens that precede the patches.
         has_class: whether the first is a class token; if not, the mean over the patches counts.
-        size: (height, width) of the images, of whose proportions the grid of patches is.
+        size: (height, width) of the images; the grid of patches has the same proportions.
     """
     rows = attention[..., 0, others:] if has_class else attention[..., others:, others:].mean(dim=-2)
     down = round((rows.shape[-1] * size[0] / size[1]) ** 0.5)
@@ -69,10 +69,10 @@ def patch_shares(attention: Tensor, others: int, has_class: bool, size: Sequence
 
 
 def activation_shares(maps: Tensor) -> Tensor:
-    """(B, h, w) that sum to 1: what each place of a map (B, C, h, w) gives to the length of the average over all.
+    """Compute the share (B, h, w) of each place of a map (B, C, h, w) in the length of its average; they sum to 1.
 
     With the mean f over P places x, ``|f|^2 = sum x.f / P``: an exact division without a gradient. Places that point
-    away from f give 0 and not less.
+    away from f give 0, not less.
     """
     feature = maps.mean(dim=(2, 3), keepdim=True)
     given = (maps * feature).sum(dim=1).clamp_min(0)
@@ -80,7 +80,7 @@ def activation_shares(maps: Tensor) -> Tensor:
 
 
 def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
-    """(B, C, h, w), the last output of any part of a backbone that has two dimensions of places.
+    """Return the last output with two spatial dimensions, (B, C, h, w), of any part of a backbone.
 
     Raises:
         UserError: if there is none.
@@ -108,16 +108,16 @@ def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
 
 
 def shares_by_source(shares: Tensor, shown: Tensor, sources: int) -> tuple[Tensor, Tensor]:
-    """What each source of a mixture has of some shares, and of the area; both (B, sources), rows sum to 1.
+    """Compute the part of each source of a mixture in some shares, and in the area; both (B, sources), rows sum to 1.
 
     Args:
         shares: (B, h, w) that sum to 1.
-        shown: (B, H, W) int64 or bool, which source each cell shows; the cells may be of another size.
-        sources: how many there are.
+        shown: (B, H, W) int64 or bool, which source each cell shows; the cells may differ in size.
+        sources: number of sources.
     """
     masks = torch.stack([(shown == source).float() for source in range(sources)], dim=1)
     resize = functional.interpolate
-    # Onto a grid on which both are whole cells, over which a share is spread evenly.
+    # Resize to a grid of whole cells for both; a share is spread evenly over its cells.
     size = [math.lcm(*sides) for sides in zip(masks.shape[2:], shares.shape[1:], strict=True)]
     spread = resize(shares[:, None], size) * (shares[0].numel() / (size[0] * size[1]))
     return (resize(masks, size) * spread).sum(dim=(2, 3)), masks.mean(dim=(2, 3))

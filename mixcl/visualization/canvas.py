@@ -1,4 +1,4 @@
-"""How all figures look, and how they are written."""
+"""Style of all figures, and how they are written."""
 
 import textwrap
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from mixcl.errors import UserError
 from mixcl.files import check_writable
 
 PALETTE = ('#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#000000', '#999999')
-"""Colours that people of all kinds of colour vision tell apart (Okabe and Ito, 2008)."""
+"""Colours that people with any colour vision can tell apart (Okabe and Ito, 2008)."""
 
 MARKERS = ('o', '^', 's', 'D', 'v', 'P', 'X', '*')
-"""Shapes, which tell apart what has the same colour, or is printed in grey."""
+"""Shapes that tell apart points of the same colour, or printed in grey."""
 
 
 def check_figure_path(path: str | Path) -> None:
-    """Refuse a file that no figure can be written to.
+    """Check that a figure can be written to a file.
 
     Raises:
         UserError: if its format is unknown, or its folder cannot be written to.
@@ -42,14 +42,14 @@ def write(figure: Figure, path: str | Path) -> Path:
 
 
 def pixels(figure: Figure) -> np.ndarray:
-    """(H, W, 3) uint8, in RGB order."""
+    """Render a figure to (H, W, 3) uint8, in RGB order."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = ()) -> None:
-    """Draw an image (C, H, W), float in [0, 1]; of one channel in grey, of many the first three."""
+    """Draw an image (C, H, W), float in [0, 1]: one channel in grey, or the first three of many."""
     pixels = image.float().clamp(0, 1).permute(1, 2, 0)
     colours = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., :1].expand(-1, -1, 3)
     axis.imshow(colours.numpy(), interpolation='nearest')
@@ -59,7 +59,7 @@ def show(axis: Axes, image: Tensor, title: str = '', below: Sequence[str] = ()) 
 
 
 def bare(axis: Axes) -> None:
-    """Take away ticks and frame; the labels stay."""
+    """Remove ticks and frame, but keep the labels."""
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
 
@@ -72,7 +72,7 @@ def heat(axis: Axes, values: Tensor, title: str, cmap: str | Colormap = 'inferno
 
 
 def plain(text: object, width: int = 24) -> str:
-    """Text from elsewhere on at most two lines, in which matplotlib reads no formulas."""
+    """Wrap text from elsewhere to at most two lines, in which matplotlib reads no formulas."""
     lines = textwrap.wrap(''.join(c if c.isprintable() else '?' for c in str(text)), width)
     shortened = '\n'.join(lines[:2]) + (' ...' if len(lines) > 2 else '')
     return shortened.replace('$', r'\$')

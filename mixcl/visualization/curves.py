@@ -1,4 +1,4 @@
-"""The course of one run or several, read from their logs."""
+"""Curves of one run or several, read from their logs."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from mixcl.errors import UserError
 from mixcl.visualization.canvas import PALETTE, plain
 
 FEW = 30
-"""Points of a curve that are marked: of a run of one epoch there is no line."""
+"""Number of points below which a curve has markers: a run of one epoch has no line."""
 
 STYLES = ('-', '--', '-.', ':')
 PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
@@ -24,17 +24,17 @@ PANELS: dict[str, tuple[str, Callable[[str], bool]]] = {
     'learning rate': ('', lambda name: name == 'lr'),
     'time spent waiting for data': ('share of a step', lambda name: name == 'data_wait'),
 }
-"""Titles, labels of the axis, and which scalars of the log are drawn."""
+"""Label of the y axis, and scalars of the log that are drawn, by panel."""
 
 
 def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
     """Draw loss terms, kNN and probe, the first term against its chance level, ranks, learning rate and data wait.
 
-    Of a work dir the newest run counts, with what it continued (``--resume``). Panels without values are left out.
+    Each work dir shows its newest run, with what it continued (``--resume``). Panels without values are left out.
 
     Args:
         work_dirs: where the time-stamped folders of the runs lie.
-        by: the axis: 'epoch', 'step', or 'hour' of training.
+        by: the x axis: 'epoch', 'step', or 'hour' of training.
 
     Raises:
         UserError: if a work dir has no log.
@@ -61,7 +61,7 @@ def curves_figure(work_dirs: Sequence[str | Path], by: str = 'epoch') -> Figure:
 
 
 def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
-    """One run has a colour per curve, several have a colour per run and a style per curve."""
+    """Draw one run with a colour per curve, or several with a colour per run and a style per curve."""
     for number, (run, points) in enumerate(runs.items()):
         colours = cycle(PALETTE) if len(runs) == 1 else cycle([PALETTE[number % len(PALETTE)]])
         styles = cycle(STYLES[:1] if len(runs) == 1 else STYLES)
@@ -74,10 +74,10 @@ def _draw(axis: Axes, runs: dict[str, Any], names: Sequence[str]) -> None:
 
 
 def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
-    """The lines of a run, in order, without those that a later start did again. ``start`` is the folder of its start.
+    """Read the lines of a run, in order, without those that a later start did again; add its folder as ``start``.
 
     Raises:
-        UserError: if there are none.
+        UserError: if no training is logged.
     """
     lines: list[dict[str, Any]] = []
     for path in sorted(Path(work_dir).glob('*/vis_data/scalars.json')):
@@ -94,9 +94,10 @@ def read_log(work_dir: str | Path) -> list[dict[str, Any]]:
 
 
 def points_of(lines: list[dict[str, Any]], by: str) -> dict[str, list[tuple[float, float]]]:
-    """The points of every curve. Evaluations tell their epoch only: they lie where the last step of it was logged.
+    """Return the points of every curve.
 
-    Runs that count steps alone have these in the place of epochs.
+    Evaluations log only their epoch, so they lie where its last step was logged. Runs that count only steps have these
+    in place of epochs.
     """
     points: dict[str, list[tuple[float, float]]] = {}
     step = hours = 0.0

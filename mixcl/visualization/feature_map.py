@@ -1,4 +1,4 @@
-"""A map of the features of many images."""
+"""Two-dimensional map of the features of many images."""
 
 from collections.abc import Callable
 
@@ -29,16 +29,16 @@ METHODS: dict[str, tuple[str, Callable[[Tensor, int], Tensor]]] = {
 
 
 def map_figure(pictured: Pictured, num_images: int = 1000, method: str = 'tsne', clusters: int | None = None) -> Figure:
-    """Draw features in two dimensions, in groups by class or by k-means, with both papers' indices of clusters.
+    """Draw features in two dimensions, grouped by class or by k-means, with two indices of the clusters.
 
     MixCo (https://arxiv.org/abs/2010.06300, Fig. 3) gives the Davies-Bouldin (DBI, lower is better) and the
-    Calinski-Harabasz index (CHI, higher is better) of classes; here of the features, and of the map.
+    Calinski-Harabasz index (CHI, higher is better) of classes; here both are of the features and of the map.
 
     Args:
         pictured: the model and its images.
-        num_images: how many, at most.
-        method: 'tsne' by scikit-learn, or 'umap', where umap-learn is installed.
-        clusters: groups by k-means of so many clusters; by default classes where there are labels, else 10.
+        num_images: maximum number of images.
+        method: 'tsne' by scikit-learn, or 'umap', if umap-learn is installed.
+        clusters: number of k-means clusters; by default groups are classes, or 10 clusters without labels.
 
     Raises:
         UserError: if there are too few images, or the method is not installed.

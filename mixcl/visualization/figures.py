@@ -1,4 +1,4 @@
-"""Figures by their names."""
+"""Figures by name."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ OF_MODELS: dict[str, Callable[..., Figure]] = dict(
 
 
 def drawn(name: str, pictured: Pictured, **options: Any) -> Figure:
-    """The figure of a name, with options such as ``num_images``.
+    """Draw the figure of a name, with options such as ``num_images``.
 
     Raises:
         UserError: if it cannot be drawn.

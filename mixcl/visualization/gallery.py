@@ -1,4 +1,4 @@
-"""Images as a model is evaluated on them."""
+"""Images as a model sees them in evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from mixcl.visualization.pictured import Pictured
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images as the model is evaluated on them.
+    """Images as the model sees them in evaluation.
 
     Attributes:
-        dataset: they are part of.
+        dataset: data set of these images.
         indices: of these images.
-        labels: (N,) int64 classes, None where they have none.
+        labels: (N,) int64 classes, None if there are none.
         classes: names of the classes, as far as they are known.
     """
 
@@ -39,24 +39,24 @@ class Gallery:
     classes: Sequence[str]
 
     def class_name(self, label: int) -> str:
-        """The name of a class, or its number."""
+        """Return the name of a class, or its number."""
         return self.classes[label] if label < len(self.classes) else str(label)
 
     def images(self, numbers: Sequence[int]) -> Tensor:
-        """(n, C, H, W) uint8, as the pipeline gives them, of some of these images."""
+        """Load some of these images, (n, C, H, W) uint8, as the pipeline gives them."""
         samples = [dict(inputs=self.dataset[self.indices[number]]['inputs']) for number in numbers]
         return collate_one_size(samples)['inputs']
 
     def features(self, model: BaseModel, side: str = 'online') -> Tensor:
-        """(N, C) float32 features of all of these images, on the CPU, by an encoder or a side of a learner."""
+        """Compute (N, C) float32 features of the images, on the CPU, by an encoder or a side of a learner."""
         loader = DataLoader(Subset(self.dataset, self.indices), 64, collate_fn=collate_one_size)
         return features_of(model, shown(loader), side)
 
 
 def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
-    """Draw images that a model is evaluated on: of the source, else those that the config tests, else trains on.
+    """Choose images that a model is evaluated on: of the source, else those that the config tests, else trains on.
 
-    The same seed draws the same ones; all are taken where there are fewer than ``most``.
+    The same seed chooses the same images; all are taken if there are fewer than ``most``.
 
     Raises:
         UserError: if there are fewer than ``least``, or they cannot be read.
@@ -86,6 +86,6 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
 
 
 def displayed(cfg: Config, images: Tensor) -> Tensor:
-    """(N, C, H, W) of a pipeline as people see them: RGB, float in [0, 1]."""
+    """Convert images (N, C, H, W) of a pipeline to what people see: RGB, float in [0, 1]."""
     preprocessor: Any = next(iter(preprocessors_of(cfg)), {})
     return (images.flip(1) if preprocessor.get('to_rgb') and images.shape[1] == 3 else images).float() / 255

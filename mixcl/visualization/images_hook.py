@@ -1,4 +1,4 @@
-"""Pictures of a run while it trains, for TensorBoard and whatever else its visualizer writes to."""
+"""Pictures of a run while it trains, for TensorBoard and the other backends of its visualizer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,30 +24,31 @@ if TYPE_CHECKING:  # every run imports the hook, but few draw figures
     from mixcl.visualization.gallery import Gallery
 
 AMONG = 512
-"""Images among which neighbours are sought."""
+"""Number of images that are searched for neighbours."""
 
 
 def side_of(runner: Runner) -> str:
-    """The encoder of the model in training that embedding and export take."""
+    """Return the encoder of the model in training that embedding and export use."""
     cfg, sides = runner.cfg, unwrapped(runner.model).encoder_names
     return default_encoder(cfg.get('config_name'), backbone_config(cfg), sides)
 
 
 @HOOKS.register_module()
 class ImagesHook(Hook):
-    """Shows views, mixtures, and the nearest neighbours of some images, before training and every few epochs.
+    """Hook that shows views, mixtures, and nearest neighbours of some images, before training and every few epochs.
 
-    All go through the visualizer: to TensorBoard, to ``TIME/vis_data/vis_image`` in the folder of the run, and to other
-    backends that a config names. The step of a picture is the number of epochs. Neighbours are sought among at most 512
-    images that the config evaluates, or trains on where it evaluates none, by the encoder that embedding takes. What
-    cannot be shown, such as mixtures of fewer images than the mixer needs, is left out, and the log says why.
+    The visualizer writes the pictures to TensorBoard, to ``TIME/vis_data/vis_image`` in the folder of the run, and to
+    other backends of the config. The step of a picture is the number of epochs. Neighbours are sought among at most 512
+    images that the config evaluates on, or trains on if it has no evaluation, by the encoder that embedding uses.
+    Pictures that cannot be drawn, such as mixtures of fewer images than the mixer needs, are left out, and the log says
+    why.
 
-    Random draws have keys of their own and the model's modes are restored: pretraining is the same to the bit with and
-    without. Figures are drawn by the main process; all processes encode the images, as sharded models need.
+    Random draws have their own keys and the model's modes are restored, so pretraining is bit-identical with and
+    without the hook. The main process draws the figures; all processes encode the images, as sharded models need.
 
     Args:
-        interval: epochs between two times, at least 1.
-        num_images: how many images are shown, at least what the mixer needs; all where there are fewer.
+        interval: number of epochs between pictures, at least 1.
+        num_images: number of images shown, at least what the mixer needs; all if there are fewer.
 
     Raises:
         UserError: before training, if values are out of range.
@@ -73,7 +74,7 @@ class ImagesHook(Hook):
 
     @contextmanager
     def _or_said(self, runner: Runner, name: str) -> Iterator[None]:
-        """Say once why a picture cannot be shown, which is no reason to end a run."""
+        """Warn once why a picture cannot be shown, instead of ending the run."""
         try:
             yield
         except Exception as error:

@@ -1,4 +1,4 @@
-"""How close keys of the same image, of similar images and of others are to a query, before and after training."""
+"""Closeness of a query to keys of the same image, of similar images and of others, before and after training."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,37 +19,38 @@ from mixcl.visualization.pictured import Pictured, features_of_views, training_c
 
 QUERIES = 4
 SHOWN = {'the same image': 1, 'its class': 3, 'another class': 4}
-"""Kinds of keys, and how many of each stand beside a query."""
+"""Kinds of keys, and how many of each are drawn beside a query."""
 
 
 def closeness(queries: Tensor, keys: Tensor) -> Tensor:
-    """(N, M) ``exp((s - 1) / .07)`` of the cosines s of queries (N, C) and keys (M, C).
+    """Compute ``exp((s - 1) / .07)``, (N, M), of the cosines s of queries (N, C) and keys (M, C).
 
-    It is 1 for equal directions, .24 at a cosine of .9 and below .001 from .5 on: the weight that kNN gives. Source:
-    "Inter-Instance Similarity Modeling for Contrastive Learning", 2023, Fig. 4 and 8 to 10.
+    This is the weight that kNN gives: 1 for equal directions, .24 at a cosine of .9 and below .001 from .5 down.
+    Source: "Inter-Instance Similarity Modeling for Contrastive Learning", 2023, Fig. 4 and 8 to 10.
     """
     return ((normalize(queries, dim=1) @ normalize(keys, dim=1).T - 1) / 0.07).exp()
 
 
 def kinds_of_keys(labels: Tensor) -> dict[str, Tensor]:
-    """For each kind of :data:`SHOWN` which pairs of a query and a key are of it, (N, N) bool, of classes (N,)."""
+    """Return which (query, key) pairs, (N, N) bool, belong to each kind of :data:`SHOWN`, from classes (N,)."""
     same, alike = torch.eye(len(labels), dtype=torch.bool), labels[:, None] == labels
     return dict(zip(SHOWN, (same, alike & ~same, ~alike), strict=True))
 
 
 def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
-    """Draw queries and keys, which are the two views of training images, with their closeness, and its mean by kind.
+    """Draw queries and keys (the two views of training images) with their closeness, and its mean by kind of key.
 
     Args:
         pictured: a pretraining whose images have labels.
-        num_images: how many images are compared with each other, drawn at random; fewer where there are fewer.
+        num_images: number of images to compare with each other, drawn at random; all if there are fewer.
 
     Raises:
-        UserError: if it makes no two views of one size, the images have no labels, or no class has two of them.
+        UserError: if it makes no two views of one size, the images have no labels, no class has two images, or all
+            images are of one class.
     """
     cfg = pictured.training
     if pictured.source:
-        innermost(cfg.train_dataloader.dataset).split = 'train'  # which has labels; pretraining sees none
+        innermost(cfg.train_dataloader.dataset).split = 'train'  # has labels, unlike the split of pretraining
     dataset = training_set(cfg, least=2)
     every = labels_of(dataset)
     if every is None:

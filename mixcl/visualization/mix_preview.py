@@ -1,4 +1,4 @@
-"""Pictures of what a config mixes."""
+"""Pictures of the mixtures of a config."""
 
 from matplotlib.figure import Figure
 from mmengine.config import Config
@@ -15,7 +15,7 @@ from mixcl.visualization.pictured import training_crops, training_set
 def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dataset | None = None) -> Figure:
     """Draw originals and the mixtures that a pretraining config makes of them, with the sources' shares.
 
-    ``dataset`` is the config's training set, where it was built already.
+    ``dataset`` is the config's training set, if it is already built.
 
     Raises:
         UserError: if the config mixes nothing, or the images cannot be mixed.
@@ -39,7 +39,7 @@ def mixture_figure(cfg: Config, num_images: int = 6, seed: int = 0, dataset: Dat
 
 
 def mixed_streams(cfg: Config) -> list[str]:
-    """The names of the streams that a pretraining config mixes."""
+    """Return the names of the streams that a pretraining config mixes."""
     return [name for name, settings in (cfg.model.get('streams') or {}).items() if 'mix' in settings]
 
 
@@ -50,7 +50,7 @@ def _draw(pairs: list[tuple[str, Stream, str, Stream]]) -> Figure:
     for row, (view, originals, name, mixed) in enumerate(pairs):
         for axis in (*axes[2 * row], *axes[2 * row + 1]):
             axis.axis('off')
-        for column in range(min(columns, len(originals.images))):  # of local crops there are several per image
+        for column in range(min(columns, len(originals.images))):  # there are several local crops per image
             show(axes[2 * row][column], originals.images[column], f'{view}: image {column}')
         for column in range(min(columns, len(mixed.images))):  # MixCo makes one mixture of two images
             show(axes[2 * row + 1][column], mixed.images[column], f'{name}: {_shares(mixed, column)}')

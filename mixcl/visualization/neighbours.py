@@ -15,27 +15,27 @@ RIGHT, WRONG = '#0072B2', '#D55E00'
 
 
 def others_nearest(features: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Cosines and indices, (N, k) each, of the k rows that are nearest to each row of (N, D) but itself, in order."""
+    """Return cosines and indices, (N, k) each, of the k rows nearest to each row of (N, D) except itself, in order."""
     cosines, indices = nearest_neighbours(features, features, k + 1)
     itself = indices == torch.arange(len(features))[:, None]
-    itself[:, -1] |= ~itself.any(dim=1)  # of more than k equal rows it may not be found
+    itself[:, -1] |= ~itself.any(dim=1)  # among more than k equal rows, the row itself may not be found
     return cosines[~itself].view(-1, k), indices[~itself].view(-1, k)
 
 
 def mistakes(labels: Tensor, cosines: Tensor, indices: Tensor) -> Tensor:
-    """(N,) how close those of other classes come: the mean of ``cosine`` over the neighbours (N, k), 0 for its own."""
+    """Return how close other classes come (N,): the mean of ``cosines`` over the neighbours (N, k), own class as 0."""
     return (cosines * (labels[indices] != labels[:, None])).mean(dim=1)
 
 
 def neighbour_figure(
     pictured: Pictured, num_images: int = 6, k: int = 7, worst: bool = False, among: int = 2000
 ) -> Figure:
-    """Draw rows of an image and its k nearest ``among`` so many, with cosines, and class names where there are labels.
+    """Draw rows of an image and its k nearest of ``among`` images, with cosines, and class names if there are labels.
 
-    With ``worst``, which needs labels, those images come first whose neighbours of other classes are nearest.
+    With ``worst``, which needs labels, images whose neighbours of other classes are nearest come first.
 
     Raises:
-        UserError: if there are too few images, or no labels where they are needed.
+        UserError: if there are too few images, or no labels where ``worst`` needs them.
     """
     gallery = gallery_of(pictured, max(among, num_images), max(k + 1, num_images))
     if worst and gallery.labels is None:
@@ -47,7 +47,7 @@ def neighbour_figure(
 def draw_neighbours(
     name: str, cfg: Config, gallery: Gallery, features: Tensor, num_images: int = 6, k: int = 7, worst: bool = False
 ) -> Figure:
-    """The figure of :func:`neighbour_figure` with a name, from features (N, C) of a gallery, on the CPU."""
+    """Draw the figure of :func:`neighbour_figure` with a name, from features (N, C) of a gallery, on the CPU."""
     labels = gallery.labels
     cosines, indices = others_nearest(features, k)
     order = torch.arange(len(indices))

@@ -1,4 +1,4 @@
-"""What figures are drawn of: a config or a checkpoint, and its images with their views."""
+"""Model and images that figures show: a config or a checkpoint, and its images with their views."""
 
 import copy
 from collections.abc import Sequence
@@ -31,16 +31,16 @@ WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
 
 @dataclass(frozen=True)
 class Pictured:
-    """What figures are drawn of.
+    """Model and images that figures show.
 
     Attributes:
         config: of the model and its images.
         subject: the checkpoint; None for the untrained model of a config.
-        source: images that were asked for, such as 'folder:photos', in the place of the config's.
-        data_root: of a source.
+        source: images to use in place of the config's, such as 'folder:photos'.
+        data_root: of the source.
         seed: of the choice of images, of mixing, and of random weights.
-        encoder: 'online' or 'target', of a checkpoint; by default the one that embedding and export take.
-        image_size: of the images of a source; by default as the config evaluates, or trains.
+        encoder: 'online' or 'target', of a checkpoint; by default the one that embedding and export use.
+        image_size: of the images of the source; by default that of the config's evaluation, or training.
     """
 
     config: Config
@@ -53,19 +53,19 @@ class Pictured:
 
     @property
     def run(self) -> str:
-        """The run, for titles."""
+        """Name of the run, for titles."""
         name = self.config.get('config_name') or 'model'
         epochs = self.subject and self.subject.epochs
         return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
 
     @property
     def side(self) -> str:
-        """The encoder that is shown."""
+        """Name of the encoder that is shown."""
         return 'online' if self.subject is None else self.subject.side(self.encoder)
 
     @cached_property
     def model(self) -> Encoder:
-        """The encoder, on the CPU: that of the checkpoint, or a random one.
+        """Encoder on the CPU: that of the checkpoint, or a random one.
 
         Raises:
             UserError: if the config describes none, the checkpoint has no such encoder, or its weights do not fit.
@@ -75,12 +75,12 @@ class Pictured:
 
     @property
     def name(self) -> str:
-        """The run and its encoder, for titles."""
+        """Name of the run and its encoder, for titles."""
         return self.run if self.subject is None else f'{self.run}, {self.side} encoder'
 
     @property
     def training(self) -> Config:
-        """The config with the source in the place of its training images, whose views stay."""
+        """Config with the source in place of its training images, whose views stay."""
         if not self.source:
             return self.config
         cfg = copy.deepcopy(self.config)
@@ -98,11 +98,11 @@ def read_pictured(
 ) -> Pictured:
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
-    ``config`` takes the place of the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and
-    ``source`` is as for :func:`~mixcl.experiments.options.own_data.source_config`.
+    ``config`` replaces the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and ``source``
+    is the same as for :func:`~mixcl.experiments.options.own_data.source_config`.
 
     Raises:
-        UserError: if it cannot be read, or carries no config and none is given.
+        UserError: if the file cannot be read, or carries no config and none is given.
     """
     root = None if source else data_root
     if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
@@ -120,13 +120,13 @@ def read_pictured(
 
 
 def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:
-    """(B, C, h, w) in [0, 1] for every crop of packed training samples, as the device finishes them."""
+    """Finish every crop of packed training samples as the device does: (B, C, h, w) in [0, 1] each."""
     settings = dict(cfg.get('data_preprocessor') or {}, type='mixcl.ViewPreprocessor', mean=None, std=None)
     return [crop / 255 for crop in build(MODELS, settings)(collate_views(samples))['inputs']]
 
 
 def collate_views(samples: Sequence[dict]) -> dict:
-    """A batch of the views alone."""
+    """Collate the views alone."""
     return default_collate(
         [{key: value for key, value in sample.items() if key != 'data_samples'} for sample in samples]
     )
@@ -135,9 +135,9 @@ def collate_views(samples: Sequence[dict]) -> dict:
 def features_of_views(
     model: BaseModel, dataset: KeyedDataset, indices: Sequence[int], side: str, seed: int
 ) -> list[Tensor]:
-    """(N, C) float32 features, on the CPU, of the first two crops that training makes of some of its images.
+    """Compute (N, C) float32 features, on the CPU, of the first two crops that training makes of some images.
 
-    By an encoder or a side of a learner; the crops are those of the seed's first epoch.
+    The features are by an encoder or a side of a learner; the crops are those of the seed's first epoch.
     """
     keys: Any = [SampleKey(seed, 0, index) for index in indices]
     loader = DataLoader(Subset(dataset, keys), batch_size=64, collate_fn=collate_views)
@@ -150,7 +150,7 @@ def features_of_views(
 
 
 def training_set(cfg: Config, least: int) -> KeyedDataset:
-    """The training images of a config with their views.
+    """Build the training set of a config, with its views.
 
     Raises:
         UserError: if there are none, or fewer than needed.

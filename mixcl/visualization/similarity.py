@@ -1,4 +1,4 @@
-"""How similar mixtures are to their sources and to each other, beside the target that the loss asks for."""
+"""Similarity of mixtures to their sources and to each other, beside the target that the loss asks for."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,21 +28,21 @@ class TermSimilarity(NamedTuple):
     cosines: Tensor
 
     def gap(self) -> str:
-        """The mean cosine of pairs that are to be alike, and of the others, in words."""
+        """Describe the mean cosine of pairs that should be alike, and of the others."""
         alike = self.target > 0
         return f'shared {self.cosines[alike].mean():.2f}, others {self.cosines[~alike].mean():.2f}'
 
 
 def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> list[TermSimilarity]:
-    """What the objective compares in one step of training, without changing weights.
+    """Compute what the objectives compare in one step of training, without changing weights.
 
-    Buffers such as queues move, as in the step; batch-norm statistics only in training mode.
+    Buffers such as queues change as in the step; batch-norm statistics only in training mode.
     """
     compared: list[tuple[Tensor, Tensor, SoftTarget]] = []
 
     def listen(objective: nn.Module, inputs: tuple) -> None:
         queries, keys, target = inputs[:3]
-        # These two compare probabilities, and take the logarithms of the queries'.
+        # These two compare probabilities, but get log-probabilities as queries.
         compared.append((queries.exp() if isinstance(objective, (DINODistillation, SwAV)) else queries, keys, target))
 
     hooks = [objective.register_forward_pre_hook(listen) for objective in model.objectives.values()]
@@ -59,13 +59,13 @@ def term_similarities(model: ContrastiveLearner, batch: dict, seed: int = 0) -> 
 
 
 def similarity_figure(pictured: Pictured, num_images: int = 12) -> Figure:
-    """Draw, for every row of the table of terms, the target, and the cosines before and after training.
+    """Draw the target and the cosines before and after training, for every row of the table of terms.
 
     Both models see one batch of views and mixtures as in a step, but in evaluation mode: a few images are too few for
-    statistics of batch normalisation.
+    batch-norm statistics.
 
     Raises:
-        UserError: if it is no pretraining, or a batch of so many images cannot be used.
+        UserError: if the config is no pretraining, or cannot use a batch of so many images.
     """
     cfg = pictured.training
     if (cfg.get('model') or {}).get('type') not in ('ContrastiveLearner', 'PatchSamplingLearner'):

@@ -1,4 +1,4 @@
-"""What augmentation does to images, with the parameters that were drawn."""
+"""Effect of augmentation on images, with the parameters that were drawn."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,12 +34,12 @@ WORDS = {
 
 
 def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedDataset | None = None) -> Figure:
-    """Draw images, where their views were cropped, the views, and what was drawn for each of them.
+    """Draw images with the crop boxes of their views, the views, and the random parameters of each.
 
-    The views are those of the config's kind, 'device' or 'pillow'; which numbers were drawn is read from the device's
-    programs, which a key gives alike for both. Steps that the device does not do are named without numbers. Of sampled
-    patches (APS) the first chunk is shown, the others are dimmed. ``dataset`` is the config's training set, where it
-    was built already.
+    The views are those of the config's kind, 'device' or 'pillow'. Their parameters are read from the device's
+    programs, as a key gives the same for both kinds. Of the other steps, only crop and flip are named. For
+    sampled patches (APS) the first chunk is shown, the other patches are dimmed. ``dataset`` is the config's training
+    set, if already built.
 
     Raises:
         UserError: if the config has neither ``KeyedMultiView`` nor ``SampledPatchPair``, or too few images.
@@ -75,7 +75,7 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
 
 
 def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, list[dict]]]:
-    """Each image as its views found it, with the results of their pipelines, up to the photometry."""
+    """Return each image as its views found it, with the results of their pipelines, up to the photometry."""
     dataset = KeyedDataset(dataset.dataset, views='device')
     steps: list[Any] = [
         step for steps in dataset.pipelines for step in steps if isinstance(step, DeviceViews) and step.whole
@@ -99,7 +99,7 @@ def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.nd
 
 
 def _parameters(view: dict, image: np.ndarray) -> list[str]:
-    """What was done to make a view, a line each."""
+    """List what was done to make a view, a line each."""
     lines = []
     if 'crop_box' in view:
         _, _, height, width = view['crop_box']
@@ -111,7 +111,7 @@ def _parameters(view: dict, image: np.ndarray) -> list[str]:
 
 
 def _dimmed(crop: Tensor, kept: Tensor, grid: Sequence[int]) -> Tensor:
-    """An image (C, h, w) of which the patches that were not sampled are pale and grey."""
+    """Make the patches of an image (C, h, w) that were not sampled pale and grey."""
     mask = torch.zeros(grid[0] * grid[1])
     mask[kept] = 1
     down, across = crop.shape[1] // grid[0], crop.shape[2] // grid[1]

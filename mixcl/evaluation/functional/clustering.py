@@ -1,4 +1,4 @@
-"""How well classes form clusters in features, and in their map to two dimensions."""
+"""Quality of classes as clusters, in features and in their map to two dimensions."""
 
 import math
 
@@ -12,15 +12,15 @@ PERPLEXITY = 30.0
 
 
 def cluster_indices(features: Tensor, labels: Tensor) -> dict[str, float]:
-    """Davies-Bouldin (lower is better) and Calinski-Harabasz indices (higher) of classes as clusters, by scikit-learn.
+    """Compute scikit-learn's Davies-Bouldin (lower is better) and Calinski-Harabasz (higher) indices of the classes.
 
-    Of features (N, D) and int64 classes (N,). Both are NaN where all features are the same (scikit-learn's 0 and 1
+    Features are (N, D), labels (N,) int64 classes. Both are NaN if all features are the same (scikit-learn's 0 and 1
     would read as the best and a poor clustering).
 
     Raises:
         UserError: if there are fewer than two classes, or no class has two images.
     """
-    from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score  # takes seconds, as all of scikit-learn
+    from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score  # importing scikit-learn takes seconds
 
     classes = len(labels.unique())
     if not 2 <= classes < len(labels):
@@ -40,8 +40,8 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
 
     Source: van der Maaten and Hinton, Visualizing data using t-SNE, JMLR 2008.
 
-    Of features (N, D), two dimensions or more, it is (N, 2) float32 on the CPU: NaN where all features are the same,
-    with which scikit-learn ends the whole process. Fewer than 92 rows get a perplexity of a third of the other rows.
+    Features (N, D), with D of at least 2, become (N, 2) float32 on the CPU: NaN if all are the same, for which
+    scikit-learn ends the whole process. Fewer than 92 rows get a perplexity of a third of the other rows.
     """
     from sklearn.manifold import TSNE
 
@@ -56,8 +56,8 @@ def map_to_plane(features: Tensor, seed: int = 0) -> Tensor:
 def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, seed: int = 0) -> Tensor:
     """Draw some images of each of some classes, as MixCo does for its maps (https://arxiv.org/abs/2010.06300, Fig. 3).
 
-    Indices into the labels (N,), ascending, int64 on the CPU: a function of labels and seed. Where there are fewer
-    classes, or fewer images of one, all are taken.
+    The indices into the labels (N,) are ascending, int64 on the CPU, and a function of labels and seed. If there are
+    fewer classes, or fewer images of one, all are taken.
     """
     labels = labels.cpu()
     present = labels.unique()
@@ -70,9 +70,9 @@ def some_of_some_classes(labels: Tensor, classes: int = 10, images: int = 1000, 
 
 
 def _spread(features: Tensor) -> Tensor | None:
-    """The features (N, D) from the first one on, scaled to at most 1, float64 on the CPU; None if all are the same.
+    """Shift features (N, D) so that the first is 0, and scale them to at most 1; float64 on the CPU, None if all equal.
 
-    Neither indices nor maps depend on place and scale, but squares of very small numbers would vanish in them.
+    Indices and maps do not depend on origin and scale, but squares of very small numbers would vanish in them.
     """
     features = features.double().cpu()
     shifted = features - features[:1]

@@ -1,4 +1,4 @@
-"""What features and settings of measures must satisfy before anything is computed from them."""
+"""Checks of features and of the settings of measures, before anything is computed from them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,21 +21,21 @@ RANGES: dict[str, Range] = {
     'jobs': Range('a whole number of at least 1, or -1 for all cores', lambda value: value == -1 or COUNT.test(value)),
     'seed': Range('a whole number from 0 to 2**32 - 1', lambda value: COUNT.test(value + 1) and value < 2**32),
 }
-"""By the name of a setting."""
+"""Allowed values, by the name of a setting."""
 
 LISTS = ('neighbours', 'shots', 'topk', 'rates', 'costs', 'weight_decays')
-"""Settings that are lists of such numbers, one at least."""
+"""Settings that are non-empty lists of such numbers."""
 
 
 def check_settings(owner: str, settings: Mapping[str, Any]) -> None:
-    """Raise :class:`UserError`, with the ``owner``, for the first setting that is out of range."""
+    """Raise :class:`UserError`, naming the ``owner``, for the first setting that is out of range."""
     for name, value in settings.items():
         check = check_list if name in LISTS else check_range
         check(owner, RANGES[name], **{name: value})
 
 
 def check_finite(**sets: Tensor) -> None:
-    """Raise :class:`UserError` if features (N, D) hold NaN or infinity; they are named as in messages: ``bank=...``."""
+    """Raise :class:`UserError` if features (N, D) hold NaN or infinity; messages name the keyword: ``bank=...``."""
     for name, features in sets.items():
         # aminmax passes NaN on and, unlike isfinite, needs no mask as large as the features.
         if not all(extreme.isfinite() for extreme in torch.aminmax(features)):

@@ -1,7 +1,7 @@
-"""Classification of frozen features by a few labelled images of each class, over many draws of them.
+"""Classification of frozen features from a few labelled images of each class, over many draws of these images.
 
-Where all labels are known, small data sets are soon solved and tell no encoder from another; few labels still do. Draws
-are the same for every encoder, so that two encoders are compared draw by draw.
+With all labels, small data sets are too easy to tell encoders apart; with few labels they are not. Draws are the same
+for every encoder, so that two encoders are compared draw by draw.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
 
     Args:
         labels: (N,) int64 classes; each that occurs has at least ``count`` images.
-        count: images of each class.
-        seed, draw: with the labels, what the choice is a function of.
+        count: number of images of each class.
+        seed, draw: determine the choice, together with the labels.
 
     Returns:
-        (classes, count) int64 rows of the images. The first k columns are the choice for the count k.
+        (classes, count) int64 indices of the images. The first k columns are the choice for the count k.
     """
     rows = []
     for number in labels.unique().tolist():
@@ -43,21 +43,21 @@ def draw_labelled(labels: Tensor, count: int, seed: int, draw: int) -> Tensor:
 def few_label_answers(
     bank: Tensor, bank_labels: Tensor, queries: Tensor, shots: Sequence[int] = SHOTS, draws: int = DRAWS, seed: int = 0
 ) -> dict[tuple[int, str], Tensor]:
-    """Classify queries by k labelled images of each class, for several k and many draws of the labelled images.
+    """Classify queries from k labelled images of each class, for several k and many draws of the labelled images.
 
-    ``means`` answers the class whose mean has the largest cosine to the query, all features L2-normalised. ``logistic``
-    is scikit-learn's logistic regression with C = 1 on features that are L2-normalised and then standardised over the
-    whole bank, whose labels take no part in that. A draw depends on the labels of the bank and the seed alone.
+    ``means`` predicts the class whose mean has the largest cosine to the query, all features L2-normalised.
+    ``logistic`` is scikit-learn's logistic regression with C = 1 on features that are L2-normalised and then
+    standardised over the whole bank (without labels). A draw depends on the bank's labels and the seed alone.
 
     Args:
         bank, queries: (Nb, D) training and (Nq, D) test features, any floating dtype and device.
         bank_labels: (Nb,) int64 classes, each with at least ``max(shots)`` images.
         shots: values of k, 1 or more.
-        draws: how many, 1 or more.
+        draws: number of draws, 1 or more.
         seed: of the draws.
 
     Returns:
-        by (k, measure) the classes (draws, Nq) int64, on the CPU.
+        predicted classes (draws, Nq) int64 by (k, measure), on the CPU.
 
     Raises:
         UserError: if a set is not finite, or a class has too few images.
@@ -92,7 +92,7 @@ def _check_counts(labels: Tensor, least: int) -> None:
 
 
 def _regression(train: Tensor, labels: Tensor, test: Tensor) -> Tensor:
-    from sklearn.linear_model import LogisticRegression  # takes seconds
+    from sklearn.linear_model import LogisticRegression  # importing scikit-learn takes seconds
 
     fitted = LogisticRegression(C=1.0, max_iter=1000).fit(train.numpy(), labels.numpy())
     return torch.from_numpy(fitted.predict(test.numpy()))

@@ -1,6 +1,6 @@
 """Weighted k-nearest-neighbour classification on frozen features, the protocol of PatchMix, DINO and iBOT.
 
-A query is classified by its k nearest bank images under the cosine; each votes for its class with the weight
+A query is classified by the k bank images with the largest cosine; each votes for its class with the weight
 exp(cosine / temperature). Source: Wu et al., Unsupervised feature learning via non-parametric instance discrimination,
 https://arxiv.org/abs/1805.01978, section 3.4.
 """
@@ -18,19 +18,19 @@ from mixcl.terminal import progress
 NEIGHBOURS = (10, 20, 100, 200)
 TEMPERATURE = 0.07
 QUERIES_AT_ONCE, BANK_AT_ONCE = 1024, 32768
-"""Rows of a block of cosines, 128 MiB."""
+"""Numbers of queries and bank rows in a block of cosines, 128 MiB."""
 NEVER = 2**31
 
 
 @torch.no_grad()
 def nearest_neighbours(queries: Tensor, bank: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Find the k rows of the bank with the largest cosine to each query; of rows that tie, any may come first.
+    """Find the k rows of the bank with the largest cosine to each query; ties come in any order.
 
-    Exhaustive, block by block: beyond the features it needs about 0.5 GiB, a copy of the queries, and 24 bytes per
-    query and neighbour.
+    The search is exhaustive, block by block. Beyond the features it needs about 0.5 GiB, a copy of the queries, and 24
+    bytes per query and neighbour.
 
     Args:
-        queries: (Nq, D) finite features of any length and floating dtype; their device computes.
+        queries: (Nq, D) finite features of any norm and floating dtype, on the device that computes.
         bank: (Nb, D), the same, on any device.
         k: neighbours per query; clipped to Nb.
 
@@ -78,7 +78,7 @@ def knn_accuracy(
 ) -> dict[str, float]:
     """Measure how well the nearest neighbours in the bank predict the classes of the queries.
 
-    Where scores tie, the class with the lower number comes first. A class without votes is never a hit.
+    If scores tie, the class with the lower number comes first. A class without votes is never a hit.
 
     Args:
         queries, bank: (Nq, D) and (Nb, D) features.
@@ -93,7 +93,7 @@ def knn_accuracy(
         UserError: if a set is not finite.
     """
     check_finite(query=queries, bank=bank)
-    # On the CPU the vote sums in one fixed order, and deterministic algorithms allow it.
+    # On the CPU the vote sums in one fixed order, which PyTorch's deterministic mode allows.
     cosines, indices = (found.cpu() for found in nearest_neighbours(queries, bank, max(neighbours)))
     votes, labels = bank_labels.cpu()[indices], query_labels.cpu()
     num_classes = int(max(votes.max(), labels.max())) + 1
@@ -108,7 +108,7 @@ def knn_accuracy(
 
 
 def _ranks(scores: Tensor, labels: Tensor) -> Tensor:
-    """(B,) place, from 0, of each query's class (B,) among the scores (B, C)."""
+    """Return the rank (B,), from 0, of each query's class (B,) among the scores (B, C)."""
     labels = labels.unsqueeze(1)
     own = scores.gather(1, labels)
     ahead = (scores > own) | ((scores == own) & (torch.arange(scores.shape[1]) < labels))

@@ -1,8 +1,8 @@
 """Linear probes on stored features: softmax regressions at many learning rates and weight decays at once.
 
-All probes see the same mini-batches: one product of features and weights computes the logits of all of them, another
-one their gradients. Each is trained from zero on standardised features, by SGD with momentum under a cosine schedule,
-so that it is a function of features, settings and seed. Rate and weight decay are chosen on held-out training features.
+All probes see the same mini-batches: one matrix product computes all logits, another all gradients. Each probe
+starts from zero and is trained on standardised features, by SGD with momentum and a cosine schedule, so that it is a
+function of features, settings and seed. Learning rate and weight decay are chosen on held-out training features.
 """
 
 import math
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 4096
 
 @dataclass
 class ProbeSettings:
-    """How a sweep of linear probes trains; every rate is combined with every weight decay.
+    """Settings of a sweep of linear probes; every learning rate is combined with every weight decay.
 
     Args:
         rates: initial learning rates for standardised features, each above 0; they are not scaled by the batch size.
@@ -34,11 +34,11 @@ class ProbeSettings:
         epochs: 1 or more.
         batch_size: 1 or more.
         momentum: of SGD, in [0, 1).
-        held_out: share of the training features that chooses rate and weight decay, in (0, 1).
+        held_out: share of the training features, in (0, 1), on which rate and weight decay are chosen.
         seed: of the held-out part and of the order of the features.
 
     Raises:
-        UserError: if one is out of range.
+        UserError: if a setting is out of range.
     """
 
     rates: Sequence[float] = RATES
@@ -54,7 +54,7 @@ class ProbeSettings:
 
     @property
     def grid(self) -> list[tuple[float, float]]:
-        """(rate, weight decay) of every probe."""
+        """Pair (rate, weight decay) of every probe."""
         return list(product(self.rates, self.weight_decays))
 
 
@@ -71,12 +71,12 @@ def probe_sweep(
 
     Args:
         train_features, train_labels: (N, D), two or more, and (N,) int64 classes.
-        test_features, test_labels: (M, D) and (M,) int64 classes, on the device where to compute.
+        test_features, test_labels: (M, D) and (M,) int64 classes, on the device that computes.
 
     Returns:
-        top-1 accuracies in percent: of the chosen probe ``probe_top1``, the number to report, and ``probe_held_out``,
-        on the held-out part when it was trained on the rest; of all, ``probe_lr{rate}_wd{decay}_top1``, whose best is
-        optimistic. Also ``probe_rate`` and ``probe_weight_decay``, which were chosen.
+        top-1 accuracies in percent: ``probe_top1`` of the chosen probe, the number to report; ``probe_held_out``, its
+        accuracy on the held-out part when trained on the rest; ``probe_lr{rate}_wd{decay}_top1`` of every probe, the
+        best of which is optimistic. Also ``probe_rate`` and ``probe_weight_decay``, which were chosen.
 
     Raises:
         UserError: if a set is not finite.
@@ -96,7 +96,7 @@ def probe_sweep(
 def choose_probe(
     features: Tensor, labels: Tensor, num_classes: int, settings: ProbeSettings, device: torch.device | str = 'cpu'
 ) -> tuple[int, float]:
-    """The place in ``settings.grid`` of the best probe on held-out features, and its accuracy there in percent."""
+    """Return the index in ``settings.grid`` of the best probe on held-out features, and its accuracy in percent."""
     order = torch.randperm(len(labels), generator=generator('held out', settings.seed))
     count = min(max(round(settings.held_out * len(order)), 1), len(order) - 1)
     unseen, kept = order[:count].sort().values, order[count:].sort().values
@@ -115,15 +115,15 @@ class Probes(NamedTuple):
     bias: Tensor
 
     def inputs(self, features: Tensor) -> Tensor:
-        """Standardised features (B, D), float32 on the device of the probes."""
+        """Standardise features (B, D), to float32 on the device of the probes."""
         return (features.to(self.mean.device, torch.float32) - self.mean) / self.deviation
 
     def logits(self, inputs: Tensor) -> Tensor:
-        """(B, H, C) of standardised features (B, D)."""
+        """Compute logits (B, H, C) from standardised features (B, D)."""
         return (inputs @ self.weights.flatten(1)).unflatten(1, self.bias.shape) + self.bias
 
     def scores(self, features: Tensor, labels: Tensor) -> tuple[list[float], list[float]]:
-        """Top-1 accuracy in percent, and mean cross-entropy, of every probe on features (N, D) and classes (N,)."""
+        """Return top-1 accuracy in percent and mean cross-entropy of every probe on features (N, D), classes (N,)."""
         hits = losses = torch.zeros(len(self.bias), dtype=torch.float64, device=self.mean.device)
         for rows, classes in zip(features.split(ROWS_AT_ONCE), labels.split(ROWS_AT_ONCE), strict=True):
             logits, classes = self.logits(self.inputs(rows)), classes.to(self.mean.device)
@@ -152,10 +152,10 @@ def train_probes(
     batches = chain.from_iterable(order.split(settings.batch_size) for order in orders)
     for step, batch in enumerate(progress(batches, f'{len(rates)} linear probes', steps, 'steps')):
         inputs, classes = probes.inputs(features[batch]), labels[batch].to(device)
-        # Without numbers so small that they are denormal, by which CPUs multiply a hundred times slower.
+        # Set tiny numbers to 0: denormal numbers make products on CPUs a hundred times slower.
         errors = threshold(probes.logits(inputs).softmax(dim=2), 1e-20, 0)
         errors[torch.arange(len(batch), device=device), :, classes] -= 1
-        errors /= len(batch)  # the gradient of the mean cross-entropy by the logits
+        errors /= len(batch)  # the gradient of the mean cross-entropy with respect to the logits
         rate = rates * (0.5 * (1 + math.cos(math.pi * step / steps)))
         gradient = (inputs.T @ errors.flatten(1)).view_as(weights).add_(weights * decays)
         weights.sub_(velocity.mul_(settings.momentum).add_(gradient) * rate)
@@ -164,7 +164,7 @@ def train_probes(
 
 
 def mean_and_deviation(features: Tensor) -> tuple[Tensor, Tensor]:
-    """(D,) each, by which features (N, D) are standardised."""
+    """Return mean and deviation, (D,) each, by which features (N, D) are standardised."""
     deviation, mean = torch.std_mean(features, dim=0, correction=0)
-    # What varies by rounding only is a constant, which division would turn into noise.
+    # A feature that varies only by rounding is a constant, which division would turn into noise.
     return mean, deviation.where(deviation > 1e-6 * mean.abs(), 1)

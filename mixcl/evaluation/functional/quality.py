@@ -1,6 +1,6 @@
-"""How good features are without a classifier: uniformity, effective rank, alignment of classes.
+"""Quality of features without a classifier: uniformity, effective rank, alignment of classes.
 
-All are scalars on the device of the features, so that they can be computed during training without waiting for a GPU.
+All are scalars on the device of the features, so that computing them during training does not wait for the GPU.
 """
 
 import torch
@@ -12,11 +12,11 @@ ROWS_AT_ONCE = 2048
 
 @torch.no_grad()
 def uniformity(features: Tensor) -> Tensor:
-    """Log of the mean Gaussian potential of all pairs of features (N, D), ``log E exp(-2 |f(x) - f(y)|^2)``.
+    """Compute the log of the mean Gaussian potential of all pairs of features, ``log E exp(-2 |f(x) - f(y)|^2)``.
 
-    Compared are unit vectors. Lower is better: 0 if all point the same way, about -4 if they are spread over a sphere
-    of many dimensions. Source: Wang and Isola, Understanding contrastive representation learning through alignment and
-    uniformity on the hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
+    The features (N, D) are compared as unit vectors. Lower is better: 0 if all point the same way, about -4 if they are
+    spread over a sphere of many dimensions. Source: Wang and Isola, Understanding contrastive representation learning
+    through alignment and uniformity on the hypersphere, https://arxiv.org/abs/2005.10242, section 4.1.2.
     """
     blocks = _directions(features).split(ROWS_AT_ONCE)
     total = features.new_zeros((), dtype=torch.float64)
@@ -29,10 +29,10 @@ def uniformity(features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def effective_rank(features: Tensor) -> Tensor:
-    """How many dimensions the features (N, D) use: the exponential of the entropy of their singular values.
+    """Compute how many dimensions the features (N, D) use: the exponential of the entropy of their singular values.
 
-    ``exp(-sum_k p_k log p_k)`` with the singular values p of the matrix, scaled to sum 1. The features are taken as
-    they are, neither centred nor scaled: 1 if all point the same way, min(N, D) if all directions have equal weight,
+    It is ``exp(-sum_k p_k log p_k)`` with the singular values p of the matrix, scaled to sum 1. The features are
+    neither centred nor scaled. The rank is 1 if all point the same way, min(N, D) if all directions have equal weight,
     NaN if one is not finite. Source: Roy and Vetterli, The effective rank, EUSIPCO 2007; for pretrained encoders
     Garrido et al., RankMe, https://arxiv.org/abs/2210.02885, section 3.1.
     """
@@ -40,7 +40,7 @@ def effective_rank(features: Tensor) -> Tensor:
     products = features.new_zeros(rows.shape[1], rows.shape[1], dtype=torch.float64)
     for part in rows.split(ROWS_AT_ONCE):
         products += part.double().T @ part.double()
-    # The solver refuses what is not finite, and a log during training must not end the training.
+    # The solver refuses values that are not finite, and logging must not end the training.
     finite = products.isfinite().all()
     values = torch.linalg.eigvalsh(products.where(finite, 0.0)).clamp_min(0).sqrt()
     shares = values / values.sum().clamp_min(torch.finfo(values.dtype).tiny)
@@ -49,10 +49,10 @@ def effective_rank(features: Tensor) -> Tensor:
 
 @torch.no_grad()
 def class_alignment(features: Tensor, labels: Tensor) -> Tensor:
-    """Mean squared distance between the directions of two images of one class, over all such pairs.
+    """Compute the mean squared distance between the directions of two images of one class, over all such pairs.
 
-    Of features (N, D) and int64 classes (N,); 0 is best, 4 is worst, NaN where no class has two images. Without a loop
-    over pairs: n unit vectors with the sum S have the mean squared distance ``2 (n^2 - |S|^2) / (n (n - 1))``.
+    Features are (N, D), labels (N,) int64 classes. 0 is best, 4 is worst, NaN if no class has two images. There is no
+    loop over pairs: n unit vectors with the sum S have the mean squared distance ``2 (n^2 - |S|^2) / (n (n - 1))``.
     """
     counts = labels.bincount().double()
     sums = features.new_zeros(len(counts), features.shape[1], dtype=torch.float64)
@@ -66,6 +66,6 @@ def _directions(features: Tensor) -> Tensor:
 
 
 def _potential(rows: Tensor, others: Tensor) -> Tensor:
-    """(R, S) ``exp(-2 |x - y|^2)`` of unit vectors, whose squared distance is 2 - 2 cos."""
+    """Compute ``exp(-2 |x - y|^2)`` (R, S) of unit vectors, whose squared distance is 2 - 2 cos."""
     with torch.autocast(rows.device.type, enabled=False):
         return (rows @ others.T).sub_(1).mul_(4).exp_()

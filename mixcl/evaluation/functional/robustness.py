@@ -1,4 +1,4 @@
-"""The settings of ImageNet-C (corrupted images), and AlexNet's errors on them."""
+"""Settings of ImageNet-C (corrupted images), and AlexNet's errors on them."""
 
 ALEXNET_ERRORS = dict(
     gaussian_noise=0.886428,
@@ -19,7 +19,7 @@ ALEXNET_ERRORS = dict(
 )
 """AlexNet's error on each of the 15 corruptions of ImageNet-C, averaged over the severities.
 
-Some public scripts list the same errors beside another order of the corruptions.
+Some public scripts list the same errors beside the corruptions in another order.
 """
 CORRUPTIONS = tuple(ALEXNET_ERRORS)
 SEVERITIES = (1, 2, 3, 4, 5)

@@ -1,4 +1,4 @@
-"""What measures of frozen features have in common."""
+"""Base classes of the measures of frozen features."""
 
 from abc import ABC, abstractmethod
 
@@ -10,20 +10,20 @@ from mixcl.evaluation.functional.feature_checks import check_settings
 class FeatureMetric(ABC):
     """A measure of the features of one data set (the queries), given those of another (the bank).
 
-    Stands in ``test_evaluator`` or ``val_evaluator`` of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, which
+    Used in ``test_evaluator`` or ``val_evaluator`` of a :class:`~mixcl.evaluation.feature_loop.FeatureLoop`, which
     collects the features of all processes and lets the main process compute.
     """
 
     @abstractmethod
     def compute(self, bank: Tensor, bank_labels: Tensor, queries: Tensor, labels: Tensor) -> dict[str, float]:
-        """Measure.
+        """Compute the measures.
 
         Args:
             bank: (Nb, D) float32 in data set order, usually of the training images; on the CPU.
             bank_labels: (Nb,) int64 classes, or (Nb, C) int8 presence (1 present, 0 difficult only, -1 absent); on the
                 CPU.
             queries: (Nq, D) float32 in data set order, on the device of the model.
-            labels: of the queries, as those of the bank.
+            labels: of the queries, in the format of ``bank_labels``.
 
         Returns:
             values by name; shares in percent.
@@ -31,7 +31,7 @@ class FeatureMetric(ABC):
 
 
 class CheckedMetric(FeatureMetric):
-    """A measure that refuses settings out of range when it is built: before anything is encoded."""
+    """A measure that refuses settings out of range when it is built, before anything is encoded."""
 
     def __post_init__(self) -> None:
         check_settings(type(self).__name__, vars(self))

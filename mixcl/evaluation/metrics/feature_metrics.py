@@ -1,4 +1,4 @@
-"""Measures of frozen features, around the functions of :mod:`mixcl.evaluation.functional`."""
+"""Measures of frozen features that wrap the functions of :mod:`mixcl.evaluation.functional`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -47,9 +47,10 @@ class LinearProbeSweep(ProbeSettings, FeatureMetric):
 class FewLabels(CheckedMetric):
     """Top-1 accuracies, in percent, of class means and logistic regression on k labelled images of each class.
 
-    They are ``few{k}_{measure}``, the mean over the draws of labelled images, ``few{k}_{measure}_std``, their sample
-    standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}``, each of them, from n = 0. All checkpoints
-    share the draws. See :func:`~mixcl.evaluation.functional.few_labels.few_label_answers`, also for the arguments.
+    The keys are ``few{k}_{measure}``, the mean over the draws of labelled images, ``few{k}_{measure}_std``, their
+    sample standard deviation (0 for one draw), and ``few{k}_{measure}_draw{n}`` for each draw, from n = 0. All
+    checkpoints share the draws. See :func:`~mixcl.evaluation.functional.few_labels.few_label_answers`, also for the
+    arguments.
     """
 
     shots: Sequence[int] = few_labels.SHOTS
@@ -73,17 +74,17 @@ class FewLabels(CheckedMetric):
 class RepresentationQuality(CheckedMetric):
     """Measures of features without a classifier, of the queries and of the classes of the bank.
 
-    Of the queries: ``uniformity``, ``effective_rank``, ``feature_std``, and ``class_alignment``. (The alignment of two
-    views of an image needs augmented views: the pretraining log shows it.)
+    Computed on the queries: ``uniformity``, ``effective_rank``, ``feature_std``, and ``class_alignment``. (The
+    alignment of two views of an image needs augmented views: the pretraining log shows it.)
 
-    Of some images of some classes of the bank, as MixCo has it for ten classes of 1,000 training images
-    (https://arxiv.org/abs/2010.06300, Fig. 3): ``davies_bouldin`` and ``calinski_harabasz`` of the features,
-    ``tsne_davies_bouldin`` and ``tsne_calinski_harabasz`` of their map to two dimensions (NaN where all images have the
+    Computed on some images of some classes of the bank (MixCo takes ten classes of 1,000 training images,
+    https://arxiv.org/abs/2010.06300, Fig. 3): ``davies_bouldin`` and ``calinski_harabasz`` of the features,
+    ``tsne_davies_bouldin`` and ``tsne_calinski_harabasz`` of their map to two dimensions (NaN if all images have the
     same features), and how many there were, ``cluster_classes`` and ``cluster_images``.
 
     Args:
-        classes: how many classes are drawn, 2 or more.
-        images: how many images of each, 2 or more.
+        classes: number of classes that are drawn, 2 or more.
+        images: number of images of each, 2 or more.
         seed: of the draw and of the map.
     """
 

@@ -1,4 +1,4 @@
-"""Robustness of an ImageNet classifier as metrics of mmengine's evaluator."""
+"""Metrics of the robustness of an ImageNet classifier, for mmengine's evaluator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,9 @@ from mixcl.registry import METRICS
 
 @METRICS.register_module()
 class MaskedAccuracy(Accuracy):
-    """Accuracy ``top1`` and ``top5`` in percent, where only the classes of the data set may be answered.
+    """Accuracy ``top1`` and ``top5`` in percent, where only the classes of the data set can be predicted.
 
-    The data set's ``metainfo`` says which numbers its classes have in the model (``class_numbers``, ascending), as
+    The data set's ``metainfo`` lists the numbers that its classes have in the model (``class_numbers``, ascending), as
     :class:`mixcl.datasets.imagenet_robustness.ImageNetA` does. Source: Hendrycks et al., Natural adversarial examples,
     https://arxiv.org/abs/1907.07174; The many faces of robustness, https://arxiv.org/abs/2006.16241.
     """
@@ -27,7 +27,7 @@ class MaskedAccuracy(Accuracy):
         super().__init__(topk=(1, 5), thrs=None)
 
     def process(self, data_batch: Any, data_samples: Sequence[dict]) -> None:
-        """Keep what counts of samples with ``pred_score`` (1000,) and ``gt_label`` (1,), one of ``class_numbers``."""
+        """Restrict samples to ``class_numbers``: ``pred_score`` (1000,) and ``gt_label`` (1,), which is one of them."""
         classes = torch.tensor(self.dataset_meta['class_numbers'])
         masked = [
             dict(
@@ -41,7 +41,7 @@ class MaskedAccuracy(Accuracy):
 
 @METRICS.register_module()
 class CorruptionRobustness(BaseMetric):
-    """Accuracy and error on ImageNet-C, in percent; all 75 settings must be there.
+    """Accuracy and error on ImageNet-C, in percent; all 75 settings must be present.
 
     ``top1`` is the mean accuracy over the 75 settings (SDMP's number), ``top1_<corruption>`` the accuracy on one
     corruption, over its severities. ``mce`` is the mean corruption error: the error on each corruption divided by
@@ -56,7 +56,7 @@ class CorruptionRobustness(BaseMetric):
         for sample in data_samples:
             setting = CORRUPTIONS.index(sample['corruption']) * len(SEVERITIES) + SEVERITIES.index(sample['severity'])
             wrong = int(sample['pred_score'].argmax() != sample['gt_label'])
-            # One small integer per image: there are 3.75 million, and Python shares such objects.
+            # One small integer per image: there are 3.75 million, and Python shares small integers.
             self.results.append(2 * setting + wrong)
 
     def compute_metrics(self, results: list[int]) -> dict[str, float]:

@@ -17,7 +17,7 @@ class StageAccuracy(BaseMetric):
     Names: ``accuracy/feat1_top1``, ``accuracy/feat1_top5``, ..., ``accuracy/best_top1``.
 
     Args:
-        topk: how many guesses count, 1 among them.
+        topk: values of k, 1 among them.
     """
 
     default_prefix = 'accuracy'

@@ -30,23 +30,23 @@ NEGATIVES_PER_POSITIVE = 19
 @METRICS.register_module()
 @dataclass
 class VOCSVM(CheckedMetric):
-    """Ranks the test images by one SVM per class; labels are presence, (N, C).
+    """Mean average precision of one SVM per class on the test images; labels are presence, (N, C).
 
     The cost of a class is the one with the best mean average precision (scikit-learn's, not interpolated) over
-    three folds, the first of ``costs`` where several tie; the folds are stratified and in the order of the images.
-    Images whose label for the class is 0 are left out, of training and of test. A process needs about 24 bytes per
+    three folds; ties go to the first of ``costs``. The folds are stratified and in the order of the images.
+    Images whose label for the class is 0 are left out of training and test. A process needs about 24 bytes per
     training value: 1 GB for VOC07's 5,011 images in 8,192 dimensions.
 
-    Gives ``svm_map``, the mean over the classes, in percent, of the average precision (area, interpolated).
+    The result is ``svm_map``: the mean over the classes, in percent, of the average precision (area, interpolated).
 
     Args:
         costs: candidates for the SVM's C, each above 0.
         seed: of liblinear.
-        jobs: processes, -1 for one per CPU core; changes speed and memory, never the result.
+        jobs: number of processes, -1 for one per CPU core; changes speed and memory, never the result.
 
     Raises:
-        UserError: if a setting is out of range; when it computes, if a set is not finite, or a class has fewer
-            positives or negatives than folds.
+        UserError: if a setting is out of range; in ``compute``, if a set is not finite, or a class has fewer
+            positives or negatives than folds, or no positive test image.
     """
 
     costs: Sequence[float] = COSTS
@@ -59,7 +59,7 @@ class VOCSVM(CheckedMetric):
         return dict(svm_map=100 * float(np.mean(self._tested(keys, bank, bank_labels, queries, labels))))
 
     def _tested(self, keys: Sequence[tuple[int, ...]], *sets: Tensor) -> list[Any]:
-        """What :meth:`tested` finds for each of the keys, whose last number is that of a class."""
+        """Run :meth:`tested` for each of the keys, whose last number is that of a class."""
         bank, bank_labels, queries, labels = sets
         features = normalise(bank), normalise(queries)
         known, asked = bank_labels.T.cpu().numpy(), labels.T.cpu().numpy()
@@ -69,7 +69,7 @@ class VOCSVM(CheckedMetric):
         return list(progress(found, 'SVMs', len(keys), 'SVMs'))
 
     def tested(self, train: np.ndarray, test: np.ndarray, label: np.ndarray, asked: np.ndarray, key: tuple) -> Any:
-        """Average precision of one class, from features (N, D) and (M, D), and its labels (N,) and (M,)."""
+        """Compute the average precision of a class from features (N, D) and (M, D) and its labels (N,) and (M,)."""
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
         search = GridSearchCV(
@@ -85,17 +85,18 @@ class VOCSVM(CheckedMetric):
 @METRICS.register_module()
 @dataclass
 class VOCLowShot(VOCSVM):
-    """As :class:`VOCSVM`, on k positives and 19 k negatives of each class, for several independent random samples.
+    """Like :class:`VOCSVM`, but on k positives and 19 k negatives of each class, for several random samples.
 
-    One cost serves all classes and samples of a k: the one with the best mean of the *test* images' mean average
-    precision (area, interpolated) over the samples. That choice on the test images is the protocol's, and flatters;
-    the papers' numbers are made so. Which images a sample has is a function of (seed, k, sample, class).
+    For each k, all classes and samples share one cost: the one with the best mean of the *test* images' mean average
+    precision (area, interpolated) over the samples. Choosing on the test images is optimistic, but the protocol and the
+    papers' numbers do so. The images of a sample are a function of (seed, k, sample, class).
 
-    Gives for every k the mean over the samples, ``lowshot{k}_map``, and their (population) standard deviation,
-    ``lowshot{k}_map_std``; in percent.
+    The results for every k, in percent, are ``lowshot{k}_map``, the mean over the samples, and ``lowshot{k}_map_std``,
+    their (population) standard deviation.
 
     Args:
-        shots: values of k, 1 or more, each with so many random ``samples``; the others same as :class:`VOCSVM`.
+        shots: values of k, 1 or more.
+        samples: number of independent random samples per k; other arguments same as :class:`VOCSVM`.
     """
 
     shots: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 96)
@@ -113,7 +114,7 @@ class VOCLowShot(VOCSVM):
         return means | {f'lowshot{k}_map_std': float(found.std()) for k, found in zip(self.shots, best, strict=True)}
 
     def tested(self, train: np.ndarray, test: np.ndarray, label: np.ndarray, asked: np.ndarray, key: tuple) -> Any:
-        """The same after training on one sample, for each cost; the key is (k, sample, class)."""
+        """Compute the average precisions after training on one sample, one per cost; the key is (k, sample, class)."""
         chosen = draw(label, key[0], self.seed, 'low-shot', *key)
         fitted = [fit(new_classifier(cost, self.seed), train[chosen], label[chosen]) for cost in self.costs]
         kept = asked != 0
@@ -124,9 +125,9 @@ class VOCLowShot(VOCSVM):
 
 
 def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
-    """Choose training images of a class and 19 times as many of its rest at random, by a key.
+    """Choose training images of a class, and 19 times as many of the rest, at random by a key.
 
-    Of the labels (N,), 1, 0 or -1, the (20 * shot,) int64 numbers without repetition, the positives first.
+    From labels (N,) of 1, 0 or -1, return (20 * shot,) int64 indices without repetition, positives first.
     """
     random, chosen = generator(*key), []
     for value, count in ((1, shot), (-1, NEGATIVES_PER_POSITIVE * shot)):
@@ -138,7 +139,7 @@ def draw(label: np.ndarray, shot: int, *key: int | str) -> np.ndarray:
 def check_examples(
     bank: Tensor, bank_present: Tensor, queries: Tensor, present: Tensor, positives: int, negatives: int
 ) -> None:
-    """Refuse features that are not finite, and a class with fewer positive or negative training images than given.
+    """Refuse features that are not finite, and a class with fewer positive or negative training images than required.
 
     Each class must also have a positive test image, which average precision needs.
     """
@@ -163,32 +164,32 @@ def normalise(features: Tensor) -> np.ndarray:
 
 
 def new_classifier(cost: float, seed: int) -> Any:
-    """The protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2."""
-    from sklearn.svm import LinearSVC  # takes seconds, as all of scikit-learn
+    """Build the protocol's classifier: squared hinge, L2 penalty, dual solver, positives weighted by 2."""
+    from sklearn.svm import LinearSVC  # importing scikit-learn takes seconds
 
     return LinearSVC(C=cost, dual=True, class_weight={1: 2, -1: 1}, max_iter=2000, random_state=seed)
 
 
 def fit(classifier: Any, features: np.ndarray, label: np.ndarray) -> Any:
-    """Fit to the features (N, D) of a class, label 1, and its rest, -1; images with the label 0 are left out."""
+    """Fit to features (N, D) labelled 1 for a class and -1 for the rest; images labelled 0 are left out."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        # The protocol stops liblinear after 2,000 rounds; large costs seldom converge by then.
+        # The protocol stops liblinear after 2,000 iterations; large costs seldom converge by then.
         warnings.simplefilter('ignore', ConvergenceWarning)
         return classifier.fit(features[label != 0], label[label != 0])
 
 
 def average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
-    """Area under the precision-recall curve, with interpolated precision, as the VOC challenges have it from 2010 on.
+    """Compute the area under the precision-recall curve with interpolated precision, as in VOC challenges since 2010.
 
     The precision at a recall is the largest at that recall or a higher one (scikit-learn's ``average_precision_score``
-    takes it as it is). Scores (N,) are finite; larger ones are retrieved first, equal ones together. Of ``positive``
-    (N,) bool one at least is true.
+    does not interpolate). Scores (N,) are finite; larger ones are retrieved first, equal ones together. At least one
+    of ``positive`` (N,) bool is true.
     """
     from sklearn.metrics import precision_recall_curve
 
     precision, recall, _ = precision_recall_curve(positive, scores)
-    # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that no image stands for.
+    # Ordered from recall 1 down; scikit-learn appends a point (recall 0, precision 1) that belongs to no image.
     interpolated = np.maximum.accumulate(precision[:-1])[::-1]
     return float(np.sum(np.diff(recall[-2::-1], prepend=0.0) * interpolated))

@@ -1,4 +1,4 @@
-"""Frozen backbones, the features that protocols take from them, and the heads on these."""
+"""Frozen backbones, the features that protocols take from them, and heads on these features."""
 
 from mixcl.evaluation.models.frozen_features import FrozenFeatures
 from mixcl.evaluation.models.map_features import PooledGrid, PooledStages

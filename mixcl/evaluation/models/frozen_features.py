@@ -1,4 +1,4 @@
-"""A backbone that is not trained, as a part of a classifier."""
+"""Frozen backbone as a part of a classifier."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,10 @@ from mixcl.weights import Encoder
 
 @MODELS.register_module()
 class FrozenFeatures(Encoder):
-    """An encoder with one or several features per image that is the backbone of a classifier (linear probes).
+    """Encoder with one or several features per image, used as the backbone of a classifier (linear probes).
 
-    Always in evaluation mode, whatever mode the model around it is in: no statistics move, no path is dropped. No
-    gradients are computed, and no parameter asks for one. Arguments and errors same as
+    It stays in evaluation mode, whatever the mode of the model around it: no statistics change, no path is dropped. No
+    gradients are computed, and no parameter requires one. Arguments and errors same as
     :class:`~mixcl.weights.encoder.Encoder`.
     """
 
@@ -29,10 +29,10 @@ class FrozenFeatures(Encoder):
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]  # as backbones
-        """Encode images (B, 3, H, W), normalised; a tuple of (B, D_i), one or several."""
+        """Encode normalised images (B, 3, H, W) as a tuple of (B, D_i), one or several."""
         return self.feature(self.backbone, images)
 
     def channels(self, image_size: int) -> tuple[int, ...]:
-        """The widths D_i of the features of square images."""
+        """Return the widths D_i of the features of square images."""
         blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, image_size, image_size)
         return tuple(features.shape[1] for features in self(blank))

@@ -1,4 +1,4 @@
-"""Features of the maps of convolutional networks."""
+"""Features from the maps of convolutional networks."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from mixcl.evaluation.models.output_features import Feature, outputs_of
 from mixcl.registry import MODELS
 
 WINDOWS = ((10, 10, 4), (16, 8, 0), (13, 5, 0), (8, 3, 0), (6, 1, 0))
-"""Kernel, stride and padding of the pooling of the stem and each of the stages of a ResNet."""
+"""Kernel, stride and padding of the pooling, for the stem and each stage of a ResNet."""
 
 
 @MODELS.register_module()
@@ -31,7 +31,7 @@ class PooledStages(Feature):
             )
 
     def __call__(self, backbone: ResNet, images: Tensor) -> tuple[Tensor, ...]:
-        """Five of (B, D_i)."""
+        """Return five tensors (B, D_i)."""
         stem = backbone.stem if backbone.deep_stem else backbone.relu
         stages = [getattr(backbone, name) for name in backbone.res_layers]
         maps = outputs_of([stem, *stages], lambda: backbone(images))
@@ -54,7 +54,7 @@ class PooledGrid(Feature):
     stride: int = 1
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, C * h * w),), channel by channel."""
+        """Return ((B, C * h * w),), channel by channel."""
         last = last_output(backbone(images))
         if last.dim() != 4:
             raise UserError(

@@ -1,4 +1,4 @@
-"""Which features of a frozen backbone a protocol takes: its output, and what all kinds share."""
+"""Features that a protocol takes from a frozen backbone: their base class, and the output."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,13 +10,13 @@ from mixcl.registry import MODELS
 
 
 class Feature:
-    """Takes (B, D) features, one or several, from a backbone."""
+    """Extractor of (B, D) features, one or several, from a backbone."""
 
     def check(self, backbone: nn.Module) -> None:
         """Raise :class:`~mixcl.errors.UserError` if backbones of this kind have no such features."""
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor, ...]:
-        """Encode images (B, 3, H, W), normalised."""
+        """Encode normalised images (B, 3, H, W)."""
         raise NotImplementedError
 
 
@@ -28,13 +28,13 @@ class Output(Feature):
     """
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, C),)."""
+        """Return ((B, C),)."""
         return (pooled_output(backbone(images), backbone),)
 
 
 @MODELS.register_module()
 class PooledOutput(nn.Module):
-    """A neck between any backbone and the linear head of a classifier: averages maps, passes vectors on.
+    """Neck between any backbone and the linear head of a classifier: it averages maps and passes vectors on.
 
     Input: a tuple of (B, C) or (B, C, H, W). Output: a tuple of (B, C). (mmpretrain's ``GlobalAveragePooling`` refuses
     vectors.)
@@ -45,7 +45,7 @@ class PooledOutput(nn.Module):
 
 
 def outputs_of(modules: Sequence[nn.Module], run: Callable[[], object]) -> list[Tensor]:
-    """What the modules give while ``run`` is called."""
+    """Call ``run`` and return each module's output."""
     outputs: dict[nn.Module, Tensor] = {}
     hooks = [
         module.register_forward_hook(lambda module, _, output: outputs.update({module: output})) for module in modules

@@ -15,18 +15,18 @@ from mixcl.registry import MODELS
 
 @MODELS.register_module()
 class StageProbes(BaseModule):
-    """One probe per depth; each has a loss of its own, so that none changes what another learns.
+    """Linear probes, one per depth; each has its own loss, so that none changes what another learns.
 
-    A probe is a batch normalisation per channel of the map, without scale and offset, and a linear layer.
+    A probe is a batch normalisation per map channel, without scale and offset, and a linear layer.
 
-    The head of a classifier over a frozen backbone that gives one flattened map per depth. Losses are
+    They are the head of a classifier over a frozen backbone that gives one flattened map per depth. Losses are
     ``loss_feat1``, ``loss_feat2``, ...; predictions hold ``stage_scores`` (stages, K) for
-    :class:`~mixcl.evaluation.metrics.stage_accuracy.StageAccuracy`, and the deepest stage's as ``pred_score``.
+    :class:`~mixcl.evaluation.metrics.stage_accuracy.StageAccuracy`, and the deepest stage's scores as ``pred_score``.
 
     Args:
         num_classes: K.
         in_channels: lengths of the flattened maps.
-        map_channels: their channels.
+        map_channels: their numbers of channels.
         init_cfg: of mmengine's ``BaseModule``.
 
     Source: Goyal et al., Scaling and Benchmarking Self-Supervised Visual Representation Learning, 2019, section 6.1.
@@ -54,7 +54,7 @@ class StageProbes(BaseModule):
         )
 
     def forward(self, features: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Scores (B, K) of every stage, from features (B, D_i)."""
+        """Compute scores (B, K) of every stage from features (B, D_i)."""
         return tuple(probe(feature) for probe, feature in zip(self.probes, features, strict=True))
 
     def loss(self, features: tuple[Tensor, ...], data_samples: list[DataSample]) -> dict[str, Tensor]:

@@ -37,11 +37,11 @@ class LastClassTokens(Feature):
             raise UserError(f'{name}: blocks must lie between 1 and {depth}, not {self.blocks}')
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, blocks * C),)."""
+        """Return ((B, blocks * C),)."""
         return (torch.cat([tokens[:, 0] for tokens in self.tokens(backbone, images)], dim=1),)
 
     def tokens(self, backbone: nn.Module, images: Tensor) -> list[Tensor]:
-        """(B, L, C) of each of the blocks, through the final norm, which the backbone applies to the last alone."""
+        """Return (B, L, C) of each block after the final norm, which the backbone applies to the last block alone."""
         parts: Any = transformer_parts(backbone)
         outputs = outputs_of(list(parts.blocks.children())[-self.blocks :], lambda: backbone(images))
         return [parts.norm(tokens) for tokens in outputs]
@@ -52,7 +52,7 @@ class LastClassTokens(Feature):
 class ClassTokenAndAverage(LastClassTokens):
     """The class tokens of the last blocks and the average of the last block's patches, all through the final norm.
 
-    DINO's linear probe of ViT-B, with one block (same place as :class:`LastClassTokens`).
+    DINO's linear probe of ViT-B, with one block (same source as :class:`LastClassTokens`).
 
     Args:
         blocks: how many, from 1 to the depth of the backbone.
@@ -61,7 +61,7 @@ class ClassTokenAndAverage(LastClassTokens):
     blocks: int = 1
 
     def __call__(self, backbone: nn.Module, images: Tensor) -> tuple[Tensor]:
-        """((B, (blocks + 1) * C),)."""
+        """Return ((B, (blocks + 1) * C),)."""
         tokens = self.tokens(backbone, images)
         parts: Any = transformer_parts(backbone)
         average = tokens[-1][:, parts.other_tokens :].mean(dim=1)

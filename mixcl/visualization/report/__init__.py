@@ -1,4 +1,4 @@
-"""The report: one page about one run or several."""
+"""Report: one page about one run or several."""
 
 import mixcl.quiet_imports
 from mixcl.visualization.report.report_page import write_report

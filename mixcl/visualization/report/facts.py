@@ -1,4 +1,4 @@
-"""What a run was and what came of it, in words and tables."""
+"""Facts about a run and its results, in words and tables."""
 
 import json
 import shlex
@@ -17,7 +17,7 @@ from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
 
 QUICK_START = {'raw pixels': 'raw_pixels_', 'random encoder': 'random_init_', 'online': '', 'EMA': 'ema_'}
-"""Rows of the quick start's table, and how their names begin in its ``results.json``."""
+"""Rows of the quick start's table, and prefixes of their names in its ``results.json``."""
 
 SENTENCES = {
     (False, False): '{query} of each image is pulled to {key} of the same image',
@@ -26,16 +26,16 @@ SENTENCES = {
     (True, True): 'each mixture of {query} is pulled to the mixtures of {key} that share images with it, the more '
     'shared the stronger',
 }
-"""By whether query and key are mixtures."""
+"""Sentences on terms, by whether query and key are mixtures."""
 OF_PATCHES = {
     False: 'each masked patch of {query} is pulled to what it is in the whole {key}',
     True: 'each patch of a mixture of {query} is pulled to the same patch of the {key} that it shows',
 }
-"""Of rows between patches, by whether the query is a mixture."""
+"""Sentences on terms between patches, by whether the query is a mixture."""
 
 
 class Block(NamedTuple):
-    """A part of a page; page.html says what each kind has as its content. 'missing' says why something is not there."""
+    """Part of a page; page.html shows the content of each kind. 'missing' says why something is absent."""
 
     kind: str
     content: Any
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 def summary(run: RunRecord) -> list[Block]:
-    """What was trained on what, and how long."""
+    """Summarise what was trained on what, and how long."""
     cfg, steps = run.config, [line for line in run.lines if 'loss' in line]
     data = innermost(cfg.train_dataloader['dataset'])
     points, unit = points_of(run.lines, 'epoch'), 'epoch' if 'epoch' in steps[-1] else 'step'
@@ -64,7 +64,7 @@ def summary(run: RunRecord) -> list[Block]:
 
 
 def health(run: RunRecord) -> list[Block]:
-    """Warnings in words: those about a step come from the hooks that watch over a run."""
+    """List warnings; those about a step come from the hooks that watch over a run."""
     found = list(dict.fromkeys(WARNED.findall(run.log)))
     noticed, others = ([one for one in found if one.startswith('step ') == wanted] for wanted in (True, False))
     first = Block('list', noticed) if noticed else Block('text', f'No step gave a warning{_unwatched(run)}.')
@@ -72,7 +72,7 @@ def health(run: RunRecord) -> list[Block]:
 
 
 def _unwatched(run: RunRecord) -> str:
-    """Why no warning may mean nothing."""
+    """Say what the lack of warnings means."""
     settings = (run.config.get('default_hooks') or {}).get('health')
     if not settings:
         return ', but HealthHook, which looks at the representation, was not there'
@@ -83,12 +83,12 @@ def _unwatched(run: RunRecord) -> str:
 
 
 def terms(run: RunRecord) -> list[Block]:
-    """The table of terms in words."""
+    """Show the table of terms in words."""
     return [Block('table', term_rows(run.config.model), head=('query', 'key', 'weight', 'in words'))]
 
 
 def call(settings: Any) -> str:
-    """Settings of a config as Python would write the call: ``PatchMix(num_mix=3)``."""
+    """Format config settings as a Python call: ``PatchMix(num_mix=3)``."""
     if not isinstance(settings, Mapping):
         return str(settings)
     words = [f'{key}={call(value)}' for key, value in settings.items() if key != 'type']
@@ -96,7 +96,7 @@ def call(settings: Any) -> str:
 
 
 def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
-    """For each row of the table query, key, weight, and what it says.
+    """Return query, key, weight and a sentence for each row of the table of terms.
 
     Raises:
         UserError: if the model is no pretraining.
@@ -114,7 +114,7 @@ def term_rows(model: Mapping[str, Any]) -> list[list[str]]:
 
 
 def evaluation(run: RunRecord) -> list[Block]:
-    """Results of the quick start and of mixcl evaluate, and the papers' numbers of this config."""
+    """Show results of the quick start and of mixcl evaluate, and the papers' numbers of this config."""
     path, blocks, quick_rows = run.folder / 'results.json', [], []
     quick = json.loads(path.read_text(encoding='utf-8')) if path.is_file() else None
     if isinstance(quick, dict):
@@ -139,7 +139,7 @@ def evaluation(run: RunRecord) -> list[Block]:
 
 
 def changes(run: RunRecord, other: RunRecord) -> list[Block]:
-    """How the config differs from that of another run, and from its file."""
+    """Show how the config differs from that of another run, and from its file."""
     name, pairs, blocks = str(run.config.get('config_name')), [], []
     if other is not run:
         pairs.append((f'From {other.label} to {run.label}', other.config, run.config))
@@ -158,7 +158,7 @@ def _folded(title: str, text: str) -> Block:
 
 
 def environment(run: RunRecord) -> list[Block]:
-    """What it ran on."""
+    """Show the run's environment."""
     found: Mapping[str, Any] = run.environment(-1)
     packages, source, system = found.get('packages', {}), found.get('source'), found.get('system', {})
     rows = [[name, system[name]] for name in ('Python', 'PyTorch', 'GPU 0', 'sys.platform') if name in system]
@@ -169,7 +169,7 @@ def environment(run: RunRecord) -> list[Block]:
 
 
 def reproduction(run: RunRecord) -> list[Block]:
-    """The command that trained it."""
+    """Show the command that trained the run."""
     found = run.environment(0)
     first, *words = found['command']
     checkout = f'git checkout {found["source"]["commit"]}\n' if found.get('source') else ''
@@ -179,7 +179,7 @@ def reproduction(run: RunRecord) -> list[Block]:
 
 
 def loading(run: RunRecord) -> list[Block]:
-    """How the backbone is loaded."""
+    """Show how to load the backbone."""
     folder, quoted, _ = str(run.folder), shlex.quote(str(run.folder)), run.trained
     python = f'import mixcl\n\nbackbone = mixcl.load_backbone({folder!r})  # a module: (B, 3, H, W) to (B, C)\n'
     shell = (

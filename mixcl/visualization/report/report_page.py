@@ -1,4 +1,4 @@
-"""The page as a whole: its sections, and its file."""
+"""The whole page: its sections, and its file."""
 
 import base64
 import io
@@ -21,10 +21,10 @@ from mixcl.visualization.report.facts import Block
 from mixcl.visualization.report.run_record import RunRecord
 
 MAPPED = 800
-"""Images on all maps of a page together."""
+"""Number of images on all maps of a page together."""
 
 AMONG = 1000
-"""Images among which neighbours are looked for."""
+"""Number of images that are searched for neighbours."""
 
 
 def write_report(
@@ -39,13 +39,13 @@ def write_report(
     Args:
         work_dirs: folders of runs.
         out: the file.
-        source: images in the place of those of the configs, such as 'folder:photos'.
+        source: images in place of those of the configs, such as 'folder:photos'.
         data_root: root folder of every data set of the configs, or of the source.
-        configs: files, one for each run: the config that it was trained with, in the place of that in its checkpoint.
+        configs: files, one per run: the config that it was trained with, in place of that in its checkpoint.
 
     Raises:
-        UserError: if a folder is none of a run, or the file cannot be written. Where a part of the page cannot be made,
-            the page says why.
+        UserError: if a folder is not that of a run, or the file cannot be written. If a part of the page cannot be
+            made, the page says why.
     """
     out, folders = Path(out), list(dict.fromkeys(map(Path, work_dirs)))
     if out.suffix != '.html':
@@ -58,7 +58,7 @@ def write_report(
     parts = zip(folders, labels, named, strict=True)
     runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
     for run in runs:
-        _ = run.named and run.trained  # before all other work
+        _ = run.named and run.trained  # errors in given configs come before all other work
     check_writable(out.parent, '`out`')
     makers: dict[str, Callable[[RunRecord], list[Block]]] = {
         'What was trained': facts.summary,
@@ -79,7 +79,7 @@ def write_report(
     sections.insert(4, ('Curves', {'': told(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])}))
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
     values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
-    with written_whole(out) as file:  # names of files may be no text
+    with written_whole(out) as file:  # file names may be invalid text
         file.write(templates.get_template('page.html').render(values).encode('utf-8', errors='replace'))
     return out
 
@@ -89,12 +89,12 @@ def _figure(name: str, run: RunRecord, form: str = 'png', **options: Any) -> lis
 
 
 def told(make: Callable[[], list[Block]]) -> list[Block]:
-    """Blocks, or in their place a sentence that says why they are not there."""
+    """Make blocks, or one that says why they are missing."""
     try:
         return make()
     except UserError as error:
         reason = str(error)
-    except Exception as error:  # whatever one part meets, the others are worth having
+    except Exception as error:  # one part that fails must not cost the others
         if os.environ.get('MIXCL_TRACEBACK'):
             raise
         reason = f'this could not be shown ({type(error).__name__}: {" ".join(str(error).split())})'
@@ -102,7 +102,7 @@ def told(make: Callable[[], list[Block]]) -> list[Block]:
 
 
 def picture(figure: Figure, title: str, form: str = 'png') -> Block:
-    """A figure within the page: 'png' where it shows images, 'svg+xml' where it shows lines."""
+    """Embed a figure in the page: 'png' if it shows images, 'svg+xml' if it shows lines."""
     file = io.BytesIO()
     figure.savefig(file, format=form[:3], dpi=100)
     content = base64.b64encode(file.getvalue()).decode()

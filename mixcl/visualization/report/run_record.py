@@ -1,4 +1,4 @@
-"""What the folder of a run holds."""
+"""Contents of the folder of a run."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from mixcl.visualization.pictured import Pictured, read_pictured
 from mixcl.weights.stored_config import stored_config
 
 WARNED = re.compile(r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (.*)$', re.M)
-"""A warning in a log file."""
+"""Pattern of a warning in a log file."""
 
 BANNER = re.compile(r' - this run, in .*\n((?:  .*\n)+)')
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The newest run of a folder, with what it continued; what is not there raises a UserError when it is asked for."""
+    """Newest run of a folder, with what it continued; accessing a part that is missing raises a UserError."""
 
     folder: Path
     label: str
@@ -39,17 +39,17 @@ class RunRecord:
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """The lines of the log, of all starts."""
+        """Lines of the log, of all starts."""
         return read_log(self.folder)
 
     @property
     def starts(self) -> list[Path]:
-        """The folders of its starts."""
+        """Folders of the run's starts."""
         return [Path(start) for start in dict.fromkeys(line['start'] for line in self.lines)]
 
     @cached_property
     def config(self) -> Config:
-        """The whole config of the last start that trained, or of the newest checkpoint, read as data: nothing runs."""
+        """Whole config of the last start that trained, or of the newest checkpoint, read as data: nothing runs."""
         try:
             path = self.starts[-1] / 'vis_data/config.py'
             text = path.read_text(encoding='utf-8')
@@ -59,11 +59,11 @@ class RunRecord:
 
     @cached_property
     def trained(self) -> Pictured:
-        """The model of the newest checkpoint, and its images."""
+        """Model of the newest checkpoint, and its images."""
         return read_pictured(str(self.folder), self.named, data_root=self.data_root, source=self.source)
 
     def environment(self, start: int) -> Mapping[str, Any]:
-        """What a start ran on, by its number."""
+        """Return the environment of a start, by its number."""
         path = self.starts[start] / 'environment.json'
         if path.is_file():
             return json.loads(path.read_text(encoding='utf-8'))
@@ -71,6 +71,6 @@ class RunRecord:
 
     @cached_property
     def log(self) -> str:
-        """The text of the log files."""
+        """Text of the log files."""
         files = (start / f'{start.name}.log' for start in self.starts)
         return '\n'.join(file.read_text(encoding='utf-8', errors='replace') for file in files if file.is_file())
