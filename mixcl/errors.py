@@ -31,7 +31,7 @@ class UserError(ValueError):
     have their Python names in single backticks; a command shows its own options instead (:func:`with_options`).
     """
 
-    of_one_process = False
+    on_one_process_only = False
     """Whether only one process of a distributed run meets the error; if all meet it, the first one reports it."""
 
     def __init__(self, message: str) -> None:
@@ -153,7 +153,7 @@ def _tell(error: Exception) -> None:
             print('error: ' + '; '.join(filter(None, [lost, _afterwards])), file=sys.stderr, flush=True)
         return
     expected = isinstance(error, UserError)
-    concerned = is_first_process() or getattr(error, 'of_one_process', False)
+    concerned = is_first_process() or getattr(error, 'on_one_process_only', False)
     sentence = str(error) if expected else '; '.join(filter(None, [fault_sentence(error), _afterwards]))
     if not concerned:
         time.sleep(PATIENCE)

@@ -52,7 +52,7 @@ def system_fault(error: BaseException) -> str | None:
 def fault_sentence(error: Exception) -> str:
     """Return a sentence on what the system did, or else on the error, whose traceback goes to a file.
 
-    The latter has the error, the line that raised it, the file, and what is saved (:func:`with_run`).
+    The latter has the error, the line that raised it, the file, and what is saved (:func:`noting_run`).
     """
     known = system_fault(error)
     if known is not None:
@@ -91,7 +91,7 @@ def _written(text: str, folder: Path | None) -> str | None:
 
 
 @contextmanager
-def with_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
+def noting_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
     """Note on an error in which folder of a run its traceback belongs, and what is saved."""
     try:
         yield

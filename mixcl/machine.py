@@ -11,7 +11,7 @@ WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
 first stay awake for a fraction of a millisecond, as long as most operations of a small model wait for their slowest
 thread."""
 
-OF_THE_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
+WAITING_BY_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
 """Variables by which users set how threads wait; if one is set, it decides."""
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4  # from malloc.h
@@ -34,7 +34,7 @@ def prepare(environment: dict[str, str] | os._Environ = os.environ) -> None:
     OpenMP's threads sleep while they wait, and glibc keeps large blocks; settings of the user for either stay.
     Imports skip packages that mixcl does not use, and Python collects garbage less often.
     """
-    if not any(name in environment for name in OF_THE_USER):
+    if not any(name in environment for name in WAITING_BY_USER):
         environment.update(WAITING)
     if not any(name.startswith('MALLOC_') or 'glibc.malloc' in value for name, value in environment.items()):
         keep_large_blocks()

@@ -11,7 +11,7 @@ from mixcl.terminal import say
 FOR_PEOPLE = dict(for_people=True)
 """``extra`` of a log record that the terminal shows, too."""
 
-OF_OTHERS = (
+IGNORED_WARNINGS = (
     '"FileClient" will be deprecated',
     '"HardDiskBackend" is the alias',
     'This model cannot work without CUDA',
@@ -54,4 +54,4 @@ class TerminalHandler(logging.StreamHandler):
 def _for_people(record: logging.LogRecord) -> bool:
     if record.levelno < logging.WARNING:
         return getattr(record, 'for_people', False)
-    return not any(text in record.getMessage() for text in OF_OTHERS)
+    return not any(text in record.getMessage() for text in IGNORED_WARNINGS)

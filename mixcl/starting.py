@@ -15,7 +15,7 @@ from mixcl.errors import stop_at_once
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 """Signals of ``kill``, torchrun and SLURM's preemption; Ctrl-C; ``sbatch --signal=USR1@120``; a closing terminal."""
 
-OF_OTHERS = (
+IGNORED_WARNINGS = (
     # mmcv and mmdet, at every import, in every worker. Pretraining needs none of it.
     'Fail to import ``MultiScaleDeformableAttention``',
     'faster_coco_eval is not installed',
@@ -39,13 +39,13 @@ def begin(name: str) -> None:
     """
     if name != '__main__':
         return
-    hear(stop_at_once)
+    handle_stop_signals(stop_at_once)
     machine.prepare()
-    for message in OF_OTHERS:
+    for message in IGNORED_WARNINGS:
         warnings.filterwarnings('ignore', message=message)
 
 
-def hear(handler: Callable) -> dict[signal.Signals, Any]:
+def handle_stop_signals(handler: Callable) -> dict[signal.Signals, Any]:
     """Set a handler of the stop signals in this process, not in those that it forks; return the earlier handlers.
 
     In a program that ``nohup`` started to outlive its terminal, SIGHUP stays ignored.
@@ -90,9 +90,9 @@ def _keep_from_forks() -> None:
 
 @contextmanager
 def without_warnings_of_others() -> Iterator[None]:
-    """Ignore :data:`OF_OTHERS` in a ``with`` block; filters that others add in the block stay."""
+    """Ignore :data:`IGNORED_WARNINGS` in a ``with`` block; filters that others add in the block stay."""
     before = list(warnings.filters)
-    for message in OF_OTHERS:
+    for message in IGNORED_WARNINGS:
         warnings.filterwarnings('ignore', message=message)
     added = [one for one in warnings.filters if one not in before]
     try:

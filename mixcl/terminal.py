@@ -80,7 +80,7 @@ def progress(items: Iterable[Item], what: str, total: int, unit: str = 'batches'
 
 
 @contextmanager
-def none_left_open() -> Iterator[None]:
+def closing_progress() -> Iterator[None]:
     """Close every :class:`Progress` opened in a ``with`` block, also if the block fails."""
     before = len(Progress._open)
     try:

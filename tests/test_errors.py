@@ -13,11 +13,11 @@ import pytest
 from torch.utils.data import DataLoader
 
 from mixcl.errors import UserError, printable, reported_to_user, with_options
-from mixcl.faults import with_run
+from mixcl.faults import noting_run
 
 
 @pytest.mark.parametrize(
-    ('rank', 'of_one_process', 'waits', 'says'),
+    ('rank', 'on_one_process_only', 'waits', 'says'),
     [
         (0, False, [], 'error: this cannot work\n'),
         # A launcher ends all processes as soon as one has ended, and the sentence would never be said.
@@ -28,7 +28,7 @@ from mixcl.faults import with_run
 )
 def test_one_process_tells(
     rank: int,
-    of_one_process: bool,
+    on_one_process_only: bool,
     waits: list,
     says: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -38,7 +38,7 @@ def test_one_process_tells(
     monkeypatch.setenv('RANK', str(rank))
     monkeypatch.setattr(time, 'sleep', waited.append)
     error = UserError('this cannot work')
-    error.of_one_process = of_one_process
+    error.on_one_process_only = on_one_process_only
     with pytest.raises(SystemExit) as exit_, reported_to_user():
         raise error
     assert exit_.value.code == 2 and waited == waits and capsys.readouterr().err == says
@@ -100,7 +100,7 @@ def call_another_package() -> None:
 
 
 def run_in(folder: Path, meet: Callable[[], None]) -> None:
-    with with_run(folder, lambda: 'epoch_3.pth is saved'):
+    with noting_run(folder, lambda: 'epoch_3.pth is saved'):
         meet()
 
 

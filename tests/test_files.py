@@ -14,7 +14,7 @@ from weights.damage import checksum, damaged
 
 from mixcl.errors import UserError
 from mixcl.files import UNFINISHED, WholeFileBackend, is_whole, matches_checksum, write_with_checksum
-from mixcl.weights.checkpoint import load_from_file, written_at
+from mixcl.weights.checkpoint import load_from_file, position_and_time
 
 
 @pytest.fixture
@@ -79,6 +79,6 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
 def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / 'epoch_1.pth')
     assert not is_whole(tmp_path / 'epoch_1.pth')
-    for read in (written_at, load_from_file):
+    for read in (position_and_time, load_from_file):
         with pytest.raises(UserError, match=r'no checkpoint file|cannot be read as the checkpoint of a run'):
             read(tmp_path / 'epoch_1.pth')

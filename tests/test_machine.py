@@ -15,7 +15,7 @@ from mixcl import machine
 GLIBC = sys.platform.startswith('linux') and hasattr(ctypes.CDLL(None), 'gnu_get_libc_version')
 
 
-@pytest.mark.parametrize('name', machine.OF_THE_USER)
+@pytest.mark.parametrize('name', machine.WAITING_BY_USER)
 def test_what_the_user_says_of_threads_stays(name: str) -> None:
     environment = {name: 'user'}
     machine.prepare(environment)

@@ -11,7 +11,7 @@ from mmengine.logging import MMLogger
 
 from mixcl import terminal
 from mixcl.quiet_log import FOR_PEOPLE, quieten
-from mixcl.terminal import Progress, none_left_open, progress
+from mixcl.terminal import Progress, closing_progress, progress
 
 
 class FakeTerminal(io.StringIO):
@@ -106,7 +106,7 @@ def test_other_processes_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_fails_leaves_no_line_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = on_screen(monkeypatch)
-    with pytest.raises(KeyError), none_left_open():
+    with pytest.raises(KeyError), closing_progress():
         Progress('training', 3).__enter__()
         raise KeyError
     logging.StreamHandler(screen).handle(logging.makeLogRecord(dict(msg='alone')))

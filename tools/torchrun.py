@@ -10,16 +10,21 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.run import main
 
-SAID = (1, 2, 85)
+EXPLAINED_STATUSES = (1, 2, 85)
 """Exit statuses of processes that have said why they end."""
 
 
 def sentence(failures: dict[int, ProcessFailure]) -> str | None:
     """Say which process was killed or has ended without a message; None if the processes have said why they end."""
     statuses = {failure.exitcode for failure in failures.values()}
-    if statuses & set(SAID) and statuses <= {*SAID, -signal.SIGTERM}:  # torchrun has ended the others
+    if statuses & set(EXPLAINED_STATUSES) and statuses <= {
+        *EXPLAINED_STATUSES,
+        -signal.SIGTERM,
+    }:  # torchrun has ended the others
         return None
-    silent = {rank: failure.exitcode for rank, failure in failures.items() if failure.exitcode not in SAID}
+    silent = {
+        rank: failure.exitcode for rank, failure in failures.items() if failure.exitcode not in EXPLAINED_STATUSES
+    }
     for rank, status in sorted(silent.items(), key=lambda item: item[1] == -signal.SIGTERM):  # torchrun sends SIGTERM
         how = f'was killed by {signal.Signals(-status).name}' if status < 0 else f'has ended with status {status}'
         cause = ', most likely by the system because memory ran out (dmesg tells)' if status == -signal.SIGKILL else ''

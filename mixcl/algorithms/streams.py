@@ -15,7 +15,7 @@ from mixcl.mixers.trial import try_mixer
 from mixcl.randomness import generator
 from mixcl.ranges import COUNT, SHARE, check_range
 
-TRIED = 16
+MOST_TRIED_IMAGES = 16
 """Largest number of images in a mixer's trial."""
 
 
@@ -143,7 +143,7 @@ class StreamRecipe:
             if name in names:
                 for size in {tuple(crop.shape[-2:]) for crop in by_view[view]}:
                     self.mixer.check(batch_size, *size)
-                    try_mixer(self.mixer, min(batch_size, TRIED), by_view[view][0].shape[-3], *size)
+                    try_mixer(self.mixer, min(batch_size, MOST_TRIED_IMAGES), by_view[view][0].shape[-3], *size)
 
     def build(self, crops: list[Tensor], names: set[str], key: StepKey) -> dict[str, Stream]:
         """Build the named streams of one step.

@@ -94,7 +94,7 @@ def evaluate(
     return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
-OF_THE_MACHINE = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')
+MACHINE_SETTINGS = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')
 """Settings that may be overridden in a paper's recipe: a step keeps its images, however many are seen at once."""
 
 
@@ -113,7 +113,7 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
         paper=[
             {key: number[key] for key in ('method', 'metric', 'value', 'source')}
             for number in papers_numbers(subject, evaluation.data, cfg, CONFIGS)
-            if all(name.endswith(OF_THE_MACHINE) for name in evaluation.overrides)
+            if all(name.endswith(MACHINE_SETTINGS) for name in evaluation.overrides)
         ],
         precision=precision_of(evaluation),
         seed=(cfg.get('randomness') or {}).get('seed'),
@@ -144,7 +144,7 @@ def evaluate_all(
         try:
             row |= run_evaluation(evaluation, subject, folder, rows, resume=not rerun)
         except Exception as error:  # whatever fails in one evaluation, the others are worth having
-            of_all = isinstance(error, UserError) and not error.of_one_process
+            of_all = isinstance(error, UserError) and not error.on_one_process_only
             if os.environ.get('MIXCL_TRACEBACK') or not (of_all or get_world_size() == 1):
                 raise  # the other processes may wait for this one for ever; the launcher ends them
             reason = str(error) if isinstance(error, UserError) else fault_sentence(error)

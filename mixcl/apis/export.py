@@ -12,7 +12,7 @@ from mmengine.config import Config
 
 from mixcl.apis.arguments import named
 from mixcl.errors import UserError
-from mixcl.evaluation.results import stored_beside, table
+from mixcl.evaluation.results import stored_results, table
 from mixcl.experiments.evaluations.adaptation import BATCH_NORMS, image_size
 from mixcl.experiments.image_sources import image_pipeline
 from mixcl.experiments.paths import preprocessors_of
@@ -159,6 +159,6 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
 
 def _results(subject: Subject, encoder: str) -> str:
     """Return a table of the encoder's results beside the checkpoint, or where mixcl evaluate puts them."""
-    rows = stored_beside(subject.checkpoint)
+    rows = stored_results(subject.checkpoint)
     own = [row for row in rows if row['checkpoint']['sha256'] == subject.sha256 and row['encoder'] == encoder]
     return table(own) if own else ''

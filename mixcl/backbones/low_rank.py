@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mixcl.errors import UserError
 
-INSIDE = '.base_layer.'
+PEFT_INFIX = '.base_layer.'
 """Part of a name that peft inserts for the weights of a layer with updates."""
 
 
@@ -63,12 +63,12 @@ def without_low_rank(model: nn.Module) -> nn.Module:
 
 
 def _to_plain_names(module: nn.Module, state: dict[str, Any], prefix: str, metadata: dict) -> None:
-    for name in [name for name in state if name.startswith(prefix) and INSIDE in name]:
-        state[name.replace(INSIDE, '.')] = state.pop(name)
+    for name in [name for name in state if name.startswith(prefix) and PEFT_INFIX in name]:
+        state[name.replace(PEFT_INFIX, '.')] = state.pop(name)
 
 
 def _from_plain_names(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
     for name, _parameter in module.named_parameters():
-        plain = prefix + name.replace(INSIDE, '.')
-        if INSIDE in name and plain in state:
+        plain = prefix + name.replace(PEFT_INFIX, '.')
+        if PEFT_INFIX in name and plain in state:
             state[prefix + name] = state.pop(plain)

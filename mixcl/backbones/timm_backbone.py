@@ -13,7 +13,7 @@ from mixcl.backbones.wrapped_backbone import WrappedBackbone, as_tuple
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
-FIXED = frozenset({'pretrained', 'checkpoint_path', 'num_classes', 'in_chans', 'features_only'})
+RESERVED_ARGUMENTS = frozenset({'pretrained', 'checkpoint_path', 'num_classes', 'in_chans', 'features_only'})
 """Arguments of timm that users may not set: weights come from ``--pretrained``."""
 
 
@@ -90,8 +90,10 @@ def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any
     """Resize position embeddings of weights for another image size."""
     name = f'{prefix}pos_embed'
     if name in state and model.pos_embed.shape[1] != state[name].shape[1]:
-        others = 0 if model.no_embed_class else model.num_prefix_tokens
-        state[name] = resample_abs_pos_embed(state[name], model.patch_embed.grid_size, num_prefix_tokens=others)
+        num_prefix_tokens = 0 if model.no_embed_class else model.num_prefix_tokens
+        state[name] = resample_abs_pos_embed(
+            state[name], model.patch_embed.grid_size, num_prefix_tokens=num_prefix_tokens
+        )
 
 
 class KeptPatches(nn.Module):
@@ -103,24 +105,24 @@ class KeptPatches(nn.Module):
         tells: whether to return the indices too, by which rotary positions are then selected.
     """
 
-    def __init__(self, tokens: Tensor, others: int, tells: bool) -> None:
+    def __init__(self, tokens: Tensor, num_prefix_tokens: int, return_indices: bool) -> None:
         super().__init__()
-        self.tokens, self.others, self.tells = tokens, others, tells
+        self.tokens, self.num_prefix_tokens, self.return_indices = tokens, num_prefix_tokens, return_indices
 
     def forward(self, embedded: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        kept = torch.take_along_dim(embedded[:, self.others :], self.tokens[..., None], dim=1)
-        kept = torch.cat([embedded[:, : self.others], kept], dim=1)
-        return (kept, self.tokens) if self.tells else kept
+        kept = torch.take_along_dim(embedded[:, self.num_prefix_tokens :], self.tokens[..., None], dim=1)
+        kept = torch.cat([embedded[:, : self.num_prefix_tokens], kept], dim=1)
+        return (kept, self.tokens) if self.return_indices else kept
 
 
 def create_model(name: str, arguments: dict[str, Any], in_channels: int = 3) -> nn.Module:
     """Create a timm model with random weights and no classifier.
 
     Raises:
-        UserError: if timm has no such model, or an argument is one of :data:`FIXED`.
+        UserError: if timm has no such model, or an argument is one of :data:`RESERVED_ARGUMENTS`.
     """
     if not timm.is_model(name.partition('.')[0]):
         raise UserError(unknown_name('timm', name, timm.list_models()))
-    if taken := sorted(FIXED & arguments.keys()):
+    if taken := sorted(RESERVED_ARGUMENTS & arguments.keys()):
         raise UserError(f'TimmBackbone sets {taken[0]} itself; leave it out of arguments={arguments!r}')
     return timm.create_model(name, pretrained=False, num_classes=0, in_chans=in_channels, **arguments)

@@ -10,17 +10,17 @@ from torch.nn import functional
 class LeanBlock(TransformerEncoderLayer):
     """mmpretrain's block: same parameters, same function."""
 
-    def forward(self, x: Tensor, wanted: int | None = None) -> Tensor:
-        """Map tokens (B, N, C) to (B, N, C), or to the first ``wanted``; the others serve as keys and values."""
-        x = x[:, :wanted] + self_attention(self.attn, self.ln1(x), wanted)
+    def forward(self, x: Tensor, num_queries: int | None = None) -> Tensor:
+        """Map tokens (B, N, C) to (B, N, C), or to the first ``num_queries``; the others serve as keys and values."""
+        x = x[:, :num_queries] + self_attention(self.attn, self.ln1(x), num_queries)
         return self.ffn(self.ln2(x), identity=x)
 
 
-def self_attention(attention: MultiheadAttention, x: Tensor, wanted: int | None = None) -> Tensor:
+def self_attention(attention: MultiheadAttention, x: Tensor, num_queries: int | None = None) -> Tensor:
     """Map tokens (B, N, C) to (B, wanted, C). The backward pass writes ``qkv`` once, mmpretrain's thrice."""
     parts = attention.qkv(x).unflatten(2, (3, attention.num_heads, -1)).unbind(2)
     query, key, value = (part.transpose(1, 2) for part in parts)
-    out = attend(query[:, :, :wanted], key, value, attention.attn_drop if attention.training else 0.0)
+    out = attend(query[:, :, :num_queries], key, value, attention.attn_drop if attention.training else 0.0)
     out = attention.proj(out.transpose(1, 2).flatten(2))
     return attention.out_drop(attention.gamma1(attention.proj_drop(out)))
 

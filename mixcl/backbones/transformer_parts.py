@@ -20,7 +20,7 @@ class TransformerParts(NamedTuple):
 
     blocks: nn.Module
     norm: nn.Module
-    other_tokens: int
+    num_prefix_tokens: int
     has_class_token: bool
 
 

@@ -35,7 +35,7 @@ class WrappedBackbone(BaseModule):
         for name, parameter in model.named_parameters():
             if frozen_blocks is not None and self._depths[name] <= frozen_blocks:
                 parameter.requires_grad_(False)
-        self._at_rest = [name for name, module in model.named_modules() if _is_frozen(module)]
+        self._frozen_modules = [name for name, module in model.named_modules() if _is_frozen(module)]
 
     def init_weights(self) -> None:
         """Do nothing: the library has drawn the weights, or a user's module has loaded its own."""
@@ -43,7 +43,7 @@ class WrappedBackbone(BaseModule):
     def train(self, mode: bool = True) -> 'WrappedBackbone':
         """Set the mode; frozen modules still keep their batch-norm statistics and drop nothing."""
         super().train(mode)
-        for name in self._at_rest:
+        for name in self._frozen_modules:
             self.model.get_submodule(name).eval()
         return self
 

@@ -66,11 +66,11 @@ def run(args: Namespace) -> None:
 
     for path in args.out:
         check_figure_path(path)
-    figure = curves_figure(args.runs, args.by) if args.figure == 'curves' else of_images(args)
+    figure = curves_figure(args.runs, args.by) if args.figure == 'curves' else figure_of_images(args)
     print(f'written: {", ".join(str(write(figure, path)) for path in args.out)}')
 
 
-def of_images(args: Namespace) -> 'Figure':
+def figure_of_images(args: Namespace) -> 'Figure':
     from mixcl.experiments.options.smoke import shrink_to_smoke
     from mixcl.visualization.figures import drawn
     from mixcl.visualization.pictured import read_pictured

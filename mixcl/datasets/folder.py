@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from mixcl.datasets.own_images import Images, OwnImages, given_parts
+from mixcl.datasets.own_images import Images, OwnImages, parts_by_name
 from mixcl.errors import UserError
 from mixcl.registry import DATASETS
 
@@ -38,7 +38,7 @@ class FolderImages(OwnImages):
 
     def images(self) -> Images:
         names = images_below(self.source, self.extensions)
-        given = given_parts({name.partition(os.sep)[0] for name in names if os.sep in name})
+        given = parts_by_name({name.partition(os.sep)[0] for name in names if os.sep in name})
         beside, depth = (None, 1) if any(given.values()) else ('', 0)
         labels = [_folder(name, depth) for name in names]
         return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names], [])

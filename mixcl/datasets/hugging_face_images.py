@@ -5,7 +5,7 @@ import os
 from functools import partial
 from typing import Any
 
-from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
+from mixcl.datasets.own_images import Images, OwnImages, parts_by_name, split_word
 from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
 from mixcl.files import read_regular
@@ -37,7 +37,7 @@ class HuggingFaceImages(OwnImages):
     def images(self) -> Images:
         """Return one image per row, split by split."""
         found = self._read()
-        given = given_parts(found)
+        given = parts_by_name(found)
         names = [f'{split}/{row:08d}' for split, table in found.items() for row in range(len(table))]
         if not names:
             raise UserError(f'{self.source} has no rows; give another data set')
@@ -110,7 +110,7 @@ def _of_parquet(files: list[str]) -> dict[str, Any]:
     from datasets import load_dataset
 
     words = list(map(split_word, files))
-    given = any(given_parts(words).values())
+    given = any(parts_by_name(words).values())
     groups: dict[str, list[str]] = {}
     for file, word in zip(files, words, strict=True):
         groups.setdefault(word if given else 'train', []).append(file)

@@ -12,7 +12,7 @@ from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
-SHARE = 0.2
+TEST_SHARE = 0.2
 """Approximate share of a class's labelled images that is held out if no split is given."""
 
 
@@ -176,7 +176,7 @@ def split_word(path: str) -> str:
     return re.split('[^a-z]', os.path.basename(path).lower())[0]
 
 
-def given_parts(names: Iterable[str]) -> dict[str, str | None]:
+def parts_by_name(names: Iterable[str]) -> dict[str, str | None]:
     """Return the part of each folder or split by its name; '' for all without both 'train' and a held-out name.
 
     Case is ignored. Of several held-out names, the first of :data:`HELD_OUT` is tested on, and the others are not
@@ -196,7 +196,7 @@ def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:
     order = np.lexsort((draws, codes))
     held_out = np.zeros(len(codes), dtype=bool)
     for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        number = int((draws[rows] < SHARE).sum())
+        number = int((draws[rows] < TEST_SHARE).sum())
         held_out[rows[: min(max(number, 1), len(rows) - 1)]] = True
     return held_out
 

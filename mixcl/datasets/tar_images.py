@@ -11,7 +11,7 @@ from json import loads
 from typing import Any
 
 from mixcl.datasets.folder import is_image
-from mixcl.datasets.own_images import Images, OwnImages, given_parts, split_word
+from mixcl.datasets.own_images import Images, OwnImages, parts_by_name, split_word
 from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
 from mixcl.files import open_regular
@@ -44,7 +44,7 @@ class TarImages(OwnImages):
     def images(self) -> Images:
         """Return one image per file, in the order of the shards."""
         self.shards = [path for pattern in _expanded(self.source) for path in _files(pattern)]
-        given = given_parts(map(split_word, self.shards))
+        given = parts_by_name(map(split_word, self.shards))
         found = Images([], [], [], [])
         for number, path in enumerate(self.shards):
             state = os.stat(path)

@@ -41,4 +41,4 @@ class UnreadableImage(Exception):
 class NoReadableImage(UserError):
     """Error of an unreadable image that no other replaces: those tried are unreadable, or none is allowed."""
 
-    of_one_process = True
+    on_one_process_only = True

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Subset
 from mixcl.datasets import KeyedDataset
 from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
-from mixcl.evaluation.features import encode, encode_all, shown
+from mixcl.evaluation.features import encode, encode_all, with_progress
 from mixcl.evaluation.functional.feature_checks import check_finite
 from mixcl.files import check_writable, written_whole
 
@@ -114,7 +114,9 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:
-    found = encode_all(model, shown(loader), lambda batch: encode(model, batch, ['online']) | dict(why=_reasons(batch)))
+    found = encode_all(
+        model, with_progress(loader), lambda batch: encode(model, batch, ['online']) | dict(why=_reasons(batch))
+    )
     rows, reasons = torch.cat(found['online']), np.concatenate(found['why'])
     if (reasons == '').any():
         check_finite(image=rows[torch.from_numpy(reasons == '')])

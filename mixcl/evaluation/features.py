@@ -100,7 +100,7 @@ def features_of(model: BaseModel, batches: Iterable[dict], encoder: str = 'onlin
     return torch.cat(parts[encoder]) if parts else torch.zeros(0, 0)
 
 
-def shown(dataloader: DataLoader) -> Iterator[dict]:
+def with_progress(dataloader: DataLoader) -> Iterator[dict]:
     """Yield the batches of a loader, with a progress line."""
     return progress(dataloader, f'features of {len(dataloader.dataset)} images', len(dataloader))  # type: ignore[arg-type]  # torch does not say that data sets have a length
 
@@ -135,7 +135,7 @@ def extract(
         labels = read_labels(batch['data_samples'], dataloader)
         return encode(model, batch, encoders) | dict(labels=labels)
 
-    parts = encode_all(model, shown(dataloader), watched(step))
+    parts = encode_all(model, with_progress(dataloader), watched(step))
     whole = {name: gather(parts.pop(name), dataloader, group) for name in (*encoders, 'labels')}
     return whole, whole.pop('labels')
 

@@ -58,14 +58,14 @@ def papers_numbers(subject: Subject, data: str, cfg: Config, configs: Path) -> l
     if cfg.protocol.name != 'supervised':
         return []
     backbone, epochs = parts_of_name(subject.config_name)[0], cfg.train_cfg.max_epochs
-    return _those(protocol='supervised', data=data, backbone=backbone, epochs=epochs)
+    return _matching_rows(protocol='supervised', data=data, backbone=backbone, epochs=epochs)
 
 
 def published_of_config(
     config: str | None, epochs: int | None, data: str, protocol: Mapping[str, Any]
 ) -> list[Published]:
     """Return the numbers of models that ``config`` pretrains for ``epochs``, if their condition fits the protocol."""
-    rows = _those(config=config, epochs=epochs, data=data, protocol=protocol['name']) if config else []
+    rows = _matching_rows(config=config, epochs=epochs, data=data, protocol=protocol['name']) if config else []
     return [row for row in rows if all(protocol.get(key) == value for key, value in row.get('condition', {}).items())]
 
 
@@ -77,10 +77,10 @@ def same_recipe(row: Published, trained: Config, configs: Path) -> bool:
     """
     expected = Config.fromfile(configs / f'{row["config"]}.py')
     expected.merge_from_dict(dict(row.get('settings', {})))
-    places = (*RECIPE, *(key for other in _those(config=row['config']) for key in other.get('settings', {})))
+    places = (*RECIPE, *(key for other in _matching_rows(config=row['config']) for key in other.get('settings', {})))
     changes = differences(expected.to_dict(), trained.to_dict())
     return not any(change.path.startswith(places) and not change.path.endswith(PLACES) for change in changes)
 
 
-def _those(**wanted: Any) -> list[Published]:
+def _matching_rows(**wanted: Any) -> list[Published]:
     return [row for row in all_published() if all(row.get(key) == value for key, value in wanted.items())]

@@ -83,7 +83,7 @@ def default_folder(checkpoint: str | Path) -> Path:
     return Path('work_dirs/evaluation', name)
 
 
-def stored_beside(checkpoint: str | Path) -> list[Row]:
+def stored_results(checkpoint: str | Path) -> list[Row]:
     """Read the results in a run's folder, or beside a checkpoint, and those where mixcl evaluate puts them."""
     path, rows = Path(checkpoint).resolve(), list[Row]()
     for place in (path if path.is_dir() else path.parent, default_folder(checkpoint)):

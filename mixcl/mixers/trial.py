@@ -12,7 +12,7 @@ from mixcl.mixers.base import Mixer
 from mixcl.mixers.choice import Choice
 from mixcl.randomness import undisturbed_generators
 
-DRAWS = 3
+TRIAL_MIXTURES = 3
 """Number of mixtures whose row counts are compared."""
 
 
@@ -30,7 +30,7 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
         name, tried = type(part).__name__, copy.deepcopy(part)
         if isinstance(tried, nn.Module):
             tried.cpu()
-        for _ in range(DRAWS):
+        for _ in range(TRIAL_MIXTURES):
             with undisturbed_generators(), as_user_error(f'a mixture by {name}'):
                 made = tried.place(images, tried.plan(num_images, random), random)
             for problem in problems_of(made, num_images):

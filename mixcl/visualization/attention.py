@@ -39,7 +39,7 @@ def maps_of(backbone: nn.Module, images: Tensor) -> tuple[str, dict[str, Tensor]
     layers = attention_layers(backbone, images) if parts else []
     if not parts or not layers:
         return 'share of the feature', {'activation': activation_shares(last_map(backbone, images))}
-    tokens, size = (parts.other_tokens, parts.has_class_token), images.shape[-2:]
+    tokens, size = (parts.num_prefix_tokens, parts.has_class_token), images.shape[-2:]
     heads = patch_shares(layers[-1], *tokens, size)
     maps = {f'head {number + 1}': heads[:, number] for number in range(min(heads.shape[1], MOST_HEADS))}
     maps['rollout'] = patch_shares(rollout(layers), *tokens, size)

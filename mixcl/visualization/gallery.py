@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, Subset
 from mixcl.datasets import KeyedDataset
 from mixcl.errors import UserError
 from mixcl.evaluation.feature_files import collate_one_size, labels_of
-from mixcl.evaluation.features import features_of, shown
+from mixcl.evaluation.features import features_of, with_progress
 from mixcl.experiments.data_roots import check_data_roots
 from mixcl.experiments.image_sources import image_pipeline, source_images
 from mixcl.experiments.paths import innermost, preprocessors_of
@@ -50,7 +50,7 @@ class Gallery:
     def features(self, model: BaseModel, side: str = 'online') -> Tensor:
         """Compute (N, C) float32 features of the images, on the CPU, by an encoder or a side of a learner."""
         loader = DataLoader(Subset(self.dataset, self.indices), 64, collate_fn=collate_one_size)
-        return features_of(model, shown(loader), side)
+        return features_of(model, with_progress(loader), side)
 
 
 def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:

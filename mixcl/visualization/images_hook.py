@@ -67,21 +67,21 @@ class ImagesHook(Hook):
         from mixcl.visualization.pictured import Pictured
 
         self._gallery: Gallery | None = None
-        self._said: set[str] = set()
-        with self._or_said(runner, 'neighbours'), undisturbed_generators():
+        self._warned: set[str] = set()
+        with self._warning_once(runner, 'neighbours'), undisturbed_generators():
             self._gallery = gallery_of(Pictured(runner.cfg), AMONG, least=2)
         self._show(runner, runner.epoch)
 
     @contextmanager
-    def _or_said(self, runner: Runner, name: str) -> Iterator[None]:
+    def _warning_once(self, runner: Runner, name: str) -> Iterator[None]:
         """Warn once why a picture cannot be shown, instead of ending the run."""
         try:
             yield
         except Exception as error:
             reason = str(error) if isinstance(error, UserError) else f'{type(error).__name__}: {error}'
-            if name not in self._said:
+            if name not in self._warned:
                 runner.logger.warning(f'ImagesHook shows no {name}: {reason}')
-            self._said.add(name)
+            self._warned.add(name)
 
     def after_train_epoch(self, runner: Runner) -> None:
         if self.every_n_epochs(runner, self.interval) or self.is_last_train_epoch(runner):
@@ -92,11 +92,11 @@ class ImagesHook(Hook):
 
         with undisturbed_generators():
             side, features = side_of(runner), None
-            with self._or_said(runner, 'neighbours'):
+            with self._warning_once(runner, 'neighbours'):
                 features = self._gallery.features(unwrapped(runner.model), side) if self._gallery else None
             if is_main_process():
                 for name, draw in self._figures(runner, features, epoch, side).items():
-                    with self._or_said(runner, name):
+                    with self._warning_once(runner, name):
                         runner.visualizer.add_image(name, pixels(draw()), epoch)
 
     def _figures(

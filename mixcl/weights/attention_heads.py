@@ -59,7 +59,7 @@ def usual_heads(module: nn.Module, format_name: str) -> int | None:
     return 12 if format_name == MOCO_V3 and width == 384 else USUAL_HEADS.get(width)
 
 
-def other_heads(module: nn.Module, heads: int | None, who: str = 'it was trained with') -> Iterator[str]:
+def head_mismatch(module: nn.Module, heads: int | None, who: str = 'it was trained with') -> Iterator[str]:
     """Yield a sentence if a model has another number of heads than a file."""
     own = _heads_of(module)
     if heads is not None and own not in (None, heads):

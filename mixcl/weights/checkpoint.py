@@ -112,7 +112,7 @@ read_checkpoint = load_from_file
 """Same as :func:`load_from_file`, with the name of what it reads."""
 
 
-def written_at(path: Path) -> tuple[float, float]:
+def position_and_time(path: Path) -> tuple[float, float]:
     """Return after how many epochs (or steps, in a run by steps) and when a checkpoint was written; read no tensors."""
     try:
         open_regular(path).close()

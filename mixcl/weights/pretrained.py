@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import heads_beside, heads_in_config, other_heads, usual_heads
+from mixcl.weights.attention_heads import head_mismatch, heads_beside, heads_in_config, usual_heads
 from mixcl.weights.backbone_config import backbone_config
 from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
 from mixcl.weights.fitting import adapt, inseparable, renamed_for
@@ -133,7 +133,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     matched = sum(name in state for name in own)
     changes = adapt(module, state)
     lost = inseparable(own, given, unused)
-    if reason := '; '.join([*_misfits(own, state, lost, new), *other_heads(module, said)]):
+    if reason := '; '.join([*_misfits(own, state, lost, new), *head_mismatch(module, said)]):
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
             f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '
@@ -147,7 +147,7 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         )
     module.load_state_dict(state, strict=False)
     usual = None if said else usual_heads(module, pretrained.format)
-    for warning in other_heads(module, usual, f'vision transformers of {pretrained.format} usually have'):
+    for warning in head_mismatch(module, usual, f'vision transformers of {pretrained.format} usually have'):
         _warn_once(f'{pretrained.source}: {warning}')
     parts = [
         f'format: {pretrained.format}',
@@ -196,7 +196,7 @@ def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
     """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
-    found += other_heads(model, heads_in_config(backbone_config(stored_config(checkpoint, path))))
+    found += head_mismatch(model, heads_in_config(backbone_config(stored_config(checkpoint, path))))
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '

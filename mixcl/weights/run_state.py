@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from mixcl.errors import UserError
 from mixcl.files import is_whole
-from mixcl.weights.checkpoint import written_at
+from mixcl.weights.checkpoint import position_and_time
 
 
 def training_state(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
@@ -89,7 +89,7 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
     times = {}
     for path in paths:
         try:
-            times[path] = written_at(path)
+            times[path] = position_and_time(path)
         except UserError as error:
             _warn(str(error))
     for path in sorted(times, key=times.__getitem__, reverse=True):

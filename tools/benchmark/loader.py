@@ -76,7 +76,7 @@ class TwoViews:
         return [view(image) for view in self.views]
 
 
-def ways(folder: Path, device: str, cache: Path) -> dict[str, tuple[Dataset, Batch]]:
+def loaders_to_compare(folder: Path, device: str, cache: Path) -> dict[str, tuple[Dataset, Batch]]:
     """Return by name a data set of samples, and what is then done to a batch."""
     cfg = prepared(CONFIG)
     pipeline = cfg.train_dataloader.dataset.dataset.pipeline
@@ -139,7 +139,7 @@ def main(args: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as folder:
             photos = Path(folder, 'photos')
             draw_photos(photos, SIZES[size], number, args.quality)
-            kinds = ways(photos, args.device, Path(folder, 'cache'))
+            kinds = loaders_to_compare(photos, args.device, Path(folder, 'cache'))
             for workers in args.num_workers:
                 print(f'{size}, ' + (f'{workers} worker(s), per second' if workers else 'per second of one core'))
                 found = rates(kinds, workers, number, args.repeats)

@@ -170,7 +170,7 @@ def count_as_views(owner: type, name: str) -> None:
     setattr(owner, name, call)
 
 
-def be_a_side(args: argparse.Namespace) -> None:
+def run_side(args: argparse.Namespace) -> None:
     """Train, and print the measurements as the last line. A hook of torch sees the steps of all toolkits."""
     if args.side == 'mixcl':  # as its commands begin, before torch is imported
         sys.path.insert(0, str(ROOT))
@@ -212,7 +212,7 @@ def be_a_side(args: argparse.Namespace) -> None:
 # ----- the comparison -----
 
 
-def turn(name: str, python: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
+def measure_side(name: str, python: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
     """Run a side, and return what it printed."""
     words = ['--side', name, '--folder', folder, '--case', args.case, '--device', args.device]
     for option in ('batch_size', 'num_workers', 'epochs'):
@@ -235,7 +235,7 @@ def compare(args: argparse.Namespace, pythons: dict[str, str]) -> Iterator[dict[
         draw_photos(Path(folder), (375, 500), args.images, 85)
         for _ in range(args.repeats):
             for name, python in pythons.items():
-                found[name].append(turn(name, python, args, folder))
+                found[name].append(measure_side(name, python, args, folder))
     versions = {name: f'{name} {turns[0]["version"]}, torch {turns[0]["torch"]}' for name, turns in found.items()}
     print(f'{args.case}, {args.images} photos of 500x375, batch {args.batch_size}, {args.epochs} epochs')
     print(*versions.values(), sep='; ')
@@ -280,6 +280,6 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == '__main__':
     arguments = parse_arguments()
     if arguments.side:
-        be_a_side(arguments)
+        run_side(arguments)
     else:
         main(arguments)

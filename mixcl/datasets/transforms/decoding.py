@@ -130,7 +130,7 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
     """Decode a JPEG at reduced size; return pixels and full (height, width), or (None, None) if it must be whole."""
     shape = header.height, header.width
     factor = reduction(shape)
-    if factor > 1 and _turned(content):
+    if factor > 1 and _swaps_sides(content):
         shape = shape[::-1]
         factor = reduction(shape)
     if factor == 1:
@@ -140,7 +140,7 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
     return (image, shape) if whole else (None, None)
 
 
-def _turned(content: bytes) -> bool:
+def _swaps_sides(content: bytes) -> bool:
     """Whether the EXIF tag swaps the image's height and width."""
     try:
         with Image.open(io.BytesIO(content)) as image:

@@ -106,7 +106,7 @@ class CheckpointHook(EngineCheckpointHook):
         _refuse_non_finite(runner, meta['iter'])
         self._last_step = None
         is_new = self._kept > 0 and step not in self.keep_ckpt_ids
-        with self._failure_told(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
+        with self._reporting_failed_write(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
             super()._save_checkpoint_with_step(runner, step, meta)
             self._last_step = meta['iter']
         if is_new and self._last_step is None:
@@ -119,11 +119,11 @@ class CheckpointHook(EngineCheckpointHook):
     def _save_best_checkpoint(self, runner: Runner, metrics: dict) -> None:
         if self.save_best:
             _refuse_non_finite(runner, runner.iter)
-        with self._failure_told(runner, runner.iter, last=False):
+        with self._reporting_failed_write(runner, runner.iter, last=False):
             super()._save_best_checkpoint(runner, metrics)
 
     @contextmanager
-    def _failure_told(self, runner: Runner, step: int, last: bool) -> Iterator[None]:
+    def _reporting_failed_write(self, runner: Runner, step: int, last: bool) -> Iterator[None]:
         """Report a checkpoint that cannot be written, which is fatal only for the last one."""
         try:
             yield

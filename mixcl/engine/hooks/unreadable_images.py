@@ -69,7 +69,7 @@ class UnreadableImagesHook(Hook):
                 f'max_share={self.max_share:g} of UnreadableImagesHook; the first: {first}; list '
                 'them all with mixcl verify-data and repair or remove them, or raise max_share'
             )
-            error.of_one_process = True
+            error.on_one_process_only = True
             raise error
 
     def _kinds(self) -> Counter:

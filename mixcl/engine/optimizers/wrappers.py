@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mixcl.backbones.wrapped_backbone import WrappedBackbone
 from mixcl.registry import OPTIM_WRAPPER_CONSTRUCTORS, OPTIM_WRAPPERS
 
-OF_ONE_PARAMETER = ('params', 'layer_id', 'param_name')
+PER_PARAMETER_KEYS = ('params', 'layer_id', 'param_name')
 """Group entries that mmengine's and mmpretrain's constructors set for every single parameter."""
 
 
@@ -52,7 +52,7 @@ class FewGroupsConstructor(DefaultOptimWrapperConstructor):
         merged: dict[tuple, dict] = {}
         base = dict(lr=self.base_lr, weight_decay=self.base_wd)
         for group in groups:
-            settings = {name: value for name, value in (base | group).items() if name not in OF_ONE_PARAMETER}
+            settings = {name: value for name, value in (base | group).items() if name not in PER_PARAMETER_KEYS}
             settings = {name: value for name, value in settings.items() if value is not None}
             merged.setdefault(tuple(sorted(settings.items())), {**settings, 'params': []})['params'] += group['params']
         return list(merged.values())

@@ -49,14 +49,14 @@ def _checkpointed(module: nn.Module) -> Callable[..., Tensor]:
     def run(*args: Any, **kwargs: Any) -> Tensor:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
-        contexts = nullcontext(), _statistics_at_rest(module)  # of the first forward pass and the recomputation
+        contexts = nullcontext(), _frozen_running_statistics(module)  # of the first forward pass and the recomputation
         return checkpoint(forward, *args, use_reentrant=False, context_fn=lambda: contexts, **kwargs)
 
     return run
 
 
 @contextmanager
-def _statistics_at_rest(module: nn.Module) -> Iterator[None]:
+def _frozen_running_statistics(module: nn.Module) -> Iterator[None]:
     """Keep running statistics as they are, while the same tensors are saved for the backward pass as without."""
     layers = [layer for layer in module.modules() if isinstance(layer, _BatchNorm) and layer.track_running_stats]
     before = [(layer.momentum, layer.num_batches_tracked.clone()) for layer in layers]

@@ -17,10 +17,10 @@ from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.experiments.checks.keys import DEFAULT_HOOKS
-from mixcl.faults import with_run
+from mixcl.faults import noting_run
 from mixcl.quiet_log import quieten
 from mixcl.starting import without_warnings_of_others
-from mixcl.terminal import none_left_open
+from mixcl.terminal import closing_progress
 
 FUSED = ('Adam', 'AdamW', 'SGD')
 """Optimisers of torch that have a fused implementation."""
@@ -91,15 +91,15 @@ class QuietRunner(Runner):
         self.register_hook(ProgressHook())
 
     def train(self) -> nn.Module:
-        with none_left_open(), without_warnings_of_others(), with_run(self.log_dir, self._saved):
+        with closing_progress(), without_warnings_of_others(), noting_run(self.log_dir, self._saved):
             return super().train()
 
     def val(self) -> dict:
-        with none_left_open():
+        with closing_progress():
             return super().val()
 
     def test(self) -> dict:
-        with none_left_open(), with_run(self.log_dir, lambda: ''):
+        with closing_progress(), noting_run(self.log_dir, lambda: ''):
             return super().test()
 
     def _saved(self) -> str:

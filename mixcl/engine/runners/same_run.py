@@ -15,15 +15,15 @@ from mixcl.experiments.paths import runner_sections
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.weights import newest_checkpoint, stored_config
 
-SILENT = re.compile(
+IGNORED_CHANGES = re.compile(
     r'(work_dir|resume|load_from|launcher|experiment_name|default_scope|custom_imports|env_cfg|model_wrapper_cfg|cfg|'
     r'test_\w+)\b|train_cfg\.max_seconds$|.*\.fused$|.*\.init_cfg\b|'
     r'\w+_dataloader\.(pin_memory\w*|persistent_workers|prefetch_factor|timeout|multiprocessing_context)$'
 )
 """Settings of where and how a run starts, of the machine, and those that act only before the first step."""
 
-LENGTH = re.compile(r'train_cfg\.max_(epochs|iters)$')
-ALLOWED = re.compile(
+LENGTH_CHANGES = re.compile(r'train_cfg\.max_(epochs|iters)$')
+HARMLESS_CHANGES = re.compile(
     r'.*\.(num_workers|data_root|source|cache\.folder|cache\.gigabytes|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
     r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
     r'environment|visualization|online_probe|images)\b'
@@ -37,16 +37,16 @@ BATCH, PROCESSES = 'train_dataloader.batch_size', 'the number of processes'
 
 
 def changed_settings(old: Config, new: Config) -> list[Change]:
-    """Return what differs between two configs in what the Runner reads but ``SILENT``; ``old`` is a checkpoint's."""
+    """Return the changes, in what the Runner reads, since a checkpoint's config; without :data:`IGNORED_CHANGES`."""
     # Written and read as text like the old config, where classes become names.
     read = stored_config(dict(state_dict={}, meta=dict(cfg=new.pretty_text)), 'this run')
     changes = differences(_compared(old), _compared(read or new))
-    return [change for change in changes if not SILENT.match(change.path)]
+    return [change for change in changes if not IGNORED_CHANGES.match(change.path)]
 
 
 def keeps_computation(change: Change) -> bool:
     """Whether a run may go on with this change unasked, since it computes the same, perhaps for longer."""
-    return bool(LENGTH.match(change.path) or ALLOWED.match(change.path))
+    return bool(LENGTH_CHANGES.match(change.path) or HARMLESS_CHANGES.match(change.path))
 
 
 def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> None:
@@ -77,14 +77,14 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
             'or choose another folder for a new run; `allow_changes` continues with the new values'
         )
     for change in changes:
-        follows = '; schedules follow the new length' if LENGTH.match(change.path) else ''
+        follows = '; schedules follow the new length' if LENGTH_CHANGES.match(change.path) else ''
         follows = '; the run continues, but not bit by bit' if change.path == PROCESSES else follows
         runner.logger.info(f'changed: {change}{follows}', extra=FOR_PEOPLE)
     if runner.cfg.get('load_from') and Path(path).resolve().parent == Path(runner.work_dir).resolve():
         newest = newest_checkpoint(runner.work_dir)
         if newest and Path(newest).name != Path(path).name:
             runner.logger.warning(f'{newest} is of a later step, from which the next start would go on: move it')
-    if refused or any(LENGTH.match(change.path) for change in changes):
+    if refused or any(LENGTH_CHANGES.match(change.path) for change in changes):
         runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
 
 

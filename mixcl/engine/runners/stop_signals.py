@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from mixcl.distributed import host_group
 from mixcl.errors import launcher_tells
-from mixcl.starting import STOP_SIGNALS, hear
+from mixcl.starting import STOP_SIGNALS, handle_stop_signals
 
 NICENESS = 10
 """Niceness of data workers if the CPU trains: they work while its threads wait for each other, and interrupt none."""
@@ -38,7 +38,7 @@ class StopSignals:
     def __enter__(self) -> 'StopSignals':
         # Python lets only the main thread set signal handlers.
         if threading.current_thread() is threading.main_thread():
-            self._previous = hear(self._note)
+            self._previous = handle_stop_signals(self._note)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -94,7 +94,7 @@ def shield_workers(loader: DataLoader) -> None:
     niceness = 0 if torch.cuda.is_available() else NICENESS
     loader.worker_init_fn = partial(_start_shielded, loader.worker_init_fn, niceness)
     # Only torch's own method is called by every loop over the loader.
-    loader._get_iterator = partial(_start_held, loader._get_iterator)  # type: ignore[method-assign]
+    loader._get_iterator = partial(_start_with_signals_blocked, loader._get_iterator)  # type: ignore[method-assign]
 
 
 def kill_workers() -> None:
@@ -108,7 +108,7 @@ def kill_workers() -> None:
     signal.signal(signal.SIGCHLD, on_their_end)
 
 
-def _start_held(start: Callable[[], Any]) -> Any:
+def _start_with_signals_blocked(start: Callable[[], Any]) -> Any:
     """Start workers with the stop signals blocked, until each worker is shielded from them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
@@ -124,12 +124,12 @@ def _start_shielded(start: Callable[[int], None] | None, niceness: int, worker: 
     watches = hasattr(signal, 'sigtimedwait')  # not on macOS
     signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGTERM} if watches else ())
     if watches:
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
     if start is not None:
         start(worker)
 
 
-def _end_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """End this worker when the training process says so by SIGTERM, or is gone; SIGTERM from others is ignored."""
     while os.getppid() == parent:
         received = signal.sigtimedwait({signal.SIGTERM}, WATCH_INTERVAL)

@@ -64,5 +64,5 @@ class ClassTokenAndAverage(LastClassTokens):
         """Return ((B, (blocks + 1) * C),)."""
         tokens = self.tokens(backbone, images)
         parts: Any = transformer_parts(backbone)
-        average = tokens[-1][:, parts.other_tokens :].mean(dim=1)
+        average = tokens[-1][:, parts.num_prefix_tokens :].mean(dim=1)
         return (torch.cat([*(block[:, 0] for block in tokens), average], dim=1),)

@@ -9,7 +9,7 @@ from mmengine.runner import Runner
 
 from mixcl.errors import UserError
 from mixcl.experiments.checks.annotations import mistyped
-from mixcl.experiments.checks.keys import Acceptor, acceptors, slip_of, suggest
+from mixcl.experiments.checks.keys import Acceptor, acceptors, meant_key, suggest
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.checks.values import empty_pipelines, wrong_values
 from mixcl.experiments.paths import RUNNER_KEYS, Path, children, readable, runner_sections
@@ -29,7 +29,7 @@ def check_config(cfg: Config) -> None:
     scope = cfg.get('default_scope') or 'mmengine'
     problems = []
     for name in cfg:
-        known = slip_of(name, RUNNER_KEYS)
+        known = meant_key(name, RUNNER_KEYS)
         if known and not name.startswith('_'):
             problems.append(f'{name} is read by nothing; did you mean {known!r}?')
     for path, value in empty_pipelines(cfg):

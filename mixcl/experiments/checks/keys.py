@@ -88,7 +88,7 @@ class Acceptor:
     def unknown(self, node: Iterable[str]) -> list[str]:
         """List the keys of a dict that the acceptor does not take."""
         keys = [str(key) for key in node if key not in self.keys | BUILD_KEYS]
-        return [key for key in keys if slip_of(key, self.keys)] if self.open else keys
+        return [key for key in keys if meant_key(key, self.keys)] if self.open else keys
 
 
 DEFAULT_HOOKS = frozenset({'runtime_info', 'timer', 'sampler_seed', 'logger', 'param_scheduler', 'checkpoint'})
@@ -157,7 +157,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f'; did you mean {similar[0]!r}?' if similar else ''
 
 
-def slip_of(name: str, known: Iterable[str]) -> str | None:
+def meant_key(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` (for example ``param_schedular``) is most likely a slip of, or None.
 
     Stricter than :func:`suggest`, for places where any other name is allowed too.

@@ -33,7 +33,7 @@ RANGES: dict[str, Range] = {
 }
 """Allowed range of each number under a key, by the name of the key, whatever the library."""
 
-LAST = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
+LATEST_OFFSETS = dict(begin=-1, warmup=-1, milestones=-1, end=0, T_max=0)
 """Largest value of each option of a schedule, as an offset from the length of the run."""
 
 
@@ -72,7 +72,7 @@ def schedule_notes(cfg: Config) -> list[str]:
         length = (cfg.get('train_cfg') or {}).get(f'max_{unit}')
         if not length:  # the steps of a run that counts epochs depend on the data
             continue
-        for name, margin in LAST.items():
+        for name, margin in LATEST_OFFSETS.items():
             value = schedule.get(name) or 0
             if max(value if isinstance(value, (list, tuple)) else [value]) > length + margin:
                 notes.append(

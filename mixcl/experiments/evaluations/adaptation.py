@@ -17,13 +17,13 @@ from mixcl.registry import MODELS, build
 from mixcl.weights import Encoder, load_backbone
 from mixcl.weights.pretrained import PretrainedBackbone
 
-OF_THE_RUN = frozenset(
+TRAINING_SETTINGS = frozenset(
     {'drop_path_rate', 'frozen_blocks', 'frozen_stages', 'frozen_patch_embed', 'fixed_position', 'init_cfg', 'lora'}
 )
 """Settings of a backbone that say how it is trained: those of the recipe count, not those of pretraining."""
 
-OF_THE_START = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
-"""Settings of :data:`OF_THE_RUN` that also decide initial weights: a frozen backbone keeps those of pretraining."""
+INITIALISATION_SETTINGS = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
+"""The :data:`TRAINING_SETTINGS` that also decide initial weights: a frozen backbone keeps those of pretraining."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 """Kinds of batch normalisation: the same in evaluation, but trained with statistics of one or of all processes."""
@@ -38,7 +38,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     holder = holder_of_backbone(cfg.model)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
-    of_the_run = OF_THE_RUN - OF_THE_START if is_frozen else OF_THE_RUN
+    of_the_run = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
     new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in of_the_run}
     new |= {key: own[key] for key in of_the_run & own.keys() & accepted_keywords(kind).names}
     set_model_size(new, image_size(cfg))

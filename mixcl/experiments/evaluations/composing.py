@@ -31,7 +31,7 @@ from mmengine.config import Config
 
 from mixcl.errors import UserError
 from mixcl.experiments.evaluations.recipes import OWN_DATA
-from mixcl.experiments.options.own_data import meant
+from mixcl.experiments.options.own_data import suggested_source
 from mixcl.experiments.paths import RUNNER_KEYS, kind_of
 from mixcl.experiments.reading import read_config
 
@@ -54,7 +54,7 @@ def read_data_set(configs: Path, name: str, protocol: str) -> Config:
     path = folder / f'{name}.py'
     if not path.is_file():
         others = ', '.join(sorted(other.stem for other in folder.glob('*.py')))
-        hint = meant(name) or '; choose one, or add a file for it'
+        hint = suggested_source(name) or '; choose one, or add a file for it'
         raise UserError(f'there is no data set {name} under {folder}, only {others}{hint}')
     data = read_config(path)
     if protocol not in data.get('protocols', [protocol]) or name not in OWN_DATA.get(protocol, [name]):

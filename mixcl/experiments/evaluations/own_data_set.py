@@ -58,7 +58,7 @@ def read_own_data(
     return data
 
 
-def suit(cfg: Config, data: Config) -> None:
+def fit_to_own_images(cfg: Config, data: Config) -> None:
     """Fit a config to the user's own images, in place.
 
     Few images make batches smaller, and SGD's learning rate with them. No more guesses count than there are classes.

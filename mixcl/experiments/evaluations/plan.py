@@ -15,7 +15,7 @@ from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import DATA_SECTIONS, check_data_roots, set_data_root
 from mixcl.experiments.evaluations.adaptation import check_trainable, fit, put_backbone, put_classifier
 from mixcl.experiments.evaluations.composing import compose, keep_batch, keeping_shares, read_data_set
-from mixcl.experiments.evaluations.own_data_set import is_own, read_own_data, short_name, suit
+from mixcl.experiments.evaluations.own_data_set import fit_to_own_images, is_own, read_own_data, short_name
 from mixcl.experiments.evaluations.recipes import (
     PROTOCOLS,
     TABLE,
@@ -194,7 +194,7 @@ def _composed(
         variant = {} if own else variant_of(recipe, names, subject.config_name, row.percent)
         cfg = compose(recipe, variant, images, protocol, family, row.percent)
         if is_own(data):
-            suit(cfg, images)
+            fit_to_own_images(cfg, images)
         backbone_name = parts_of_name(subject.config_name)[0] or 'any'
         cfg.config_name = f'evaluation/{protocol}/{backbone_name}_{short_name(data)}_{path.stem}'
     if backbone is not None and protocol != 'robustness':

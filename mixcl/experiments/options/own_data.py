@@ -30,9 +30,9 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
     """
     kind, _, place = spec.partition(':')
     if kind not in KINDS or not place:
-        raise UserError(f'`data={spec}` is none of {FORMS}{meant(spec)}')
+        raise UserError(f'`data={spec}` is none of {FORMS}{suggested_source(spec)}')
     if kind == 'folder' and os.path.isfile(place):
-        raise UserError(f'`data={spec}`{meant(place)}')
+        raise UserError(f'`data={spec}`{suggested_source(place)}')
     if data_root and kind != 'list':
         raise UserError(f'`data_root={data_root}`: with `data` it is for lists, whose paths are relative to it')
     settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
@@ -41,7 +41,7 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
 
-def meant(path: str) -> str:
+def suggested_source(path: str) -> str:
     """Return the end of a message: which images someone may have meant by a folder or a file."""
     if os.path.isdir(path):
         return f'; did you mean folder:{path}?'

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mixcl.engine.hooks import HealthHook
 from mixcl.errors import UserError
 from mixcl.evaluation.published import all_published
-from mixcl.evaluation.results import stored_beside, table
+from mixcl.evaluation.results import stored_results, table
 from mixcl.experiments.difference import differences
 from mixcl.experiments.paths import innermost
 from mixcl.experiments.prepared import prepared
@@ -67,11 +67,13 @@ def health(run: RunRecord) -> list[Block]:
     """List warnings; those about a step come from the hooks that watch over a run."""
     found = list(dict.fromkeys(WARNED.findall(run.log)))
     noticed, others = ([one for one in found if one.startswith('step ') == wanted] for wanted in (True, False))
-    first = Block('list', noticed) if noticed else Block('text', f'No step gave a warning{_unwatched(run)}.')
+    first = (
+        Block('list', noticed) if noticed else Block('text', f'No step gave a warning{_meaning_of_no_warnings(run)}.')
+    )
     return [first, *([Block('details', [Block('list', others)], 'Other warnings in the log')] if others else [])]
 
 
-def _unwatched(run: RunRecord) -> str:
+def _meaning_of_no_warnings(run: RunRecord) -> str:
     """Say what the lack of warnings means."""
     settings = (run.config.get('default_hooks') or {}).get('health')
     if not settings:
@@ -122,7 +124,7 @@ def evaluation(run: RunRecord) -> list[Block]:
             found = [quick.get(f'{start}{kind}_top1') for kind in ('knn', 'linear')]
             quick_rows.append([name, *('-' if one is None else f'{one:.1%}' for one in found)])
         blocks.append(Block('table', quick_rows, head=('features', 'kNN', 'linear probe')))
-    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_beside(place)]
+    rows = [row for place in (*sorted(run.folder.glob('*_*.pth')), run.folder) for row in stored_results(place)]
     unique = list({json.dumps(row, sort_keys=True): row for row in rows}.values())
     lines = table(unique).split('\n') if unique else []
     if lines:

@@ -75,8 +75,12 @@ def write_report(
         'How to reproduce': facts.reproduction,
         'How to load': facts.loading,
     }
-    sections = [(title, {run.label: told(partial(make, run)) for run in runs}) for title, make in makers.items()]
-    sections.insert(4, ('Curves', {'': told(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])}))
+    sections = [
+        (title, {run.label: blocks_or_reason(partial(make, run)) for run in runs}) for title, make in makers.items()
+    ]
+    sections.insert(
+        4, ('Curves', {'': blocks_or_reason(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])})
+    )
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
     values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # file names may be invalid text
@@ -88,7 +92,7 @@ def _figure(name: str, run: RunRecord, form: str = 'png', **options: Any) -> lis
     return [picture(drawn(name, run.trained, **options), name, form)]
 
 
-def told(make: Callable[[], list[Block]]) -> list[Block]:
+def blocks_or_reason(make: Callable[[], list[Block]]) -> list[Block]:
     """Make blocks, or one that says why they are missing."""
     try:
         return make()

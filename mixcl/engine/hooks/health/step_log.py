@@ -29,23 +29,23 @@ class DeferredInfoHook(RuntimeInfoHook):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: list[dict[str, Tensor]] = []
+        self._pending: list[dict[str, Tensor]] = []
 
     def after_train_iter(self, runner: Runner, batch_idx: int, outputs: dict | None = None, **kwargs: Any) -> None:
-        self._waiting.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
+        self._pending.append({name: torch.as_tensor(value).detach() for name, value in (outputs or {}).items()})
         if is_logged(runner, batch_idx):
-            self._hand_on(runner)
+            self._flush(runner)
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         """Bring the history in the checkpoint up to date."""
-        if self._waiting:
-            self._hand_on(runner)
+        if self._pending:
+            self._flush(runner)
             checkpoint['message_hub'] = runner.message_hub.state_dict()
 
-    def _hand_on(self, runner: Runner) -> None:
-        waiting, self._waiting = self._waiting, []
-        tensors = [value.float().reshape(()) for outputs in waiting for value in outputs.values()]
+    def _flush(self, runner: Runner) -> None:
+        pending, self._pending = self._pending, []
+        tensors = [value.float().reshape(()) for outputs in pending for value in outputs.values()]
         values = iter(torch.stack(tensors).tolist() if tensors else [])
-        for outputs in waiting:
+        for outputs in pending:
             for name in outputs:
                 runner.message_hub.update_scalar(f'train/{name}', next(values))

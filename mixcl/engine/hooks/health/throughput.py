@@ -15,10 +15,10 @@ from mixcl.engine.hooks.health.step_log import is_logged, log_interval
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 
-STORED = 'flops_per_step'
+FLOPS_KEY = 'flops_per_step'
 """Key in the message hub, and so in checkpoints: FLOPs of one process's step, by its batch size."""
 
-PRODUCT = dict(cpu=1024, cuda=8192)
+PEAK_MATRIX_SIDE = dict(cpu=1024, cuda=8192)
 """Side of the square matrices whose product measures the peak, by device."""
 
 _aten = torch.ops.aten
@@ -55,7 +55,7 @@ class ThroughputHook(Hook):
     def before_train(self, runner: Runner) -> None:
         """Measure the peak in the precision of the run, and ask the loop to count its first step."""
         device = next(runner.model.parameters()).device.type
-        if device not in PRODUCT or not hasattr(runner.train_loop, 'around_step'):
+        if device not in PEAK_MATRIX_SIDE or not hasattr(runner.train_loop, 'around_step'):
             return
         with runner.optim_wrapper.optim_context(runner.model):
             autocast = torch.is_autocast_enabled(device)
@@ -65,7 +65,7 @@ class ThroughputHook(Hook):
             torch.cuda.reset_peak_memory_stats()
         compiled = any(module._compiled_call_impl for module in runner.model.modules())
         batch = runner.train_dataloader.batch_sampler.batch_size
-        self.flops = runner.message_hub.runtime_info.get(STORED, {}).get(batch, 0) if compiled else 0
+        self.flops = runner.message_hub.runtime_info.get(FLOPS_KEY, {}).get(batch, 0) if compiled else 0
         if not self.flops:
             self._counter = flop_counter()
             runner.train_loop.around_step = _counting(self._counter)
@@ -74,7 +74,7 @@ class ThroughputHook(Hook):
         batch = runner.train_dataloader.batch_sampler.batch_size
         if self._counter is not None:
             self.flops = self._counter.get_total_flops()
-            runner.message_hub.update_info(STORED, {batch: self.flops})
+            runner.message_hub.update_info(FLOPS_KEY, {batch: self.flops})
             runner.train_loop.around_step, self._counter = nullcontext(), None
             runner.logger.info(
                 f'{self.flops / 1e9:.4g} GFLOPs per step and process: {self.flops / self.peak:.3g} s at the '
@@ -115,10 +115,10 @@ def peak_flops(device: str, dtype: torch.dtype) -> float:
     """Return the FLOPs per second of the fastest of at least three large matrix products, repeated for 0.1 s.
 
     Args:
-        device: one of :data:`PRODUCT`.
+        device: one of :data:`PEAK_MATRIX_SIDE`.
         dtype: precision of the matrices.
     """
-    side, generator = PRODUCT[device], torch.Generator(device).manual_seed(0)
+    side, generator = PEAK_MATRIX_SIDE[device], torch.Generator(device).manual_seed(0)
     factors = [torch.randn(side, side, device=device, generator=generator).to(dtype) for _ in range(2)]
     times: list[float] = []
     while len(times) < 3 or sum(times) < 0.1:
