@@ -17,7 +17,7 @@ class OverrideAction(DictAction):
             parser.exit(
                 2,
                 f'error: {self.option_strings[0]} {" ".join(values)} cannot be read; write NAME=VALUE, where a value '
-                'is a number, a text, a [list] or a (tuple), and set the parts of a dict by names such as '
+                'is a number, a string, a [list] or a (tuple), and set an entry of a dict by its dotted name, such as '
                 'model.mixer.num_mix\n',
             )
 
@@ -32,7 +32,7 @@ def positive(text: str) -> int:
 def add_config_option(parser: ArgumentParser, action: str = 'store') -> None:
     """Add ``--config``, which means the same wherever a checkpoint is read."""
     parser.add_argument('--config', action=action, metavar='FILE', help='the config that the checkpoint was trained '
-                        'with, in the place of the one in it; what it imports is run')  # fmt: skip
+                        'with, in place of the one in it; modules that it imports are run')  # fmt: skip
     parser.add_argument('--backbone-config', action=action, dest='config', help=SUPPRESS)  # its former name
 
 
@@ -48,7 +48,9 @@ def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data
 
 def add_allow_pickle(parser: ArgumentParser) -> None:
     """Add ``--allow-pickle``, which :func:`mixcl.console.run` applies for all commands."""
-    parser.add_argument('--allow-pickle', action='store_true', help='read checkpoints that may run code: trusted ones')
+    parser.add_argument(
+        '--allow-pickle', action='store_true', help='read checkpoints that can run code; only for files that you trust'
+    )
 
 
 def add_launcher(parser: ArgumentParser) -> None:

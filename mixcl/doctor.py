@@ -81,7 +81,7 @@ def check_gpus() -> list[Finding]:
             continue
         precision = 'bfloat16' if torch.cuda.is_bf16_supported() else 'no bfloat16: AmpOptimWrapper instead of --amp'
         found.append(Finding(OK, str(device), f'{name}, {free:.1f} of {total:.1f} GiB free, {precision}'))
-    none = f'torch {torch.__version__} sees none (nvidia-smi looks at the driver); small runs and --smoke work without'
+    none = f'torch {torch.__version__} sees no GPU (nvidia-smi checks the driver); small runs and --smoke need none'
     return found or [Finding(NOTE, 'GPU', none)]
 
 

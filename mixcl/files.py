@@ -35,7 +35,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     if stat.S_ISREG(kind):
         return os.fdopen(handle, 'rb')
     os.close(handle)
-    raise OSError(errno.EINVAL, f'a {"folder" if stat.S_ISDIR(kind) else "pipe or a device"}, no file', str(path))
+    raise OSError(errno.EINVAL, f'a {"folder" if stat.S_ISDIR(kind) else "pipe or a device"}, not a file', str(path))
 
 
 def read_regular(path: str | Path, most: int) -> bytes:

@@ -111,7 +111,7 @@ def check_queues(
         unused := [n for n in queues if queues[n] not in taken]
     ):
         raise UserError(
-            f'model.memory has the queue {unused[0]!r}, from which no row takes negatives: write '
+            f'model.memory has the queue {unused[0]!r}, but no row of model.terms takes negatives from it: write '
             f'negatives={unused!r} in model.objective, or leave the queue out'
         )
 
@@ -131,8 +131,8 @@ def check_features(features: Mapping[str, Tensor], in_channels: int | None, back
     for value in features.values():
         if trained and not value.requires_grad:
             raise UserError(
-                f'the features of {type(backbone).__name__} carry no gradient, so that it would not be trained: take '
-                'no_grad or detach out of its forward, or freeze its parameters'
+                f'the features of {type(backbone).__name__} carry no gradient, so it would not be trained: remove '
+                'no_grad or detach from its forward, or freeze its parameters'
             )
         if in_channels is not None and value.shape[1] != in_channels:
             raise UserError(

@@ -175,13 +175,17 @@ def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection
             'patch of an image; use PatchMix, CutMix or RegionSwap'
         )
     if term.query == term.key and term.query not in recipe.masks:
-        raise UserError(f'{place}: every patch would find itself; mask some, model.streams.{view}=dict(mask=dict(...))')
+        raise UserError(
+            f'{place}: every patch would be compared with itself; mask some, model.streams.{view}=dict(mask=dict(...))'
+        )
     if view in recipe.keep.keys() | recipe.masks.keys() and term.rows[1] not in encoded:
         raise UserError(
             f'{place}: the target encoder has to see the whole {view}, but model.target encodes a stream that is query '
             'and key once; use EMA'
         )
     if term.target != 'overlap':
-        raise UserError(f'{place}: a patch finds what it shows; leave out target={term.target!r}')
+        raise UserError(
+            f'{place}: rows between patches always have the target overlap; leave out target={term.target!r}'
+        )
     if term.negatives:
         raise UserError(f'{place}: rows between patches take no negatives; set patches=dict(objective=...) without any')

@@ -195,8 +195,8 @@ def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:
     if not known or settings.get('mix', name) not in views:
         raise UserError(
             f'model.streams: {name}={dict(settings)!r} is not understood; a mixed stream has a name of its own, '
-            f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; a view or a mixed stream of which "
-            'the online encoder sees half of the patches has keep=0.5; one that it sees masked, mask=dict(...)'
+            f"written as dict(mix='VIEW') with one of the views {', '.join(views)}; to show the online encoder half of "
+            'the patches of a stream, set keep=0.5; to mask patches, mask=dict(...)'
         )
     mask = settings.get('mask', {})
     if not isinstance(mask, Mapping) or mask.keys() - {'share', 'probability'}:

@@ -70,7 +70,7 @@ def embed(
     if isinstance(images, Picture) or not isinstance(images, Iterable):
         raise UserError('images is a list of file names, arrays or Pillow images; put a single one into a list')
     if isinstance(path, Encoder) and options:
-        raise UserError(f'{", ".join(options)} is for load_backbone, which has loaded {path.source} already')
+        raise UserError(f'{", ".join(options)} must be given to load_backbone, which has already loaded {path.source}')
     encoder = path if isinstance(path, Encoder) else load_backbone(path, **options)
     items, readable = list(images), list[int]()
     encoder.to(device or ('cuda' if torch.cuda.is_available() else 'cpu'))

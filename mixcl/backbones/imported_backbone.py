@@ -28,7 +28,7 @@ class ImportedBackbone(WrappedBackbone):
         self, path: str, arguments: dict[str, Any] | None = None, in_channels: int = 3, **training: Any
     ) -> None:
         if ':' not in path:  # a foreign file may hold any word, which must not import anything
-            raise UserError(f'the backbone {path} names no class: write package.module:Name')
+            raise UserError(f'the backbone {path} has no colon: write package.module:Name')
         try:
             build: Any = pkgutil.resolve_name(path)
         except Exception as error:  # importing runs code, which may raise anything

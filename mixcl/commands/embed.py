@@ -44,7 +44,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--batch-size', type=positive, default=256)
     parser.add_argument('--num-workers', type=not_negative, default=min(4, cpu_cores()),
                         help='processes that load images')  # fmt: skip
-    parser.add_argument('--images-per-file', type=positive, default=10_000, metavar='N', help='of the features')
+    parser.add_argument(
+        '--images-per-file', type=positive, default=10_000, metavar='N', help='images in each file of features'
+    )
     parser.add_argument('--device', choices=['cpu', 'cuda'], help='default: cuda where there is one')
 
 
@@ -73,7 +75,7 @@ def extract(args: Namespace) -> None:
         raise UserError('--device cuda: torch sees no GPU here; leave the option out')
     subject = read_subject(args.checkpoint, args.config)
     if not subject.encoders:
-        raise UserError(f'{args.checkpoint!r} has no weights to give features by; name a checkpoint')
+        raise UserError(f'{args.checkpoint!r} has no weights to compute features with; name a checkpoint')
     model = subject.encoder(args.encoder, args.feature)
     print(f'{model.side} encoder in {printable(model.source)}: {model.loaded}')
     if args.data_config:

@@ -35,7 +35,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--cache-size', type=float, default=100.0, metavar='GB', help='of --cache; default 100')
     parser.add_argument('--amp', action=BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
-    parser.add_argument('--allow-changes', action='store_true', help='continue it though settings differ')
+    parser.add_argument('--allow-changes', action='store_true', help='continue the run in --out though settings differ')
     parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
     add_overrides(parser)
     add_launcher(parser)

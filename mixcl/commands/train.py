@@ -23,8 +23,10 @@ def add_options(parser: ArgumentParser) -> None:
                         help='continue a run: from the newest checkpoint of the work dir, or this one')  # fmt: skip
     parser.add_argument('--allow-changes', action='store_true', help='with --resume: settings may differ from before')
     parser.add_argument('--overwrite', action='store_true', help='remove checkpoints of another run in the work dir')
-    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="that the backbone starts from, or 'random'")
-    parser.add_argument('--encoder', choices=['online', 'target'], help='of --pretrained; default: as the config says')
+    parser.add_argument('--pretrained', metavar='CHECKPOINT', help="where the backbone starts from, or 'random'")
+    parser.add_argument(
+        '--encoder', choices=['online', 'target'], help='encoder of --pretrained; default: as the config says'
+    )
     parser.add_argument('--max-time', metavar='DURATION', help='save and exit with status 85 after so long: 23h30m')
     add_allow_pickle(parser)
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast, on CPU and GPU')
@@ -32,13 +34,17 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--auto-scale-lr', action='store_true', help='scale the learning rate with the global batch')
     parser.add_argument('--no-validate', action='store_true', help='no kNN evaluation during the run')
     parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos, from the first epoch on')
-    parser.add_argument('--cache-size', type=float, default=100.0, metavar='GB', help='of --cache; default 100')
+    parser.add_argument(
+        '--cache-size', type=float, default=100.0, metavar='GB', help='largest size of --cache; default 100'
+    )
     parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
                         'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
     add_data_root(parser, 'root folder of every data set of the config, or of a list')
-    parser.add_argument('--backbone', metavar='NAME', help='another one, with random weights: '
+    parser.add_argument('--backbone', metavar='NAME', help='another backbone, with random weights: '
                         'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
-    parser.add_argument('--image-size', type=int, metavar='PIXELS', help='of the model and all views, also evaluated')
+    parser.add_argument(
+        '--image-size', type=int, metavar='PIXELS', help='size of the images of model, views and evaluation'
+    )
     parser.add_argument('--smoke', action='store_true', help='20 steps on synthetic images at reduced size')
     add_overrides(parser, 'override values, such as model.mixer.num_mix=2 train_cfg.max_epochs=100')
     add_launcher(parser)

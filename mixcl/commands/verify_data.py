@@ -39,7 +39,7 @@ def run(args: Namespace) -> None:
 
     files = image_files(find_datasets(args))
     if not files:
-        print('nothing to check: the images of this config are no files of their own')
+        print('nothing to check: the images of this config are not in files of their own')
         return
     unreadable, converted = verify_images(files, args.num_workers)
     for kind, number in sorted(Counter(note.kind for note in converted).items()):
@@ -73,7 +73,7 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
         raise UserError(f'{args.data} is neither a folder nor a config, nor what --data takes; give one')
     cfg = prepared(args.data, cfg_options=args.cfg_options, data_root=args.data_root)
     if cfg.get('default_scope') == 'mmdet':
-        raise UserError(f'{args.data} is of detection; give the folders of its images, one after the other')
+        raise UserError(f'{args.data} is for detection; check its image folders instead, one after the other')
     check_data_roots(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
         wrapped = [config['dataset'] if kind_of(config) == 'KeyedDataset' else config for config in data_sets(cfg)]

@@ -70,7 +70,7 @@ class KeyedDataset(Dataset):
             step.copies = PhotoCache(step.crops, **(cache or {})) if step.crops else None
         self.copies = made[0].copies if made else None
         if cache and self.copies is None:
-            raise UserError("`cache` is for views='device', made by LoadImage and crops of Pillow")
+            raise UserError("`cache` needs views='device' and a pipeline of LoadImage and crops by Pillow")
         if names := sorted({name for step in made for view in step.views for name in view.remaining}):
             print_log(f'the device cannot do these steps of the views, nor what precedes them: {", ".join(names)}')
         self.full_init()
@@ -130,7 +130,7 @@ class KeyedDataset(Dataset):
         folder = self.parts[0].data_root
         if not failures:
             raise NoReadableImage(
-                f'the pipeline leaves nothing of any of {MAX_ATTEMPTS} images tried in {folder}; '
+                f'the pipeline drops each of {MAX_ATTEMPTS} images tried in {folder}; '
                 'check the annotations, or transforms that drop objects'
             )
         first = failures[0]

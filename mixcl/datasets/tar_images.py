@@ -123,7 +123,7 @@ def _check_end(path: str, offset: int) -> None:
     with open(path, 'rb') as file:
         file.seek(offset)
         if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
-            raise ValueError('the mark of its end is missing: it was cut off')
+            raise ValueError('the mark of its end is missing: the file is truncated')
         file.seek(offset)
         while block := file.read(2**20):
             if rest := block.lstrip(b'\0'):

@@ -62,7 +62,7 @@ class DetectionViT(ViTSAM):
             raise UserError(f'DetectionViT has {arch["num_layers"]} blocks, but global_blocks names {unknown[0]}')
         for size in (img_size, pretrained_img_size) if isinstance(img_size, int) else (*img_size, pretrained_img_size):
             if size % patch_size:
-                raise UserError(f'DetectionViT: image size {size} is no multiple of patch_size={patch_size}')
+                raise UserError(f'DetectionViT: image size {size} is not a multiple of patch_size={patch_size}')
         super().__init__(
             arch={**arch, 'global_attn_indexes': tuple(global_blocks)},
             img_size=img_size,
@@ -104,7 +104,7 @@ class DetectionViT(ViTSAM):
             position = position[:, 1:]
         side = math.isqrt(position.shape[1])
         if side**2 != position.shape[1]:
-            raise UserError(f'{name} has {tokens} positions, which are no square grid, with or without a class token')
+            raise UserError(f'{name} has {tokens} positions, which form no square grid, with or without a class token')
         state_dict[name] = resize_pos_embed(
             position, (side, side), self.position_resolution, self.interpolate_mode, num_extra_tokens=0
         )

@@ -37,7 +37,7 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
     try:
         stored = dict(json.loads(meta.read_text()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise UserError(f'`out={folder}` holds something else already; give a new or an empty folder') from error
+        raise UserError(f'`out={folder}` holds something other than features; give a new or an empty folder') from error
     changed = [name for name, value in identity.items() if stored.get(name) != value]
     if changed:
         raise UserError(
@@ -82,7 +82,9 @@ def extract_to_files(
                 unreadable += 1
                 print(f'unreadable image, its features are NaN: {ImageNote(name, "", reason)}{hint}')
     if (path := folder / FILE.format(-(-len(names) // images_per_file))).exists():
-        raise UserError(f'{path} holds features of images that are gone; give another `out`, or remove it')
+        raise UserError(
+            f'{path} holds features of images that are no longer in the data set; give another `out`, or remove it'
+        )
     return unreadable
 
 

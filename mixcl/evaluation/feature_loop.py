@@ -58,7 +58,7 @@ class FeatureLoop(ValLoop):
         for metric in self.evaluator.metrics:
             if not isinstance(metric, FeatureMetric):
                 raise UserError(
-                    'FeatureLoop evaluates by metrics of features, such as KNNAccuracy, but the evaluator holds a '
+                    'FeatureLoop needs metrics of features, such as KNNAccuracy, but the evaluator holds a '
                     f'{type(metric).__name__}: correct val_evaluator or test_evaluator'
                 )
         for loader in (self.bank_dataloader, self.dataloader):

@@ -39,7 +39,7 @@ def try_mixer(mixer: Mixer, num_images: int, channels: int, height: int, width: 
     if len(numbers) > 1:
         raise UserError(
             f'the mixer {type(mixer).__name__} makes {" or ".join(map(str, sorted(numbers)))} mixtures of {num_images} '
-            'images: all processes need equally many in every step; let the batch size alone decide how many'
+            'images; the number must depend on the batch size alone, since all processes need the same'
         )
 
 

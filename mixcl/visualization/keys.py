@@ -59,7 +59,9 @@ def key_figure(pictured: Pictured, num_images: int = 200) -> Figure:
     kinds = kinds_of_keys(torch.from_numpy(every)[chosen])
     queries = [number for number, pairs in enumerate(kinds['its class']) if pairs.any()][:QUERIES]
     if not queries or not kinds['another class'].any():
-        raise UserError(f'of {len(chosen)} images none has one of its class and one of another; raise `num_images`')
+        raise UserError(
+            f'none of {len(chosen)} images has another image of its class and one of another class; raise `num_images`'
+        )
     stages = {'before training': replace(pictured, subject=None)}
     stages |= {} if pictured.subject is None else {f'after, {pictured.side} encoder': pictured}
     found = {

@@ -156,7 +156,7 @@ def training_set(cfg: Config, least: int) -> KeyedDataset:
         UserError: if there are none, or fewer than needed.
     """
     if not cfg.get('train_dataloader'):
-        raise UserError('the config trains on no images, of which views or mixtures could be shown')
+        raise UserError('the config has no training images, so there are no views or mixtures to show')
     check_data_roots(Config(dict(train_dataloader=cfg.train_dataloader)))
     dataset = build(DATASETS, cfg.train_dataloader.dataset)
     if len(dataset) < least:

@@ -65,7 +65,7 @@ def head_mismatch(module: nn.Module, heads: int | None, who: str = 'it was train
     if heads is not None and own not in (None, heads):
         place = 'arguments' if isinstance(getattr(module, 'model', None), nn.Module) else 'arch'
         yield (
-            f'{who} {heads} attention heads, the model has {own}, which no weight tells: set '
+            f'{who} {heads} attention heads, but the model has {own}; weights do not show the number, so set '
             f'model.backbone.{place}.num_heads={heads}'
         )
 

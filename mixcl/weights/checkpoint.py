@@ -130,8 +130,8 @@ def _reason(error: Exception) -> str:
     if wanted is None:
         return 'it is damaged, or holds more than tensors and plain values'
     return (
-        f'it holds more than tensors and plain values ({wanted.group(1)}), and could run code; if you trust where it '
-        'comes from, `allow_pickle` reads it'
+        f'it holds more than tensors and plain values ({wanted.group(1)}), and could run code; if you trust its '
+        'source, read it with `allow_pickle`'
     )
 
 

@@ -181,8 +181,8 @@ def _misfits(
     yield from differences(compared, {name: state[name] for name in compared if name in state})
     if lost:
         yield (
-            f'the model has no place for {len(lost)} tensors of the file, for example {lost[0]}, without which the '
-            'others give other features'
+            f'the model has no place for {len(lost)} tensors of the file, for example {lost[0]}; without them the '
+            'features would differ'
         )
 
 

@@ -172,6 +172,6 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
 
 def _refusal(source: str, place: str, value: Any, reason: str) -> UserError:
     return UserError(
-        f'the config in {source} has {place}={shortened(value)}, {reason}; name the file of that config, '
-        'which may, by `config=FILE`'
+        f'the config in {source} has {place}={shortened(value)}, {reason}; if you trust it, give that config as '
+        'a file, which may, by `config=FILE`'
     )

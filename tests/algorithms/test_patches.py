@@ -220,7 +220,7 @@ PATCHMIX = hosts.moco_v3(hosts.MIXERS['patchmix']) | dict(patches=dict(tokens=4)
 REFUSED = {
     'within one view; mix2 shows view2, pull it to view2': (PATCHMIX, ('mix2', 'view1')),
     'places correspond within one view': (PATCHMIX, ('mix2', 'mix2')),
-    'every patch would find itself; mask some': (PATCHMIX, ('view1', 'view1')),
+    'every patch would be compared with itself; mask some': (PATCHMIX, ('view1', 'view1')),
     'one crop, but local has 2': (hosts.ibot(), ('local', 'local')),
     'of a Mixup mixture move or blend': (PATCHMIX | dict(mixer=dict(type='Mixup')), ('mix2', 'view2')),
     'of a ResizeMix mixture move': (PATCHMIX | dict(mixer=dict(type='ResizeMix')), ('mix2', 'view2')),
@@ -287,7 +287,10 @@ def test_what_cannot_be_compared_is_refused(message: str) -> None:
     [
         (dict(level='token'), "level must be image or patch, not 'token'"),
         (dict(level=['patch']), "level must be image or patch, not ['patch']"),
-        (dict(level='patch', target='owner'), "a patch finds what it shows; leave out target='owner'"),
+        (
+            dict(level='patch', target='owner'),
+            "rows between patches always have the target overlap; leave out target='owner'",
+        ),
     ],
 )
 def test_an_option_that_a_row_cannot_have(options: dict, message: str) -> None:

@@ -85,7 +85,7 @@ def test_timm_initialises_once(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         (by_name('hf-hub:someone/something'), 'timm has no model'),
         (by_name('resnet18', pretrained=True), 'TimmBackbone sets pretrained itself'),
         (dict(type='TorchvisionBackbone', name='resnet5'), "torchvision has no model 'resnet5' .* did you mean resnet"),
-        (dict(type='ImportedBackbone', path='no_such_module'), 'names no class: write package.module:Name'),
+        (dict(type='ImportedBackbone', path='no_such_module'), 'has no colon: write package.module:Name'),
         (dict(type='ImportedBackbone', path='no.such:Net'), r'no\.such:Net` cannot be imported \(No module named'),
         (dict(type='ImportedBackbone', path='backbones.small_models:OwnMaps'), "imported .* no attribute 'OwnMaps'"),
         (dict(type='ImportedBackbone', path='backbones.small_models:no_module'), 'gives a int, but a backbone is a'),

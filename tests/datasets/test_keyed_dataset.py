@@ -106,7 +106,7 @@ def test_another_image_takes_the_place_of_one_of_which_the_pipeline_leaves_nothi
     dataset = synthetic(pipeline=[lambda results: results if results['gt_label'] else None, PACK])
     labels = [dataset[SampleKey(0, 3, index)]['data_samples'].gt_label.item() for index in range(24)]
     assert all(labels) and all(label == index % 4 for index, label in enumerate(labels) if index % 4)
-    with pytest.raises(UserError, match='the pipeline leaves nothing of any of 20 images tried'):
+    with pytest.raises(UserError, match='the pipeline drops each of 20 images tried'):
         synthetic(pipeline=[lambda results: None])[0]
 
 

@@ -380,12 +380,12 @@ def test_pipes_and_devices_are_no_images_and_no_lists(tmp_path: Path) -> None:
     (tmp_path / 'photos/c.jpg').symlink_to('/dev/zero')
     folder = FolderImages(f'{tmp_path}/photos', pipeline=[dict(type='LoadImage')])
     for index in (1, 2):
-        with pytest.raises(UnreadableImage, match=r'(b|c)\.jpg \(a pipe or a device, no file\)'):
+        with pytest.raises(UnreadableImage, match=r'(b|c)\.jpg \(a pipe or a device, not a file\)'):
             folder[index]
     with pytest.raises(UserError, match=r'1 of the 1 files that .* are no files, the first: photos/b\.jpg'):
         ListedImages(f'{tmp_path}/l.csv')
     for source in (f'{tmp_path}/photos/b.jpg', '/dev/zero'):
-        with pytest.raises(UserError, match=r'cannot be read \(.* a pipe or a device, no file'):
+        with pytest.raises(UserError, match=r'cannot be read \(.* a pipe or a device, not a file'):
             ListedImages(source)
 
 

@@ -137,5 +137,5 @@ def test_settings_that_cannot_work_are_refused():
     with pytest.raises(UserError, match='has 3 blocks, but global_blocks names 3'):
         build(global_blocks=(3,))
     for changes in (dict(img_size=100), dict(img_size=(64, 100)), dict(pretrained_img_size=100)):
-        with pytest.raises(UserError, match='image size 100 is no multiple of patch_size=8'):
+        with pytest.raises(UserError, match='image size 100 is not a multiple of patch_size=8'):
             build(**changes)

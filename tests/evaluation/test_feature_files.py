@@ -82,7 +82,7 @@ def test_files_of_images_that_are_gone_and_files_without_a_part(images: KeyedDat
     extract(images, tmp_path / 'out')
     first = tmp_path / 'out/features_00000.npz'
     shutil.copy(first, tmp_path / 'out' / f'features_{len([*first.parent.glob("*.npz")]):05}.npz')
-    with pytest.raises(UserError, match='holds features of images that are gone'):
+    with pytest.raises(UserError, match='holds features of images that are no longer in the data set'):
         extract(images, tmp_path / 'out')
     np.savez(first, features=np.ones((2, 3)))
     with pytest.raises(UserError, match=r'features_00000\.npz is damaged'):
@@ -133,7 +133,7 @@ def test_places_that_are_no_features(tmp_path: Path) -> None:
     for text in (None, 'no json', '[1]'):
         if text:
             (tmp_path / 'meta.json').write_text(text)
-        with pytest.raises(UserError, match='holds something else already; give a new or an empty folder'):
+        with pytest.raises(UserError, match='holds something other than features; give a new or an empty folder'):
             open_folder(tmp_path, IDENTITY)
     with pytest.raises(UserError, match='holds no features'):
         read_features(tmp_path)

@@ -50,7 +50,7 @@ def test_schedules_that_do_not_fit() -> None:
         for note in schedule_notes(Config(dict(train_cfg=dict(max_iters=20), param_scheduler=schedules[-1])))
     ] == ['param_scheduler[0] (LinearLR) has end=5000']
     (note,) = schedule_notes(Config(dict(train_cfg=dict(max_epochs=400), param_scheduler=schedules[:2])))
-    assert note == 'the last param_scheduler ends after epoch 300 of 400; from there on nothing changes'
+    assert note == 'the last param_scheduler ends after epoch 300 of 400; afterwards its values stay constant'
     assert schedule_notes(prepared(DIGITS)) == []
 
 

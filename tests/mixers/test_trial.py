@@ -83,7 +83,7 @@ OWN = torch.arange(4)
             r'numbers up to 3, but it must be \(R, h, w\) with columns of sources, 0 to 1',
         ),
         (Roll(weights=torch.ones(4)), 'a mixture by Roll cannot be built: ValueError: a composition needs'),
-        (Some(), 'mixtures of 4 images: all processes need equally many'),
+        (Some(), 'mixtures of 4 images; the number must depend on the batch size alone'),
         (
             Choice([dict(type='Mixup', pairing='halves'), dict(type='CutMix')]),
             'Choice makes 2 or 4 mixtures of 4 images',

@@ -135,7 +135,7 @@ def test_closeness_of_keys_by_kind(tmp_path: Path) -> None:
     views = [encoder.extract_features((crop * 255 - 127.5) / 127.5).detach() for crop in crops]
     mean = closeness(*views).diag().mean()
     assert f' {mean:.3f} before training' in [text.get_text() for text in figure.axes[-1].texts]
-    with pytest.raises(UserError, match='none has one of its class and one of another; raise `num_images`'):
+    with pytest.raises(UserError, match='has another image of its class and one of another class; raise `num_images`'):
         key_figure(Pictured(cfg), 2)
 
 

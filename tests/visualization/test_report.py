@@ -131,7 +131,7 @@ def test_no_warning_is_no_good_news_of_a_run_that_nobody_watched(tmp_path: Path)
         'No step gave a warning, but those about the representation begin after 1000 steps, and this run has 1.'
     )
     assert said[1] == 'No step gave a warning: the run looked healthy.'
-    assert said[2].endswith('but HealthHook, which looks at the representation, was not there.')
+    assert said[2].endswith('but HealthHook, which watches the representation, was not active.')
 
 
 def test_the_config_of_a_checkpoint_without_its_log(run: Path, tmp_path: Path) -> None:
@@ -164,7 +164,10 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     page = Page(run / 'report.html')
     assert page.of('h1') == ['run and other'] and page.of('h3')[:2] == ['run', 'other']
     assert any(text.startswith('From run to other: ') for text in page.of('summary'))
-    for words, problem in {(tmp_path,): 'is no folder of a run', (run, '--out', 'a.pdf'): 'must end in .html'}.items():
+    for words, problem in {
+        (tmp_path,): 'is not the folder of a run',
+        (run, '--out', 'a.pdf'): 'must end in .html',
+    }.items():
         capfd.readouterr()
         assert run_as_given('tools/report.py', *words) == 2
         (line,) = error_lines(capfd.readouterr().err)

@@ -119,7 +119,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--minutes', type=float, default=9, help='end within this time')
     parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='logs, and the evidence')
-    parser.add_argument('--python', action='append', default=[], metavar='NAME=PATH', help='as of peers.py')
+    parser.add_argument(
+        '--python',
+        action='append',
+        default=[],
+        metavar='NAME=PATH',
+        help='another toolkit and its interpreter, as in peers.py',
+    )
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the running item, too

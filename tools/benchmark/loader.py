@@ -124,7 +124,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description='Images per second of a loader.', parents=[common_options()])
     parser.add_argument('--num-workers', type=int, nargs='+', default=[0], help='0 1 2 4 for all')
     parser.add_argument('--sizes', nargs='+', choices=SIZES, default=list(SIZES))
-    parser.add_argument('--images', type=int, default=32, help='photos per turn; an eighth of the large ones')
+    parser.add_argument(
+        '--images', type=int, default=32, help='photos per turn; of the largest size, an eighth of this'
+    )
     parser.add_argument('--quality', type=int, default=85, help='of the JPEG files')
     parser.add_argument('--step-rate', type=float, help='images per second of a training step, to be fed')
     return parser.parse_args()

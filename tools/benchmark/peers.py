@@ -256,7 +256,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--images', type=int, default=64)
     parser.add_argument('--batch-size', type=int, default=16)
     parser.add_argument('--epochs', type=int, default=2)
-    parser.add_argument('--num-workers', type=int, default=0, help='with any, views are not counted by themselves')
+    parser.add_argument(
+        '--num-workers', type=int, default=0, help='with workers, the time of views is not measured alone'
+    )
     parser.add_argument('--repeats', type=int, default=1, help='turns of each side, of which the median is printed')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16')

@@ -32,7 +32,7 @@ class BannerHook(Hook):
             lines.append(f'encoder passes per image and step: {with_gradient} with gradient, {without} without')
             if unnamed := sorted(set(model.recipe.source) - model.stream_names):
                 everything = '; nothing is mixed' if len(unnamed) == len(model.recipe.source) else ''
-                lines.append(f'not made, as no row of model.terms names them: {", ".join(unnamed)}{everything}')
+                lines.append(f'not built, since no row of model.terms uses them: {", ".join(unnamed)}{everything}')
         loop = runner.train_loop
         by_steps = isinstance(loop, IterBasedTrainLoop)
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'
@@ -60,7 +60,7 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
         line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
-        few = "; WARNING: less than a hundredth of the recipe's rate may teach nothing; larger batches raise it"
+        few = "; WARNING: at less than a hundredth of the recipe's rate it may learn nothing; larger batches raise it"
         return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base not in (batch, batch * runner.optim_wrapper._accumulative_counts):

@@ -38,7 +38,7 @@ class UnreadableImagesHook(Hook):
     ) -> None:
         for note in _notes(data_batch, 'unreadable'):
             if note.path not in self.named:
-                runner.logger.warning(f'unreadable image, another one takes its place: {note}')
+                runner.logger.warning(f'unreadable image, replaced by another: {note}')
                 self.named.add(note.path)
             if mode == 'train':
                 self.unreadable[note.path] = note

@@ -18,7 +18,7 @@ def check_compiling(cfg: Config) -> None:
     wrapper = str((cfg.get('model_wrapper_cfg') or {}).get('type'))
     other = 'model_wrapper_cfg' if wrapper.endswith('FullyShardedDataParallel') else 'activation_checkpointing'
     if cfg.get('compile') and cfg.get(other):
-        raise UserError(f'`compile` does not go with {other}={cfg[other]!r}; leave out one')
+        raise UserError(f'`compile` cannot be combined with {other}={cfg[other]!r}; leave out one of them')
 
 
 def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:

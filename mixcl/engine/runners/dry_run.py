@@ -93,8 +93,8 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
     known = LOOPS.get(loop) if isinstance(loop, str) else loop
     if not (isinstance(known, type) and issubclass(known, PretrainLoop)):
         raise UserError(
-            f'train_cfg.type={loop!r} would train a {type(model).__name__} with a target encoder that stays as it is '
-            "and with the same draws at every step: write train_cfg.type='PretrainLoop'"
+            f'train_cfg.type={loop!r} would never update the target encoder of a {type(model).__name__}, and would '
+            "repeat its random draws at every step: write train_cfg.type='PretrainLoop'"
         )
     if 'dataset' not in loader:
         raise UserError('train_dataloader has no dataset; name one, as configs/_base_/datasets do')

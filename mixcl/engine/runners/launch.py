@@ -117,7 +117,9 @@ def _add_scale_switches(runner: Runner) -> None:
     names = runner.cfg.pop('activation_checkpointing', None)
     if names is not None:
         checkpoint_activations(unwrapped(runner.model), names)
-        runner.logger.info(f'activations are computed twice instead of kept: {names}', extra=FOR_PEOPLE)
+        runner.logger.info(
+            f'activations are recomputed in the backward pass instead of kept: {names}', extra=FOR_PEOPLE
+        )
     compiled = runner.cfg.pop('compile', None)  # mmengine's would compile the whole step
     if compiled:
         number = compile_blocks(unwrapped(runner.model), compiled)

@@ -40,7 +40,9 @@ class NewSettingsHook(Hook):
         if not self.another_optimizer and _sizes(stored) == _sizes(fresh):
             kept['state'] = stored['state']
         else:
-            runner.logger.warning('the state of the optimiser does not fit another one, and begins anew')
+            runner.logger.warning(
+                'the stored state of the optimiser does not fit the new one, which starts without a state'
+            )
         checkpoint['optimizer'] = {**fresh, **kept}
 
 

@@ -73,7 +73,7 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     if refused and not allow:
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
-            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Start it as before, '
+            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Give the settings of before, '
             'or choose another folder for a new run; `allow_changes` continues with the new values'
         )
     for change in changes:
@@ -83,7 +83,9 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     if runner.cfg.get('load_from') and Path(path).resolve().parent == Path(runner.work_dir).resolve():
         newest = newest_checkpoint(runner.work_dir)
         if newest and Path(newest).name != Path(path).name:
-            runner.logger.warning(f'{newest} is of a later step, from which the next start would go on: move it')
+            runner.logger.warning(
+                f'{newest} is of a later step, and the next start would continue from it: move it away'
+            )
     if refused or any(LENGTH_CHANGES.match(change.path) for change in changes):
         runner.register_hook(NewSettingsHook(changes), priority='HIGHEST')
 

@@ -85,8 +85,8 @@ def _check_counts(labels: Tensor, least: int) -> None:
     fewest = int(counts.argmin())
     if len(classes) < 2 or counts[fewest] < least:
         raise UserError(
-            f'few labels: {least} images of each of two or more classes are needed, but of {len(classes)} class(es) '
-            f'class {int(classes[fewest])} has {int(counts[fewest])}: ask for less, by `cfg_options` '
+            f'few labels: two or more classes need {least} images each, but of {len(classes)} class(es) class '
+            f'{int(classes[fewest])} has {int(counts[fewest])}: ask for fewer, by `cfg_options` '
             'few_labels.test_evaluator.shots=[1,2]'
         )
 

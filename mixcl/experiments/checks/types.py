@@ -89,6 +89,8 @@ def _unknown(name: str, scope: str) -> str:
     }
     similar = difflib.get_close_matches(rest or name, full, n=1)
     advice = (
-        f'did you mean {full[similar[0]]!r}?' if similar else 'of a class of yours name the module in custom_imports'
+        f'did you mean {full[similar[0]]!r}?'
+        if similar
+        else 'for a class of your own, name its module in custom_imports'
     )
     return f'{name!r}, which no registry knows; {advice}'

@@ -83,6 +83,6 @@ def schedule_notes(cfg: Config) -> list[str]:
     epochs = (cfg.get('train_cfg') or {}).get('max_epochs') or 0
     if ends and all(ends) and all(schedule.get('by_epoch', True) for schedule in schedules) and 0 < max(ends) < epochs:
         notes.append(
-            f'the last param_scheduler ends after epoch {max(ends)} of {epochs}; from there on nothing changes'
+            f'the last param_scheduler ends after epoch {max(ends)} of {epochs}; afterwards its values stay constant'
         )
     return notes

@@ -81,7 +81,7 @@ def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
         head['in_channels'] = channels[0]
     elif expected is not None and tuple(expected if isinstance(expected, (list, tuple)) else (expected,)) != channels:
         raise UserError(
-            f'this evaluation puts its heads on features of {expected} values, but the backbone gives '
+            f'the heads of this evaluation expect features with {expected} channels, but the backbone gives '
             f'{channels}: choose another `recipe` or `recipe_config` for it'
         )
 
@@ -108,14 +108,14 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
     if classes is None:
         if finetuned is None:
             raise UserError(
-                f'robustness is that of a fine-tuned classifier, which {subject.checkpoint} is not: put finetune '
+                f'robustness needs a fine-tuned classifier, and {subject.checkpoint} is none: put finetune '
                 'before robustness in `protocols`, or give the checkpoint of the fine-tuned classifier'
             )
         source, classes = finetuned, finetuned.model.head.num_classes
     if classes != cfg.model.head.num_classes:
         raise UserError(
             f'{cfg.config_name} tests classifiers of {cfg.model.head.num_classes} classes, but {subject.checkpoint} '
-            f'tells {classes} apart: give one that was fine-tuned on ImageNet-1K'
+            f'has {classes}: give one that was fine-tuned on ImageNet-1K'
         )
     if subject.classes is not None and subject.backbone is not None:
         load_backbone(build(MODELS, subject.backbone), subject.encoders['online'])

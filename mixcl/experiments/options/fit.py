@@ -62,8 +62,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
     if not 2 <= batch <= share:
         raise UserError(
-            f'batches of {batch} on each of {processes} process(es) cannot be made of {images} image(s): a batch has '
-            'at least 2, and at most what a process gets; give more images, or another `batch_size`'
+            f'{images} image(s) are too few for batches of {batch} on each of {processes} process(es): a batch has at '
+            'least 2 images, and at most those of a process; give more images, or another `batch_size`'
         )
     least, most = EPOCHS
     epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)

@@ -77,7 +77,7 @@ def _meaning_of_no_warnings(run: RunRecord) -> str:
     """Say what the lack of warnings means."""
     settings = (run.config.get('default_hooks') or {}).get('health')
     if not settings:
-        return ', but HealthHook, which looks at the representation, was not there'
+        return ', but HealthHook, which watches the representation, was not active'
     grace = settings.get('grace', HealthHook().grace)
     steps = max(line['step'] for line in run.lines if 'loss' in line)
     short = f', but those about the representation begin after {grace} steps, and this run has {steps}'
@@ -133,7 +133,7 @@ def evaluation(run: RunRecord) -> list[Block]:
         blocks += [Block('table', cells, head=head), Block('details', [said], 'What the protocols are')]
     if not blocks:
         ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
-        blocks.append(Block('missing', f'Nothing has been evaluated after training; {ask} does it.'))
+        blocks.append(Block('missing', f'Nothing has been evaluated after training; to do so: {ask}'))
     name, keys = run.config.get('config_name'), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
     papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if name and one.get('config') == name]
     shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {name}.')

@@ -35,7 +35,9 @@ class RunRecord:
         if not any(
             (*self.folder.glob('*/vis_data'), *self.folder.glob('epoch_*.pth'), *self.folder.glob('iter_*.pth'))
         ):
-            raise UserError(f'{self.folder} is no folder of a run: it has neither a log (*/vis_data) nor a checkpoint')
+            raise UserError(
+                f'{self.folder} is not the folder of a run: it has neither a log (*/vis_data) nor a checkpoint'
+            )
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
@@ -67,7 +69,7 @@ class RunRecord:
         path = self.starts[start] / 'environment.json'
         if path.is_file():
             return json.loads(path.read_text(encoding='utf-8'))
-        raise UserError(f'{path} is not there, which would tell the command and what it ran on')
+        raise UserError(f'{path}, which records the command and the machine, is missing')
 
     @cached_property
     def log(self) -> str:

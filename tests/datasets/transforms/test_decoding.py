@@ -254,9 +254,9 @@ def test_what_is_no_file_or_a_large_one(tmp_path: Path) -> None:
         file.truncate(2**30 + 1)
     for name, reason in (
         ('none.png', 'No such file'),
-        ('', 'a folder, no file'),
-        ('pipe.png', 'a pipe or a device, no file'),
-        ('/dev/zero', 'a pipe or a device, no file'),
+        ('', 'a folder, not a file'),
+        ('pipe.png', 'a pipe or a device, not a file'),
+        ('/dev/zero', 'a pipe or a device, not a file'),
         ('large.png', 'too large: 1,073,741,825 bytes, 1,073,741,824 are the most'),
     ):
         with pytest.raises(UnreadableImage, match=reason):

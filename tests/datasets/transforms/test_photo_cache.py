@@ -227,5 +227,7 @@ def test_views_that_no_copy_serves_are_refused(photos: Path, tmp_path: Path) -> 
     images = dict(type='ImageFolder', data_root=str(photos), pipeline=PIPELINE)
     flips = [PIPELINE[0], dict(PIPELINE[1], transforms=[[dict(type='RandomFlip', prob=0.5)]]), PIPELINE[2]]
     for dataset, views in ((images, 'pillow'), (dict(images, pipeline=flips), 'device')):
-        with pytest.raises(UserError, match="`cache` is for views='device', made by LoadImage and crops of Pillow"):
+        with pytest.raises(
+            UserError, match="`cache` needs views='device' and a pipeline of LoadImage and crops by Pillow"
+        ):
             KeyedDataset(dataset, views, dict(folder=str(tmp_path), gigabytes=1))

@@ -58,7 +58,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
     assert 'not made' not in text
     plain = tiny.build(terms=[('view1', 'view2', 1.0)])
-    unnamed = 'not made, as no row of model.terms names them: mix1, mix2; nothing is mixed\n'
+    unnamed = 'not built, since no row of model.terms uses them: mix1, mix2; nothing is mixed\n'
     assert unnamed in banner(caplog, model=plain)
     assert 'kNN' not in text + banner(caplog, val_loop=None)
     several = banner(caplog, accumulative_counts=4)
@@ -86,7 +86,7 @@ def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale
 def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptureFixture) -> None:
     line = next(line for line in banner(caplog, auto_scale_lr=dict(base_batch_size=102401, enable=True)).splitlines()
                 if 'learning rate' in line)  # fmt: skip
-    assert 'scaled linearly to 1024; WARNING: less than a hundredth of the recipe' in line
+    assert 'scaled linearly to 1024; WARNING: at less than a hundredth of the recipe' in line
 
 
 @pytest.mark.parametrize(

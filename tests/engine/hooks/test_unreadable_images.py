@@ -34,7 +34,7 @@ def test_each_path_is_named_once_and_counted(runner: SimpleNamespace, caplog: py
     for step, notes in enumerate(([EMPTY], [EMPTY, ImageNote('b.png', 'no image', 'not an image')], [])):
         hook.before_train_iter(runner, step, batch(*notes))
     hook.after_train(runner)
-    named = [message for message in caplog.messages if 'takes its place' in message]
+    named = [message for message in caplog.messages if 'replaced by another' in message]
     assert len(named) == 2 and 'a/broken.jpg (the file is empty)' in named[0] and 'b.png (not an image)' in named[1]
     assert runner.message_hub.get_scalar('train/unreadable_images').data[0].tolist() == [1, 2, 2]
     assert 'met 2 unreadable training image(s)' in caplog.messages[-1]

@@ -18,7 +18,7 @@ from mixcl.registry import MODELS
     [('activation_checkpointing', ['backbone.layers']), ('model_wrapper_cfg', dict(type='MMFullyShardedDataParallel'))],
 )
 def test_what_does_not_go_with_it_is_refused(name: str, value: object) -> None:
-    with pytest.raises(UserError, match=f'does not go with {name}'):
+    with pytest.raises(UserError, match=f'cannot be combined with {name}'):
         check_compiling(Config({'compile': True, name: value}))
     check_compiling(Config({name: value}))
 
