@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_one_sentence() -> None:
         (of(vit(num_layers=1)), '12 of 30 tensors are not in the file, for example layers.1.'),
         (of(vit(num_layers=3)), 'the model has no place for 12 tensors of the file, for example layers.2.'),
         (of(resnet()), 'VisionTransformer: 0 of 30 names match; conv1.weight in the file, cls_token in the'),
-        (of(vit(num_heads=4), backbone=more_heads), 'it was trained with 4 attention heads, the model has 2'),
+        (of(vit(num_heads=4), backbone=more_heads), 'it was trained with 4 attention heads, but the model has 2'),
         (of(broken), 'holds infinity or NaN in 1 tensors, for example layers.0.ln1.weight'),
     ):
         with pytest.raises(UserError, match=re.escape(message)) as raised:
@@ -128,7 +128,7 @@ def test_heads_are_compared_where_a_whole_model_is_loaded(checkpoint: Path, tmp_
     cfg = run_config(tmp_path, load_from=str(checkpoint), config_name='patchmix/tiny')
     build_runner(cfg.copy())
     cfg.model.backbone.arch.num_heads *= 2
-    with pytest.raises(UserError, match='attention heads, the model has'):
+    with pytest.raises(UserError, match='attention heads, but the model has'):
         build_runner(cfg)
 
 

@@ -84,7 +84,7 @@ def test_the_hook_of_a_config_keeps_its_settings(tmp_path: Path, checkpoint: str
 
 def test_misfits_are_told_before_data_are_touched(tmp_path: Path, checkpoint: str) -> None:
     folder = dict(train_dataloader__dataset__dataset__type='ImageFolder')  # would fail for want of a folder
-    with pytest.raises(UserError, match='trained with 2 attention heads, the model has 4'):
+    with pytest.raises(UserError, match='trained with 2 attention heads, but the model has 4'):
         from_checkpoint(config(tmp_path, model__backbone__arch__num_heads=4, **folder), checkpoint)
 
 
