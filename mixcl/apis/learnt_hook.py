@@ -35,8 +35,8 @@ class LearntHook(Hook):
     """Logs at the end of a run readings of its encoder on at most 256 images, beside those of a random one.
 
     The images are prepared as for evaluation, and the encoder is the one that embedding takes. Training is
-    bit-identical with and without. Checkpoints carry the readings of the start. All processes encode, as sharded models
-    need.
+    bit-identical with and without the hook. Checkpoints carry the readings of the start. All processes encode, as
+    sharded models need.
     """
 
     # Runs after ProgressHook, which says that the run is over.

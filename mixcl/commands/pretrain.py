@@ -32,7 +32,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--pretrained', metavar='CHECKPOINT', help='weights that the backbone starts from')
     parser.add_argument('--num-workers', type=int, help='processes that load images; default by the cores')
     parser.add_argument('--cache', metavar='DIR', help='for reduced copies of large photos, from the first epoch on')
-    parser.add_argument('--cache-size', type=float, default=100.0, metavar='GB', help='of --cache; default 100')
+    parser.add_argument(
+        '--cache-size', type=float, default=100.0, metavar='GB', help='largest size of --cache; default 100'
+    )
     parser.add_argument('--amp', action=BooleanOptionalAction, help='bfloat16 autocast; default on a GPU')
     parser.add_argument('--overwrite', action='store_true', help='remove the checkpoints of another run in --out')
     parser.add_argument('--allow-changes', action='store_true', help='continue the run in --out though settings differ')

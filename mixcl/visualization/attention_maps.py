@@ -54,16 +54,20 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
     return total
 
 
-def patch_shares(attention: Tensor, others: int, has_class: bool, size: Sequence[int]) -> Tensor:
+def patch_shares(attention: Tensor, num_prefix_tokens: int, has_class: bool, size: Sequence[int]) -> Tensor:
     """Compute the shares (..., h, w) of the patches in what the class token attends to; they sum to 1.
 
     Args:
         attention: (..., tokens, tokens).
-        others: number of tokens that precede the patches.
+        num_prefix_tokens: number of tokens that precede the patches.
         has_class: whether the first is a class token; if not, the mean over the patches counts.
         size: (height, width) of the images; the grid of patches has the same proportions.
     """
-    rows = attention[..., 0, others:] if has_class else attention[..., others:, others:].mean(dim=-2)
+    rows = (
+        attention[..., 0, num_prefix_tokens:]
+        if has_class
+        else attention[..., num_prefix_tokens:, num_prefix_tokens:].mean(dim=-2)
+    )
     down = round((rows.shape[-1] * size[0] / size[1]) ** 0.5)
     return (rows / rows.sum(dim=-1, keepdim=True)).unflatten(-1, (down, rows.shape[-1] // down))
 
@@ -117,7 +121,7 @@ def shares_by_source(shares: Tensor, shown: Tensor, sources: int) -> tuple[Tenso
     """
     masks = torch.stack([(shown == source).float() for source in range(sources)], dim=1)
     resize = functional.interpolate
-    # Resize to a grid of whole cells for both; a share is spread evenly over its cells.
+    # Resize both to a common finer grid; a share is spread evenly over its cells there.
     size = [math.lcm(*sides) for sides in zip(masks.shape[2:], shares.shape[1:], strict=True)]
     spread = resize(shares[:, None], size) * (shares[0].numel() / (size[0] * size[1]))
     return (resize(masks, size) * spread).sum(dim=(2, 3)), masks.mean(dim=(2, 3))

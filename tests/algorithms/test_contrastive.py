@@ -163,7 +163,7 @@ def test_what_would_be_averaged_or_ignored_is_refused(monkeypatch: pytest.Monkey
         with pytest.raises(UserError, match=r'InfoNCE gives .* it must give one loss per query row, \(6,\)'):
             model([view[:6] for view in views()], mode='loss')
     monkeypatch.setattr(model.backbone, 'forward', torch.no_grad()(model.backbone.forward))
-    with pytest.raises(UserError, match='carry no gradient, so that it would not be trained'):
+    with pytest.raises(UserError, match='carry no gradient, so it would not be trained'):
         model([view[:6] for view in views()], mode='loss')
     with pytest.raises(UserError, match=r"the queue 'queue', but no row of model.terms takes negatives from it"):
         hosts.build(hosts.moco_v2(), objective=dict(type='InfoNCE', gather=False))

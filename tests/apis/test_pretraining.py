@@ -122,7 +122,7 @@ def test_what_is_no_image_is_refused(checkpoint: Path, images: list) -> None:
 
 
 def test_what_embed_cannot_do_is_refused(checkpoint: Path) -> None:
-    with pytest.raises(UserError, match='encoder is for load_backbone'):
+    with pytest.raises(UserError, match='encoder must be given to load_backbone'):
         mixcl.embed(mixcl.load_backbone(checkpoint), ['nothere.jpg'], encoder='target')
     with pytest.raises(UserError, match='none of the 1 images can be read'), pytest.warns(UserWarning):
         mixcl.embed(checkpoint, ['nothere.jpg'])
@@ -156,7 +156,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     cfg = fitted(300, 'bsim/byol')  # its recipe is for 16 batches of 256 in a step
     assert 'accumulative_counts' not in cfg.optim_wrapper and cfg.auto_scale_lr.base_batch_size == 4096
     for wrong in (dict(images=1), dict(images=300, batch_size=301), dict(images=300, batch_size=200, processes=2)):
-        with pytest.raises(UserError, match=r'too few for batches of'):
+        with pytest.raises(UserError, match=r'give no batches of'):
             fitted(**wrong)
 
 

@@ -275,7 +275,7 @@ def linked(name: str, kind: bytes) -> bytes:
     ('content', 'message'),
     [
         (lambda whole, _: whole[:3000], 'cannot be read as a tar file'),
-        (lambda whole, _: whole.rstrip(b'\0') + bytes(-len(whole.rstrip(b'\0')) % 512), 'at byte [0-9]+: .* cut off'),
+        (lambda whole, _: whole.rstrip(b'\0') + bytes(-len(whole.rstrip(b'\0')) % 512), 'at byte [0-9]+: .* truncated'),
         (lambda whole, _: flipped(whole, b'.json'), 'at byte [0-9]+: what follows, from byte [0-9]+, is no header'),
         (lambda whole, _: whole + whole, 'at byte [0-9]+: what follows, from byte [0-9]+, .* is another tar file'),
         (lambda _, tar: tar({'a.jpg': b'', 'a.cls': b'1', 'a.json': b'{"cls": 2}'}), "a has two labels, '1' and '2'"),
@@ -393,5 +393,5 @@ def test_pipes_and_devices_are_no_images_and_no_lists(tmp_path: Path) -> None:
 def test_what_is_no_source(spec: str) -> None:
     with pytest.raises(UserError, match=r'is none of folder:PATH, list:PATH\.csv'):
         source_config(spec)
-    with pytest.raises(UserError, match='it is for lists'):
+    with pytest.raises(UserError, match='only a list has a root'):
         source_config('folder:photos', '/data')

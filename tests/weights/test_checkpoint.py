@@ -121,7 +121,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_only_the_explicit_way_out_runs_a_file(malicious: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=rf'{REFUSED} \(posix\.mkdir\).*`allow_pickle` reads it'):
+    with pytest.raises(UserError, match=rf'{REFUSED} \(posix\.mkdir\).*read it with `allow_pickle`'):
         read(malicious)
     assert not (malicious.parent / 'ran').exists()
     monkeypatch.setattr(checkpoint, '_pickle_allowed', False)

@@ -83,7 +83,7 @@ class FastResizedCrop(BaseTransform):
 
 
 def _scaled(begin: int, length: int, full: int, now: int) -> tuple[int, int]:
-    """Return begin and length, in whole pixels, of an interval of ``full`` pixels after resizing to ``now``."""
+    """Return begin and length, in whole pixels, of an interval in a line that is resized from ``full`` to ``now``."""
     if now == full:
         return begin, length
     first = min(round(begin * now / full), now - 1)

@@ -33,7 +33,8 @@ PIXELS_PER_BYTE = 8 * 1032
 """Most pixels per byte, for images of more than ``SMALL`` pixels: a blank page of one bit per pixel, which deflate
 packs 1,032 bytes to one. Photos of one colour have 170 as JPEG and 340 as PNG."""
 DENSE = 16
-"""Factor unless ``NOT_DENSE``: blank pages have 84,000 in JPEG 2000, 32,000 as a fax in TIFF, and 26,000 in WebP."""
+"""Factor on ``PIXELS_PER_BYTE`` for files that do not begin as in ``NOT_DENSE``: blank pages have 84,000 in JPEG 2000,
+32,000 as a fax in TIFF, and 26,000 in WebP."""
 NOT_DENSE = (JPEG_START, b'\x89PNG', b'GIF', b'BM', b'P')
 """First bytes of the formats that cannot exceed ``PIXELS_PER_BYTE``."""
 

@@ -67,7 +67,10 @@ class PhotoCache:
         return decode(content, path, lambda shape: reduction(shape, full))[0], note, full
 
     def advice(self, shapes: Sequence[tuple[int, int]], photos: int, waiting: float) -> str:
-        """Return advice, or '', for a run that waits this share of its time for photos; ``shapes`` are some photos'."""
+        """Return advice, or '', for a run that spends the share ``waiting`` of its time waiting for photos.
+
+        ``shapes`` are the (height, width) of some of the photos; ``photos`` is the number of all.
+        """
         if self.folder:
             full = self._used.is_file() and int(self._used.read_text() or 0) >= self.bytes
             return f'`cache={self.folder}` is full: raise `cache_size`, or delete it and make room' if full else ''

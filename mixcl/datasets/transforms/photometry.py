@@ -114,7 +114,7 @@ def hue(images: Tensor, turn: Tensor) -> Tensor:
     # The differences red - blue and green - blue as one number; exact in single precision.
     place = (blue - red).mul_(SIDE).add_(blue - green).add_(SIDE * 255 + 255)
     level = _levels(images.device).index_select(0, place.flatten().int()).view_as(place)
-    # In sixths of the colour circle: hues rotate by 256 levels, but count as fractions of 255.
+    # In sixths of the colour circle: hues wrap around after 256 levels, but count as fractions of 255.
     sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
     sixth = sixth.where(sixth < 6, sixth - 6)
     chroma = torch.maximum(torch.maximum(red, green), blue)

@@ -73,7 +73,7 @@ def selection_probabilities(ratios: np.ndarray, power: float) -> np.ndarray:
 def draw_cells(probabilities: np.ndarray, count: int) -> np.ndarray:
     """Draw cells one after the other without replacement, from the global numpy generator.
 
-    Each cell has an exponential clock; their order of arrival is that of successive draws (Efraimidis and Spirakis,
+    The cells have exponential clocks, whose order of arrival is that of successive draws (Efraimidis and Spirakis,
     2006).
 
     Args:

@@ -73,7 +73,7 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     if refused and not allow:
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
-            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Give the settings of before, '
+            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Restore the earlier settings, '
             'or choose another folder for a new run; `allow_changes` continues with the new values'
         )
     for change in changes:

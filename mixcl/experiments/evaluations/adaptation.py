@@ -23,7 +23,7 @@ TRAINING_SETTINGS = frozenset(
 """Settings of a backbone that say how it is trained: those of the recipe count, not those of pretraining."""
 
 INITIALISATION_SETTINGS = frozenset({'frozen_patch_embed', 'fixed_position', 'lora'})
-"""The :data:`TRAINING_SETTINGS` that also decide initial weights: a frozen backbone keeps those of pretraining."""
+"""The :data:`TRAINING_SETTINGS` that also decide initial weights: for a frozen backbone, those of pretraining count."""
 
 BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 """Kinds of batch normalisation: the same in evaluation, but trained with statistics of one or of all processes."""
@@ -38,9 +38,9 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     holder = holder_of_backbone(cfg.model)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
-    of_the_run = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
-    new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in of_the_run}
-    new |= {key: own[key] for key in of_the_run & own.keys() & accepted_keywords(kind).names}
+    replaced = TRAINING_SETTINGS - INITIALISATION_SETTINGS if is_frozen else TRAINING_SETTINGS
+    new = {key: copy.deepcopy(value) for key, value in backbone.items() if key not in replaced}
+    new |= {key: own[key] for key in replaced & own.keys() & accepted_keywords(kind).names}
     set_model_size(new, image_size(cfg))
     if isinstance(kind, type) and issubclass(kind, ResNet):
         norm, wanted = new.get('norm_cfg') or dict(type='BN'), (own.get('norm_cfg') or {}).get('type')

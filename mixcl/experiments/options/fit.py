@@ -26,7 +26,7 @@ CHECKPOINTS = 10
 
 @dataclass(frozen=True)
 class Fit:
-    """Settings of a run on the user's own images; their number decides those that are None."""
+    """Settings of a run on the user's own images; the number of images decides those that are None."""
 
     epochs: int | None = None
     batch_size: int | None = None
@@ -54,7 +54,7 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     """Fit the length of a run, its batch, queues and loading to the number of images and the machine, in place.
 
     Raises:
-        UserError: if the images are fewer than a batch.
+        UserError: if a process has fewer images than a batch, or a batch has fewer than 2.
     """
     processes = wanted.processes
     share = images // processes
@@ -62,8 +62,8 @@ def fit_to(cfg: Config, images: int, wanted: Fit) -> None:
     batch = wanted.batch_size or max(min(fitting, BATCH[1]), min(BATCH[0], share))
     if not 2 <= batch <= share:
         raise UserError(
-            f'{images} image(s) are too few for batches of {batch} on each of {processes} process(es): a batch has at '
-            'least 2 images, and at most those of a process; give more images, or another `batch_size`'
+            f'{images} image(s) give no batches of {batch} on each of {processes} process(es): a batch has at least 2 '
+            'images, and at most the share of a process; give more images, or another `batch_size`'
         )
     least, most = EPOCHS
     epochs = wanted.epochs or min(max(STEPS * batch // share, least), most)

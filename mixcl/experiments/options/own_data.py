@@ -34,7 +34,9 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
     if kind == 'folder' and os.path.isfile(place):
         raise UserError(f'`data={spec}`{suggested_source(place)}')
     if data_root and kind != 'list':
-        raise UserError(f'`data_root={data_root}`: with `data`, only a list has a root that its paths are relative to')
+        raise UserError(
+            f'`data_root={data_root}`: with `data`, only a list has a root that its paths are relative to; leave it out'
+        )
     settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
     trained = _trained_on(like or {}) if kind == 'folder' else {}
     settings |= {name: trained[name] for name in ('extensions',) if name in trained}

@@ -56,7 +56,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert f'parameters: {trained / 1e6:.2f} M trained, of which the backbone has {backbone / 1e6:.2f} M' in text
     assert 'encoder passes per image and step: 2 with gradient, 3 without' in text
     assert '10 steps per epoch, 300 epochs, seed 7, OptimWrapper' in text
-    assert 'not made' not in text
+    assert 'not built' not in text
     plain = tiny.build(terms=[('view1', 'view2', 1.0)])
     unnamed = 'not built, since no row of model.terms uses them: mix1, mix2; nothing is mixed\n'
     assert unnamed in banner(caplog, model=plain)

@@ -26,7 +26,10 @@ def test_views_of_the_device_need_a_preprocessor_that_finishes_them(build: type)
 @pytest.mark.parametrize('loop', [dict(by_epoch=True), dict(type='KeyedTrainLoop')])
 def test_a_learner_needs_the_loop_that_tells_it_of_steps(loop: dict) -> None:
     cfg = Config(dict(train_dataloader=dict(), train_cfg=dict(loop, max_epochs=2)))
-    with pytest.raises(UserError, match=r"would train a ContrastiveLearner .* write train_cfg.type='PretrainLoop'"):
+    with pytest.raises(
+        UserError,
+        match=r"never update the target encoder of a ContrastiveLearner, .* write train_cfg.type='PretrainLoop'",
+    ):
         try_views(cfg, tiny.build())
 
 

@@ -71,7 +71,9 @@ def test_too_few_images_are_refused() -> None:
     features, labels = BANK
     kept = (labels != 2) | (torch.arange(len(labels)) < 12)
     count = int((labels[kept] == 2).sum())
-    with pytest.raises(UserError, match=rf'{count + 1} images of each .* of 4 class\(es\) class 2 has {count}: ask'):
+    with pytest.raises(
+        UserError, match=rf'need {count + 1} images each, but of 4 class\(es\) class 2 has {count}: ask'
+    ):
         FewLabels((1, count + 1)).compute(features[kept], labels[kept], *QUERIES)
     with pytest.raises(UserError, match=r'1 class\(es\)'):
         FewLabels((1,)).compute(features, torch.zeros_like(labels), *QUERIES)

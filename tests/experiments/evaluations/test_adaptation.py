@@ -57,7 +57,7 @@ def test_a_probe_takes_it_under_its_frozen_features_and_fits_the_head() -> None:
     fit(cfg, None)
     assert cfg.model.head.in_channels == 96
     cfg.model.head = dict(type='StageProbes', num_classes=10, in_channels=[48, 48], map_channels=[48, 48])
-    with pytest.raises(UserError, match=r'features of \[48, 48\] values, but the backbone gives \(96,\)'):
+    with pytest.raises(UserError, match=r'features with \[48, 48\] channels, but the backbone gives \(96,\)'):
         fit(cfg, None)
 
 

@@ -202,7 +202,7 @@ def test_robustness_tests_the_classifier_that_is_given(archives: dict[str, str],
         robustness(read_subject(path, str(config)), archives)
     for evaluation in robustness(read_subject(classifier(tmp_path, stored=False), str(config)), archives):
         assert evaluation.cfg.model.backbone.arch.num_heads == 6 and evaluation.cfg.model.head.in_channels == 24
-    message = r'robustness/any_in1k_classifier tests classifiers of 1000 classes, but .*best\.pth tells 100 apart'
+    message = r'robustness/any_in1k_classifier tests classifiers of 1000 classes, but .*best\.pth has 100'
     for stored, given in ((True, None), (False, str(config))):
         with pytest.raises(UserError, match=message):
             robustness(read_subject(classifier(tmp_path, classes=100, stored=stored), given), archives)
