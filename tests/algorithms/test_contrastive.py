@@ -1,4 +1,4 @@
-"""The engine: PatchMix written out, which encoder sees what and how often, and what a step logs."""
+"""The learner: PatchMix written out, which encoder sees what and how often, and what a step logs."""
 
 import copy
 
@@ -27,7 +27,7 @@ def total(losses: dict[str, Tensor]) -> Tensor:
 
 
 def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
-    """PatchMix's three terms written out with dense targets and one forward per stream, as the paper's figure 2."""
+    """Compute PatchMix's three terms with dense targets and one forward pass per stream (figure 2 of the paper)."""
     mixer, batch = model.recipe.mixer, len(crops[0])
     plan = mixer.plan(batch, generator(*key, 'plan'))
     mix1, mix2 = (mixer.place(crop, plan, generator(*key, f'mix{i + 1}', 0))[0] for i, crop in enumerate(crops))
@@ -60,7 +60,7 @@ def patchmix_by_hand(model, crops, key) -> dict[str, torch.Tensor]:
 
 def test_patchmix_equals_the_loss_written_out_with_its_gradients():
     terms = [('view1', 'view2', 1.0, dict(smoothing=0.1)), *tiny.PATCHMIX_TERMS[1:]]  # as the authors trained
-    torch.manual_seed(0)  # rounding shows more or less with other weights
+    torch.manual_seed(0)  # how much rounding shows depends on the weights
     model = tiny.build(terms=terms).double()
     reference = copy.deepcopy(model)
     crops, key = [view.double() for view in views()], StepKey(3, 11, 0)
@@ -82,7 +82,7 @@ def test_options_of_a_row_replace_those_of_the_objective(negatives: list) -> Non
     options = dict(temperature=0.05, among='batch', smoothing=0.1, negatives=negatives)
     rows = [('view1', 'view2', 1.0), ('mix1', 'view2', 1.0)]
     plain = hosts.moco_v2(hosts.MIXERS['mixup'])
-    without = {} if 'queue' in negatives else dict(memory=None)  # which nothing would use
+    without = {} if 'queue' in negatives else dict(memory=None)  # nothing would use the queue
     everywhere = hosts.build(plain, terms=rows, objective=dict(type='InfoNCE', gather=False, **options), **without)
     in_one_row = hosts.build(plain, terms=[rows[0], (*rows[1], options)])
     in_one_row.load_state_dict(everywhere.state_dict(), strict=False)

@@ -9,13 +9,13 @@ from mixcl.algorithms import ContrastiveLearner, StepKey
 
 BATCH = 6
 SMALLEST_GRADIENT = 1e-12
-"""In float64, gradients of parameters that the loss depends on are far above this, and rounding errors below."""
+"""Bound in float64: gradients of parameters that the loss depends on are far above, rounding errors below."""
 
 
 ON_BACKBONES = [
     (host, backbone) for host in HOSTS for backbone in hosts.BACKBONES if (host, backbone) != ('ibot', 'resnet')
 ]
-"""A ResNet has no tokens, which iBOT compares."""
+"""Pairs of host and backbone; iBOT compares tokens, which a ResNet lacks."""
 
 
 @pytest.mark.parametrize('mixer', MIXERS)
@@ -37,9 +37,9 @@ def test_half_of_the_patches_pass_the_online_encoder(host: str) -> None:
             lambda _, x, to=lengths: to[x[0].requires_grad].add(x[0].shape[1])
         )
         step_moves_every_parameter(model, hosts.without_gradient(host, 'vit'))
-        with_gradient = {9, 3} if host in ('dino', 'swav') else {9}  # of 16 patches, and of 4 in local crops
+        with_gradient = {9, 3} if host in ('dino', 'swav') else {9}  # half of 16 patches, and of 4 in local crops
         if host == 'simclr' and mixer:
-            with_gradient = {9, 17}  # the views are keys alone, and those are whole
+            with_gradient = {9, 17}  # the views are only keys, which are whole
         assert lengths == {True: with_gradient, False: {17} if host in ('simsiam', 'swav') and mixer else set()}
 
 

@@ -56,7 +56,7 @@ THEIRS = dict(
         ),
     ),
     simclr=dict(type='SimCLR', neck=neck(with_bias=True), head=contrastive(0.5)),
-    # The paper's 2 - 2 cos per direction is mmpretrain's 2 * (-cos) and our scale 2 but for a constant of 4 in all.
+    # The paper's 2 - 2 cos per direction equals mmpretrain's 2 * (-cos) and our scale 2 up to a constant of 4 in all.
     byol=dict(type='BYOL', neck=neck(**NO_LAST_NORM), head=predicting(**NO_LAST_NORM)),
     simsiam=dict(
         type='SimSiam',
@@ -80,7 +80,8 @@ CHANGES = dict(
     simclr=dict(joint=[('view1', 'view2')]),
     swav=dict(joint=[('view1', 'view2', 'local')], memory=TWO_QUEUES),
 )
-"""mmpretrain shuffles on one process without effect. Its SimCLR and SwAV encode all crops of a size in one batch."""
+"""Changes that make our hosts compute as mmpretrain's do on one process: its shuffling has no effect there, and its
+SimCLR and SwAV encode all crops of a size in one batch."""
 
 
 def our_model(host: str, backbone: str = 'resnet', **changes) -> ContrastiveLearner:
@@ -94,7 +95,7 @@ def our_model(host: str, backbone: str = 'resnet', **changes) -> ContrastiveLear
 
 
 def their_model(host: str, ours: ContrastiveLearner) -> nn.Module:
-    """mmpretrain's class with our online weights; parameters have one order in both."""
+    """Build mmpretrain's class with our online weights; both have their parameters in the same order."""
     # Tests that ran before in this process may have left mixcl as the default scope.
     with DefaultScope.overwrite_default_scope('mmpretrain'):
         theirs = MMPRETRAIN.build(dict(backbone=RESNET) | THEIRS[host]).double()
@@ -115,7 +116,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 
 
 def projector(theirs: nn.Module) -> nn.Module:
-    """Its neck; SwAV's lists its batch normalisation twice."""
+    """Return the projector of ``theirs``; SwAV's neck lists its batch normalisation twice."""
     return getattr(theirs.neck, 'projection_neck', theirs.neck)
 
 
@@ -124,7 +125,7 @@ def trained_in(*parts: nn.Module) -> list[nn.Parameter]:
 
 
 def queues_of(theirs: nn.Module) -> Tensor | list[Tensor]:
-    """Its queues, (24, CHANNELS) each, from the oldest key to the newest."""
+    """Return the queues of ``theirs``, (24, CHANNELS) each, from the oldest key to the newest."""
     if hasattr(theirs, 'queue'):
         return [theirs.queue.T.roll(-int(theirs.queue_ptr), dims=0)]
     queues = getattr(theirs.head.loss_module, 'queue', None)
@@ -132,7 +133,7 @@ def queues_of(theirs: nn.Module) -> Tensor | list[Tensor]:
 
 
 def reversed_batches(queues: Tensor) -> Tensor:
-    """Queues of SwAV, which has the newest batch first, with the oldest batch first; or the other way round."""
+    """Reverse the order of the batches in queues: SwAV has the newest batch first, ours the oldest."""
     return queues.unflatten(1, (-1, BATCH)).flip(1).flatten(1, 2)
 
 
@@ -166,7 +167,7 @@ def test_losses_gradients_and_queues_are_those_of_mmpretrain(host: str) -> None:
 
 
 def test_dino_written_out() -> None:
-    """mmpretrain has no DINO: the double loop over teacher views and student crops, view by view."""
+    """mmpretrain has no DINO; the reference is a double loop over teacher views and student crops, view by view."""
     ours = our_model('dino', 'vit')
     ours.objective.warmup_epochs = 31
     ours.begin_step(StepKey(seed=0, step=0, rank=0), epoch=15)  # half of the warm-up: (.04 + .07) / 2

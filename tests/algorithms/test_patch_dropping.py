@@ -1,4 +1,4 @@
-"""What is kept of a stream, what it then counts as, and who sees it."""
+"""Patches that are kept of a stream: what they count as, and which encoder sees them."""
 
 import hosts
 import pytest
@@ -12,12 +12,12 @@ from mixcl.registry import MIXERS
 
 BATCH = 6
 SIDE, PATCH = 24, 6
-"""Of images and of the backbone's patches, which are no multiples of PatchMix's."""
+"""Sides of images and of the backbone's patches; the latter is no multiple of PatchMix's patches."""
 SIZED = dict(patchmix=dict(patch_size=4), region_swap=dict(cell=4, cells=(1, 2, 3)))
 
 
 def shares_in_kept_patches(images: Tensor, tokens: Tensor, first: int) -> Tensor:
-    """(R, BATCH) by a loop over rows and patches; every pixel of the images shows the number of its source."""
+    """Return shares (R, BATCH) by a loop over rows and patches; every pixel shows the number of its source."""
     shares = torch.zeros(len(images), BATCH)
     for row, kept in enumerate(tokens.tolist()):
         assert len(set(kept)) == len(kept)
@@ -95,6 +95,6 @@ def test_keys_are_whole_unless_they_are_encoded_with_a_query(target: str, both: 
     first, second = streams['view1'].as_query, streams['view2'].as_query
     query = model.predictor(model.neck(model.backbone(first.images, tokens=first.tokens)[0]))
     tokens = second.tokens if both and target != 'EMA' else None
-    key = model.neck(model.backbone(second.images, tokens=tokens)[0])  # the target has the same weights still
+    key = model.neck(model.backbone(second.images, tokens=tokens)[0])  # the target still has the same weights
     torch.testing.assert_close(losses['loss_view1_view2'], cross_entropy(query, key))
     assert first.tokens.shape == (BATCH, 8) and (second.tokens is not None) == both

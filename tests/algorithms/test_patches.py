@@ -21,14 +21,14 @@ CELLS = (SIDE // PATCH) ** 2
 KEEPING_PLACE = dict(
     patchmix=dict(patch_size=4), cutmix=dict(per_sample=True), region_swap=dict(cell=4, cells=(1, 2, 3))
 )
-"""Mixers, with parts that are no multiples of the backbone's patches."""
+"""Mixers that keep patches in place, with parts that are no multiples of the backbone's patches."""
 HALVES = dict(pairing='halves')
 MASK = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
 STEP = StepKey(seed=0, step=3, rank=0)
 
 
 def chosen(recipe: StreamRecipe, crops: list[Tensor], terms: list[Term], tokens: int | None = None, rank: int = 0):
-    """The streams of a step, and the patches that ask and are found."""
+    """Return the streams of a step, its query patches and its key patches."""
     streams = recipe.build(crops, {name for term in terms for name in (term.query, term.key)}, StepKey(0, 1, rank))
     for name, masks in recipe.masks.items():
         streams[name] = streams[name].with_masked(masks, PATCH, torch.Generator().manual_seed(1))
@@ -101,7 +101,7 @@ def test_masks_are_blocks_of_no_more_cells_than_asked() -> None:
     counts = masks.flatten(1).sum(dim=1)
     assert counts[0] == 0 and counts[1] <= 3 and counts[2] <= 8 and counts[3:].max() <= 30
     assert counts[3:].float().mean() > 24
-    alike = (masks[3:, :, 1:] == masks[3:, :, :-1]).float().mean()  # of neighbours; .6 were the cells drawn singly
+    alike = (masks[3:, :, 1:] == masks[3:, :, :-1]).float().mean()  # of neighbours; .6 if drawn one by one
     assert alike > 0.8
     assert not torch.equal(masks[3], masks[4])
 
@@ -120,7 +120,7 @@ def learner(**changes) -> ContrastiveLearner:
 
 
 def test_ibot_written_out() -> None:
-    """The double loop over teacher views and student crops, in which a view meets itself by its masked tokens."""
+    """The reference is a double loop over teacher views and student crops; a view meets itself in its masked tokens."""
     ours = learner()
     ours.begin_step(STEP, epoch=15)
     for objective in (ours.objective, ours.patches.objective):
@@ -157,7 +157,7 @@ def every_token(backbone: torch.nn.Module, crop: Tensor) -> Tensor:
 
 
 def test_a_patch_term_of_patchmix_written_out() -> None:
-    """The drawn places of each mixture against the tokens of all views there, the one that is shown being the key."""
+    """Queries are drawn places of each mixture, keys the same places of all views; the positive is the view shown."""
     config = hosts.moco_v3(hosts.MIXERS['patchmix'])
     config['terms'] = [*config['terms'], ('mix2', 'view2', 0.7, dict(level='patch', temperature=0.3))]
     torch.manual_seed(0)
@@ -169,7 +169,7 @@ def test_a_patch_term_of_patchmix_written_out() -> None:
     places = asking['mix2'].cells[:3]
     owner = streams['mix2'].composition.sources.take_along_dim(
         streams['mix2'].composition.shown.flatten(1)[:, places].long(), dim=1
-    )  # (BATCH, 3) whose patch is shown
+    )  # (BATCH, 3), the image whose patch is shown
     queries = ours.backbone(streams['mix2'].images, out_type='raw')[-1][:, 1:][:, places]
     queries = functional.normalize(ours.predictor(ours.neck(queries.flatten(0, 1))), dim=1)
     keys = ours.target.backbone(crops[1], out_type='raw')[-1][:, 1:][:, places]
@@ -182,7 +182,7 @@ def test_a_patch_term_of_patchmix_written_out() -> None:
 
 @pytest.mark.parametrize('warmed', [False, True])
 def test_values_are_those_of_lightly(warmed: bool) -> None:
-    """By ``IBOTPatchLoss`` of lightly 1.6.0 on 4 outputs of 5 masked tokens, twice: the centre has moved between."""
+    """Two values of lightly 1.6.0 (``IBOTPatchLoss``) on 4 outputs of 5 masked tokens; the centre moves in between."""
     expected = LIGHTLY[warmed]
     recipe = StreamRecipe(dict(view1=1, view2=1), dict(view1=MASK), None)
     objective = DINODistillation(4, centred_by=('view1',), teacher_temperature=0.05).double()

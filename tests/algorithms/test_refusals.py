@@ -1,4 +1,4 @@
-"""Combinations that make no sense are refused when the model is built or before the first batch, with a sentence."""
+"""Combinations that make no sense are refused in one sentence, when the model is built or before the first batch."""
 
 import hosts
 import pytest

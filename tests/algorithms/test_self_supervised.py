@@ -1,4 +1,4 @@
-"""mmpretrain's algorithms by mixcl's loop: the same losses, and what the loop promises of any learner."""
+"""mmpretrain's algorithms in mixcl's loop: the same losses, and what the loop promises for any learner."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ BOTH = ('mae', 'simmim')
 
 @pytest.mark.parametrize('name', BOTH)
 def test_losses_are_those_of_mmpretrain(name: str) -> None:
-    """On the same weights, with masks drawn from the same state of the generators."""
+    """Both have the same weights, and draw masks from the same state of the generators."""
     ours, (images, samples, _) = masked.built(name), masked.batch(0)
     with DefaultScope.overwrite_default_scope('mixcl'):
         kind, preprocessor = masked.ALGORITHMS[name]['type'], dict(type='mmpretrain.SelfSupDataPreprocessor')
@@ -49,7 +49,7 @@ def test_the_loss_of_simmim_by_hand() -> None:
 
 
 def test_masks_move_to_the_device_of_the_model() -> None:
-    """Each kind of tensor that the samples share; labels of several lengths stay."""
+    """Tensors of one shape in all samples move; labels of different lengths stay."""
     learner = masked.built('simmim').to('meta')
     images, samples, _ = masked.batch(0)
     for number, sample in enumerate(samples):

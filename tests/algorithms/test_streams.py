@@ -1,4 +1,4 @@
-"""Plans and coins of a step."""
+"""Mixing plans and swapped views of a step."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def recipe(**settings: object) -> StreamRecipe:
 
 
 def crops() -> list[Tensor]:
-    """Every pixel of view 1 is positive and every pixel of view 2 is negative."""
+    """Return a view 1 whose pixels are all positive, and a view 2 whose pixels are all negative."""
     return [torch.rand(BATCH, 3, 4, 4) + 0.1, -torch.rand(BATCH, 3, 4, 4) - 0.1]
 
 

@@ -1,4 +1,4 @@
-"""Backbones by name, small enough for tests; images have 32 pixels. Each with its width."""
+"""Backbones by name, with their widths, small enough for tests; images have sides of 32 pixels."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ ROTARY = dict(img_size=32, depth=2, embed_dim=32, num_heads=2, num_reg_tokens=2)
 
 
 class OwnMap(nn.Module):
-    """What a user may bring: a map for each image."""
+    """A user's backbone, which gives a map for each image."""
 
     def __init__(self, in_channels: int = 3, width: int = 8) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def images(size: int = 32, batch: int = 4, channels: int = 3) -> Tensor:
 
 
 class Tokens(nn.Flatten):
-    """A vector for each pixel, which is not what a backbone gives."""
+    """A module that gives a vector for each pixel, which no backbone may do."""
 
     def __init__(self) -> None:
         super().__init__(2)

@@ -1,4 +1,4 @@
-"""Masks, against mmpretrain; dropped tokens, against the full pass and attention that is told not to look at others."""
+"""Masks against mmpretrain; dropped tokens against a full pass whose attention does not look at them."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def drawn(count: int, kept: int, cells: int = 16) -> Tensor:
 
 
 def masked_reference(model: ContrastiveViT, batch: Tensor, tokens: Tensor) -> Tensor:
-    """The class token where all tokens stay, but no one attends to a patch that is not kept."""
+    """Return the class token of a pass in which all tokens stay, but none attends to a patch that is not kept."""
     patches = functional.conv2d(
         batch, model.patch_embed.projection.weight, model.patch_embed.projection.bias, stride=2
     ).flatten(2)
@@ -84,7 +84,7 @@ def test_gradients_are_mmpretrains_where_the_last_block_computes_the_class_token
 
 
 def test_an_offset_scales_the_grid_to_so_much_more_than_its_patches() -> None:
-    """14 x 14 patches to 6 x 6, where a position is its row and column, which linear interpolation keeps."""
+    """14 x 14 positions become 6 x 6; each holds its row and column, which linear interpolation keeps."""
     for offset in (0.1, 0.0):
         model = vit(img_size=28, position_offset=offset, interpolate_mode='bilinear')
         rows, columns = torch.meshgrid(torch.arange(14.0), torch.arange(14.0), indexing='ij')

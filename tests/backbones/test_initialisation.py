@@ -1,4 +1,4 @@
-"""Initialisation: that of MoCo v3, which PatchMix and SDMP share, and those of DINO and APS."""
+"""Initialisation of MoCo v3, which PatchMix and SDMP share, and of DINO and APS."""
 
 import math
 

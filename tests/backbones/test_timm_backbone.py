@@ -11,7 +11,7 @@ from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
 OF_TIMM = [name for name, (config, _) in MODELS_AND_WIDTHS.items() if config['type'] == 'TimmBackbone']
-"""A vision transformer, its kinds of DINOv2, DINOv3 and CLIP, a ConvNeXt and a Swin transformer."""
+"""A vision transformer, those of DINOv2, DINOv3 and CLIP, a ConvNeXt and a Swin transformer."""
 
 
 @pytest.mark.parametrize('name', OF_TIMM)

@@ -1,4 +1,4 @@
-"""Backbones of other libraries: they train in a host; layers by depth, frozen blocks, low-rank updates, channels."""
+"""Backbones of other libraries: training in a host, depths of layers, frozen blocks, low-rank updates, channels."""
 
 import copy
 import sys
@@ -22,7 +22,7 @@ PATCHMIX = dict(type='PatchMix', num_mix=2, patch_size=8)
 
 
 def learner(name: str, size: int = 32, **settings: object) -> tuple[nn.Module, int]:
-    """PatchMix with such a backbone, and the size of its images."""
+    """Return PatchMix with the named backbone, and the size of its images."""
     config, width = MODELS_AND_WIDTHS[name]
     size = config.get('arguments', {}).get('img_size', size)
     neck = hosts.moco_v3()['neck'] | dict(in_channels=width)
@@ -31,7 +31,7 @@ def learner(name: str, size: int = 32, **settings: object) -> tuple[nn.Module, i
 
 
 def gradients(model: nn.Module, size: int, channels: int = 3) -> dict[str, bool]:
-    """Of a step: which parameters of the backbone got a gradient that is not zero."""
+    """Return which parameters of the backbone get a gradient other than zero in a step."""
     losses = model([images(size, channels=channels), images(size, channels=channels).flip(3)], mode='loss')
     sum(value for name, value in losses.items() if 'loss' in name).backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
@@ -45,7 +45,7 @@ def gradients(model: nn.Module, size: int, channels: int = 3) -> dict[str, bool]
 def test_a_host_trains_on_it(name: str) -> None:
     model, size = learner(name)
     moved = gradients(model, size)
-    # A shift of all tokens alike goes in the batch normalisation of the projector.
+    # The projector's batch normalisation cancels a shift that all tokens share.
     assert sum(moved.values()) >= len(moved) - 3, [name for name, has_one in moved.items() if not has_one]
 
 
@@ -80,7 +80,7 @@ def test_classifiers_of_torchvision_that_are_not_linear_or_not_last() -> None:
 @pytest.mark.parametrize('name', ['vit', 'dinov3', 'convnext', 'swin'])
 def test_depths_are_those_of_timm(name: str) -> None:
     backbone: WrappedBackbone = MODELS.build(MODELS_AND_WIDTHS[name][0])
-    # timm counts the head, which is not here, as a depth of its own; ours has it too.
+    # timm counts the head, which is missing here, as a depth of its own; so do we.
     model = copy.deepcopy(backbone.model)
     model.head.fc = nn.Linear(2, 2)
     scales = {
@@ -126,7 +126,7 @@ def test_low_rank_updates_alone_are_trained(name: str) -> None:
     moved = gradients(model, size)
     assert {key for key, has_one in moved.items() if has_one} == {
         key for key in moved if 'lora_B' in key
-    }  # A meets a zero B
+    }  # B starts at zero, so A gets no gradient
     own, others = model.backbone.state_dict().keys(), plain.state_dict().keys()
     assert others <= own and all('.lora_' in key for key in own - others)
     for key, parameter in model.backbone.named_parameters():

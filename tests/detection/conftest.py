@@ -1,4 +1,4 @@
-"""Everything here needs mmdet and mmcv's compiled operators, which ``make det`` brings; without them it is left out."""
+"""Tests that need mmdet and mmcv's compiled operators, which ``make det`` installs; without them, they are skipped."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ except UserError as error:
 
 
 class LeftOutModule(pytest.File):
-    """Stands for a test module that cannot be imported."""
+    """A stand-in for a test module that cannot be imported."""
 
     def collect(self) -> Iterator[pytest.Item]:
         yield LeftOut.from_parent(self, name='all')
@@ -35,13 +35,13 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.fixture(scope='session')
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six images in COCO's format, for reading alone: three steps of two images are a pass over them."""
+    """Write six images in COCO's format, for reading only: three steps of two images are a pass over them."""
     return write_shapes(tmp_path_factory.mktemp('shapes'), 6)
 
 
 @pytest.fixture
 def voc(tmp_path: Path) -> Path:
-    """VOC2007 and VOC2012 with four images each, all in trainval and test."""
+    """Write VOC2007 and VOC2012 with four images each, all in trainval and test."""
     folder = tmp_path / 'voc'
     for year in (2007, 2012):
         names = [f'{year}{number:02}' for number in range(4)]

@@ -8,7 +8,7 @@ from mixcl.registry import DATA_SAMPLERS
 
 
 class Images:
-    """Upright and wide ones in an irregular order."""
+    """Upright and wide images in an irregular order."""
 
     def __len__(self):
         return 20
@@ -21,7 +21,7 @@ class Images:
 @pytest.mark.parametrize('size', [2, 3])
 @pytest.mark.parametrize('drop_last', [False, True])
 def test_they_are_mmdets_from_any_batch_on(drop_last, size):
-    """Also after a pass that was broken off; and a full last batch, of both shapes, is never dropped."""
+    """Batches agree after an interrupted pass, too; a full last batch, of both shapes, is never dropped."""
     sampler = KeyedSampler(Images(), seed=1)
     settings = dict(type='mixcl.KeyedAspectRatioBatchSampler', sampler=sampler, batch_size=size, drop_last=drop_last)
     made = DATA_SAMPLERS.build(settings)

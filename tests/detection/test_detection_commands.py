@@ -23,7 +23,7 @@ VIT_S = (
     'model.backbone.global_blocks=(1,)',
     'model.neck.in_channels=384',
 )
-"""The backbone that a smoke run of ViT-S/16 pretrains."""
+"""Options for the backbone that a smoke run of ViT-S/16 pretrains."""
 
 SHORT = (
     'train_cfg.max_iters=2',
@@ -43,7 +43,7 @@ SHORT_VOC = (
 
 
 def pretrain(folder, config):
-    """A run that is told to stop at once leaves a checkpoint like any other."""
+    """Return the checkpoint of a run that stops at once; it is like any other."""
     command = ('tools/train.py', config, '--smoke', '--no-validate', '--work-dir', folder)
     assert run_here(*command, options=('train_cfg.max_seconds=0',)) == 85
     return newest_checkpoint(folder)
@@ -119,7 +119,7 @@ def test_a_plain_mmdet_config_needs_one_import(patchmix, tmp_path):
 
 
 def test_without_mmdet_one_sentence_names_the_command(tmp_path, monkeypatch, capsys):
-    """An mmdet that is not there: nobody finds it."""
+    """``find_spec`` finds no mmdet, as if it were not installed."""
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name, *rest: None if name == 'mmdet' else find(name, *rest))
     for name in [name for name in sys.modules if name.startswith('mixcl.detection')]:

@@ -1,4 +1,4 @@
-"""The configs of transfer, resolved: complete, as the protocols have it, and loading nothing from elsewhere."""
+"""The resolved configs of transfer are complete, follow the protocols and load nothing from elsewhere."""
 
 from functools import cache
 from pathlib import Path

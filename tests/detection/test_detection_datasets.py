@@ -72,8 +72,8 @@ def test_polygons_run_lengths_and_crowds_are_read_as_pycocotools_reads_them(shap
 
 
 def test_classes_that_mmdet_would_confuse_are_refused(changeable, shapes):
-    assert coco_set(shapes, metainfo=dict(classes=('circle', 'triangle'))).cat2label == {10: 0, 30: 1}  # some of them
-    # mmdet numbers them as the file has them, so that the names in results and pictures would be wrong ...
+    assert coco_set(shapes, metainfo=dict(classes=('circle', 'triangle'))).cat2label == {10: 0, 30: 1}  # a subset
+    # mmdet numbers classes in the file's order, so that the names in results and pictures would be wrong ...
     assert coco_set(shapes, type='mmdet.CocoDataset', metainfo=dict(classes=CLASSES[::-1])).cat2label[10] == 0
     with pytest.raises(
         UserError, match='has them in the order circle, rectangle, triangle; list its own, in its order'
@@ -110,7 +110,7 @@ def test_what_is_missing_is_named(changeable):
 
 
 def test_an_unreadable_image_is_replaced_in_training_and_ends_a_test(changeable):
-    """In a sentence, also where a data worker meets it."""
+    """The error is one sentence, even if a data worker meets the image."""
     path = changeable / 'images/002.png'
     path.write_bytes(path.read_bytes()[:100])
     training = coco_set(changeable)
@@ -125,7 +125,7 @@ def test_an_unreadable_image_is_replaced_in_training_and_ends_a_test(changeable)
 
 @pytest.mark.parametrize('test_mode', [False, True])
 def test_difficult_objects_of_voc_are_learned_from_and_not_tested(voc, test_mode):
-    """As in detectron2, and in the development kit."""
+    """detectron2 and the development kit do the same."""
     dataset = voc_set(voc, test_mode=test_mode)
     assert len(dataset) == 4
     for index in range(4):

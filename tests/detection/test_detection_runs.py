@@ -1,4 +1,4 @@
-"""Detection runs that are interrupted end with the same weights as those that are not."""
+"""Detection runs that are interrupted end with the same weights as uninterrupted ones."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ SMALL = {
     'default_hooks.checkpoint.max_keep_ckpts': -1,
     'randomness.seed': 3,
 }
-"""Five steps of two small images."""
+"""Options for five steps of two small images."""
 
 
 def trained(shapes: Path, work_dir: Path, num_workers: int, **options: object) -> Runner:
@@ -34,7 +34,7 @@ def trained(shapes: Path, work_dir: Path, num_workers: int, **options: object) -
         data_root=str(shapes),
     )
     cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
-    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    # mmengine names runs by time stamps: two quick runs would share a name and a log.
     cfg.work_dir, cfg.experiment_name = str(work_dir), f'shapes_{work_dir.name}'
     runner = build_runner(cfg)
     runner.train()
@@ -44,7 +44,7 @@ def trained(shapes: Path, work_dir: Path, num_workers: int, **options: object) -
 @pytest.mark.parametrize('workers', [2, pytest.param(0, marks=pytest.mark.long)])
 def test_a_resumed_run_equals_the_undisturbed_one(shapes: Path, tmp_path: Path, workers: int) -> None:
     whole = trained(shapes, tmp_path / 'whole', num_workers=0)
-    torch.rand(3)  # the global generators are somewhere else when a run is resumed
+    torch.rand(3)  # the global generators have moved when a run is resumed
     checkpoint = str(tmp_path / 'whole/iter_2.pth')
     resumed = trained(shapes, tmp_path / 'resumed', workers, resume=True, load_from=checkpoint)
     losses = [runner.message_hub.get_scalar('train/loss').data[0].tolist() for runner in (whole, resumed)]

@@ -31,7 +31,7 @@ def pretrained_vit(**changes):
 
 
 def without_class_token(vit, img_size):
-    """mmpretrain's ViT without class token, from the weights of one that has it."""
+    """Return mmpretrain's ViT without class token, with the weights of one that has it."""
     plain = VisionTransformer(
         arch=ARCH, img_size=img_size, patch_size=8, final_norm=False, with_cls_token=False, out_type='featmap'
     ).double()
@@ -54,7 +54,7 @@ def test_all_global_blocks_equal_mmpretrains_vit(shape):
 
 
 def test_mmdet_reads_a_checkpoint_by_itself(tmp_path):
-    """As docs/weights.md has it: by a prefix, in a config of mmdet."""
+    """A config of mmdet needs only a prefix, as docs/weights.md shows."""
     vit, resnet = pretrained_vit(), ResNet(18).double()
     torch.nn.Module.eval(resnet)
     images = torch.randn(2, 3, 64, 64, dtype=torch.float64)
@@ -97,7 +97,7 @@ def test_positions_without_class_token_load_too_and_others_than_a_square_grid_ar
 
 @pytest.mark.parametrize('shape', [(64, 64), (40, 104)])
 def test_windows_equal_mmpretrains_vitsam(shape):
-    """Also those that reach over the border, where zeros stand."""
+    """Windows that reach over the zero-padded border are equal, too."""
     settings = dict(img_size=64, patch_size=8, window_size=4)
     parent = randomised(ViTSAM(arch={**ARCH, 'global_attn_indexes': (2,)}, out_channels=0, **settings)).double()
     model = build(global_blocks=(2,), **settings)

@@ -1,4 +1,4 @@
-"""Precise statistics are averages over the batches of a training step, also of loaders that a batch sampler feeds."""
+"""Precise statistics are averages over batches as in training, even for loaders that a batch sampler feeds."""
 
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -13,7 +13,7 @@ from mixcl.registry import HOOKS
 
 
 class Model(nn.Module):
-    """Without a mode, other inputs than in training go through the norm: as in mmdet's heads."""
+    """A model whose norm sees other inputs without ``mode='loss'`` than in training, like mmdet's heads."""
 
     def __init__(self):
         super().__init__()
@@ -52,7 +52,7 @@ def hook(num_samples=8):
 
 
 def test_running_statistics_become_the_mean_of_the_first_batches_also_of_a_resumed_run():
-    """And the loader is left alone, whose workers may hold batches to train on."""
+    """The loader is left alone, since its workers may hold batches to train on."""
     runner = runner_at(Mock(spec=IterBasedTrainLoop, val_interval=5), iter=4, max_iters=7)
     sampler, remaining = runner.train_dataloader.batch_sampler.sampler, iter(runner.train_dataloader)
     sampler.start = 8  # where the run was stopped

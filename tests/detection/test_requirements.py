@@ -1,4 +1,4 @@
-"""What is said when mmcv's operators are missing or fail."""
+"""Messages when mmcv's operators are missing or fail."""
 
 import sys
 

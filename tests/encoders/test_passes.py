@@ -1,4 +1,4 @@
-"""Which rows share a forward pass and batch statistics."""
+"""Rows that share a forward pass and batch statistics."""
 
 import hosts
 import pytest
@@ -47,7 +47,7 @@ def test_a_group_of_which_some_streams_are_needed() -> None:
 
 @pytest.mark.parametrize('host', ['moco_v3', 'dino', 'simclr'])
 def test_one_batch_for_all_streams_is_one_batch_for_each(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """Losses and gradients, of a transformer whose heads have batch statistics."""
+    """Losses and gradients of a transformer whose heads have batch statistics stay the same."""
     first, second = (hosts.build(hosts.HOSTS[host](hosts.MIXERS['cutmix'])).double() for _ in range(2))
     second.load_state_dict(first.state_dict())
     found = []

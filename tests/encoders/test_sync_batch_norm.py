@@ -1,4 +1,4 @@
-"""With one process it is BatchNorm; see test_two_processes.py for two."""
+"""SyncBatchNorm on one process equals BatchNorm; see test_two_processes.py for two."""
 
 import pytest
 import torch

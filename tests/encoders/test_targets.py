@@ -11,7 +11,7 @@ from mixcl.encoders.passes import Inputs
 
 
 def test_momentum_follows_the_cosine():
-    """m0 = .996 over 300 epochs; epoch-wise, it is constant within an epoch of ten steps."""
+    """m0 = .996 over 300 epochs; the epoch-wise momentum is constant within an epoch of ten steps."""
     target, epochwise = (kind(nn.Linear(1, 1), nn.Linear(1, 1), momentum=0.996) for kind in (EMA, EpochwiseEMA))
     for epoch, expected in [(0, 0.996), (75, 0.9965858), (150, 0.998), (225, 0.9994142), (300, 1.0)]:
         assert target.momentum_at(epoch / 300, 300) == pytest.approx(expected, abs=1e-7)
@@ -21,7 +21,7 @@ def test_momentum_follows_the_cosine():
 
 
 def test_updates_are_those_of_a_loop_over_parameters():
-    """Over a rising momentum, bit by bit."""
+    """Both agree bit by bit while the momentum rises."""
     model = tiny.build(target=dict(type='EMA', momentum=0.9))
     naive = [parameter.detach().clone() for parameter in model.target.parameters()]
     assert not any(parameter.requires_grad for parameter in model.target.parameters())

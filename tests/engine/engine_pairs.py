@@ -1,4 +1,4 @@
-"""What the tests of the engine have each of two processes do; importable, as spawned processes need it."""
+"""What each of two processes does for the tests of the engine; spawned processes can import this module."""
 
 import hashlib
 import os
@@ -39,13 +39,13 @@ OPTIMIZERS = {
     'clipped': dict(optimizer=dict(type='SGD', lr=0.05), clip_grad=dict(max_norm=0.1)),
     'accumulated': dict(optimizer=dict(type='SGD', lr=0.05), accumulative_counts=3),
 }
-"""SGD where nothing else is said: AdamW turns gradients that are zero but for rounding into steps."""
+"""Optimizers; most are SGD, since AdamW turns gradients that are zero up to rounding into steps."""
 
 RUNS = [(name, 'SGD') for name in MODELS if name != 'PatchMix'] + [('PatchMix', name) for name in OPTIMIZERS]
 
 
 def everything(folder: Path, rank: int) -> dict:
-    """What one process of the pair finds, by name."""
+    """Return what one process of the pair finds, by name."""
     return dict(
         sharding={(*run, kind): train(*run, kind) for run in RUNS for kind in ('sharded', 'replicated')},
         failures={name: failing(folder / name, name, rank) for name in ('skip', 'raise')},
@@ -54,7 +54,7 @@ def everything(folder: Path, rank: int) -> dict:
 
 
 def failing(work_dir: Path, name: str, rank: int) -> dict:
-    """A run of both processes in which the second one fails at one step: what both have after it, and say."""
+    """Train in both processes while the second one fails at one step; return message, weights and dumps."""
     os.environ['LOCAL_RANK'] = str(rank)
     wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     runner = run_with(
@@ -80,11 +80,11 @@ def failing(work_dir: Path, name: str, rank: int) -> dict:
 
 
 def train(model: str, optimizer: str, kind: str) -> dict:
-    """Losses of every step; weights, buffers, features and the share of the weights that this process holds after."""
+    """Return losses of every step and the final state, features and share of the weights that this process holds."""
     wrapped, optim_wrapper = _prepared(model, optimizer, kind)
     losses = []
     for step in range(STEPS):
-        if optimizer in ('fused', 'LARS'):  # as NonFiniteHook does, which refuses the second step
+        if optimizer in ('fused', 'LARS'):  # like a NonFiniteHook that refuses the second step
             optim_wrapper.optimizer.found_inf = torch.tensor(float(step == 1))
         losses.append(_step(wrapped, optim_wrapper, step))
     learner = wrapped.module
@@ -114,7 +114,7 @@ def _prepared(model: str, optimizer: str, kind: str) -> tuple[nn.Module, OptimWr
             checkpoint_activations(learner, 'backbone.layers')
         optim_wrapper = build_optim_wrapper(wrapped, OPTIMIZERS[optimizer])
     optim_wrapper.initialize_count_status(wrapped, 0, STEPS)
-    if optimizer == 'clipped':  # each gradient, and then all together
+    if optimizer == 'clipped':  # all gradients together, and then each by itself
         ParameterClipHook(0.01).before_train(SimpleNamespace(optim_wrapper=optim_wrapper))
     return wrapped, optim_wrapper
 

@@ -1,4 +1,4 @@
-"""Tiny runs in which something is not finite, and a record of what their weights did."""
+"""Tiny runs in which something is not finite, and a record of their weights."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.runners.launch import build_runner
 
 FAILING = 7
-"""A step in the second of two epochs of five steps."""
+"""Step that fails, in the second of two epochs of five steps."""
 
 STEPS = 2 * STEPS_PER_EPOCH
 
 
 def inject_fault(runner: Runner, place: str, steps: tuple[int, ...], rank: int) -> None:
-    """Let the loss, the gradient or the input not be finite, at some steps of one process."""
+    """Make the loss infinite, or the gradient or the input NaN, at some steps of one process."""
 
     def spoilt(value: torch.Tensor, by: str = 'nan') -> torch.Tensor:
         return value * float(by) if runner.iter in steps and get_rank() == rank else value
@@ -33,7 +33,7 @@ def inject_fault(runner: Runner, place: str, steps: tuple[int, ...], rank: int) 
 
 
 class Weights(Hook):
-    """A copy of the trained weights, and of the target encoder's, after every step."""
+    """Copies of the trained weights, and of the target encoder's, after every step."""
 
     priority = 'VERY_LOW'
 

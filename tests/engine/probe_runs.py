@@ -1,4 +1,4 @@
-"""What the tests of the online probe have one process do, or each of two, and runs that validate."""
+"""Steps of the online probe, for tests in one process and in two, and runs that validate."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ def probe_of(runner: Runner) -> OnlineProbe:
 
 
 def validated(cfg: Config) -> Config:
-    """A config of a run that measures 21 digits after each epoch, too."""
+    """Let the run of a config also validate on 21 digits after each epoch; return the config."""
     digits = dict(type='Digits', split='test', indices=21, pipeline=[dict(type='mmpretrain.PackInputs')])
     loader = dict(batch_size=8, num_workers=0, collate_fn=dict(type='default_collate'), dataset=digits)
     loader['sampler'] = dict(type='DefaultSampler', shuffle=False)
@@ -34,7 +34,7 @@ def samples(labels: Sequence[int | None]) -> list[DataSample]:
 
 
 def begun(hook: OnlineProbe, model: object, labels: Sequence[int | None], classes: tuple = ()) -> OnlineProbe:
-    """The hook of a run that begins on images with these labels."""
+    """Return the hook after the start of a run on images with these labels."""
     images = [{} if label is None else dict(gt_label=label) for label in labels]
     methods = dict(__len__=lambda self: len(images), get_data_info=lambda self, index: images[index])
     data = type('Images', (), dict(methods, metainfo=dict(classes=classes), dataset=images))()
@@ -43,7 +43,7 @@ def begun(hook: OnlineProbe, model: object, labels: Sequence[int | None], classe
 
 
 class Watched:
-    """A probe that sees features of three classes off the origin, and its accuracies."""
+    """A probe on features of three classes away from the origin, and its accuracies."""
 
     def __init__(self) -> None:
         self.model, self.accuracies = tiny.build(), list[float]()
@@ -51,7 +51,7 @@ class Watched:
         self.random = torch.Generator().manual_seed(0)
 
     def see(self, features: torch.Tensor, labels: Sequence[int | None]) -> None:
-        """One step on features of a view of two crops."""
+        """Take one step on features of a view of two crops."""
         outputs: dict[str, torch.Tensor] = {}
         for observe in self.model.observers:
             observe(dict(view1=features.repeat(2, 1)), {})
@@ -59,7 +59,7 @@ class Watched:
         self.accuracies += [float(value) for value in outputs.values()]
 
     def learn(self, rows: slice, steps: int, unlabelled: Sequence[int] = ()) -> 'Watched':
-        """Take steps on these of 16 rows."""
+        """Take steps on a slice of 16 rows."""
         labels = torch.arange(ROWS) % CLASSES
         given = [None if number in unlabelled else label for number, label in enumerate(labels.tolist())]
         for _ in range(steps):

@@ -15,7 +15,7 @@ _numbers = itertools.count()
 
 
 def run_config(work_dir: Path, **overrides: object) -> Config:
-    """Two epochs of five batches of eight images; ``overrides`` by dotted name (``__`` for the dot)."""
+    """Return a config of two epochs of five batches of eight images; ``__`` in ``overrides`` stands for a dot."""
     crop = dict(type='mmpretrain.RandomResizedCrop', scale=8, crop_ratio_range=(0.5, 1.0), backend='pillow')
     jitter = dict(type='mmpretrain.ColorJitter', brightness=0.4, contrast=0.4)
     pipeline = [
@@ -41,7 +41,7 @@ def run_config(work_dir: Path, **overrides: object) -> Config:
     cfg.default_hooks.logger.interval = 1
     cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
     cfg.work_dir = str(work_dir)
-    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    # mmengine names runs by time stamps: two quick runs would share a name and a log.
     cfg.experiment_name = f'tiny_{next(_numbers)}'
     cfg.merge_from_dict({name.replace('__', '.'): value for name, value in overrides.items()})
     return cfg

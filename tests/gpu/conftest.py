@@ -1,4 +1,4 @@
-"""What the tests of a GPU share: the device, which ``--device cpu`` replaces to try them without one."""
+"""The device of the GPU tests; ``--device cpu`` tries them without a GPU."""
 
 import os
 
@@ -12,10 +12,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
-    """Exact arithmetic on the device; skips the test where there is none."""
+    """Set exact arithmetic and return the device; skip the test if there is no GPU."""
     chosen = request.config.getoption('--device', 'cuda')
     if chosen == 'cuda' and not torch.cuda.is_available():
         pytest.skip('needs a GPU')
-    os.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'  # without which its matrix products differ from run to run
+    os.environ['CUBLAS_WORKSPACE_CONFIG'] = ':4096:8'  # otherwise its matrix products differ from run to run
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     return chosen

@@ -22,7 +22,7 @@ from mixcl.experiments.prepared import prepared
 pytestmark = pytest.mark.gpu
 
 CHECKPOINT, FAILING = 12, 12
-"""Steps of 20, within the second epoch and not one after which the log has a line."""
+"""Steps of 20, within the second epoch, after which no log line is due."""
 
 Train = Callable[..., Runner]
 
@@ -30,7 +30,7 @@ Train = Callable[..., Runner]
 @pytest.fixture
 def train(device: str, tmp_path: Path) -> Train:
     def trained(name: str, *hooks: Hook, **overrides: Any) -> Runner:
-        """PatchMix for 20 steps, as tools/train.py would; ``__`` is the dot of a name."""
+        """Train PatchMix for 20 steps, as tools/train.py would; ``__`` stands for the dot of a name."""
         size = 'vit-xs4_digits' if device == 'cpu' else 'vit-s16_in1k'
         cfg = prepared(f'configs/patchmix/{size}.py', smoke=True)
         cfg.val_cfg = cfg.val_dataloader = cfg.val_evaluator = None
@@ -50,7 +50,7 @@ def train(device: str, tmp_path: Path) -> Train:
 
 
 def weights(runner: Runner) -> Tensor:
-    """All parameters and buffers in one piece, float64 on the CPU."""
+    """Return all parameters and buffers as one vector, float64 on the CPU."""
     state = unwrapped(runner.model).state_dict().values()
     return torch.cat([whole(value).detach().flatten().double().cpu() for value in state])
 
@@ -62,7 +62,7 @@ def free_port() -> str:
 
 
 def test_runs_continue_exactly(train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone bit by bit; as a process that could have others beside it, and sharded, up to rounding."""
+    """A plain run continues bit by bit; a group of one process, with DDP or sharded, up to rounding."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         straight = weights(train('straight'))
@@ -83,7 +83,7 @@ def test_runs_continue_exactly(train: Train, tmp_path: Path, monkeypatch: pytest
 
 
 class FailOnce(Hook):
-    """Lets one step see NaN, forbids to wait for the GPU where the log has no line, and notes the weights."""
+    """A hook that feeds NaN to one step, forbids waiting for the GPU unless a log line is due, and records weights."""
 
     def __init__(self, device: str) -> None:
         self.on_gpu = device == 'cuda'

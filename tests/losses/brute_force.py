@@ -15,7 +15,7 @@ NUMBER_OF_NEGATIVES = 7
 
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:
-    """Random float64 vectors of length 1 along the last axis."""
+    """Return random float64 vectors of length 1 along the last axis."""
     random = torch.Generator().manual_seed(seed)
     return torch.nn.functional.normalize(torch.randn(*shape, generator=random, dtype=torch.float64), dim=-1)
 
@@ -26,7 +26,7 @@ def mixtures(n: int = ROWS, seed: int = 0, **mixer) -> Composition:
 
 
 def clipped() -> Composition:
-    """Mixtures of which the first two list a partner of whom they show nothing."""
+    """Return mixtures, the first two of which list a partner that they do not show."""
     sources = torch.tensor([[0, 1], [1, 0], [2, 3], [3, 2], [4, 5], [5, 4]])
     own = torch.tensor([1.0, 1.0, 0.6, 0.3, 0.5, 0.8])
     return Composition(sources, torch.stack([own, 1 - own], dim=1), reach=2)
@@ -40,7 +40,7 @@ COMPOSITIONS = dict(
     crops=lambda: Composition.cat([mixtures(seed=1), mixtures(seed=2)]),
     clipped=clipped,
 )
-"""What streams may count as, by name."""
+"""Compositions that streams may have, by name."""
 
 NEGATIVES = dict(
     none=lambda rows: [],
@@ -53,11 +53,11 @@ NEGATIVES = dict(
         Negatives(vectors(2, WIDTH, seed=6)),
     ],
 )
-"""Extra columns by name, for a number of rows."""
+"""Negatives by name, for a number of rows."""
 
 
 def mask(rows: int, seed: int = 9) -> Tensor:
-    """Which negatives count for which row; for the first row none does."""
+    """Return which negatives count for which row; none does for the first row."""
     keep = torch.rand(rows, NUMBER_OF_NEGATIVES, generator=torch.Generator().manual_seed(seed)) < 0.6
     keep[0] = False
     return keep
@@ -74,7 +74,7 @@ class Case:
 
 
 def case_of(queries: Tensor, keys: Tensor, query: Composition, key: Composition, negatives: list[Negatives]) -> Case:
-    """By loops over the compositions and vectors as they are; nothing of the library's targets is used."""
+    """Compute the case by loops over compositions and vectors, without the library's targets."""
     target, listed = targets_of(query, key)
     queries, keys = queries.detach(), keys.detach()
     extra = [
@@ -90,14 +90,14 @@ def case_of(queries: Tensor, keys: Tensor, query: Composition, key: Composition,
 
 
 def targets_of(query: Composition, key: Composition) -> tuple[np.ndarray, np.ndarray]:
-    """(R, G) targets, and which keys share an image with which row."""
+    """Return (R, G) targets, and which keys share an image with which row."""
     overlap, listed = overlaps_of(query, key)
     total = overlap.sum(axis=1, keepdims=True)
     return np.divide(overlap, total, out=np.zeros_like(overlap), where=total > 0), listed
 
 
 def overlaps_of(query: Composition, key: Composition) -> tuple[np.ndarray, np.ndarray]:
-    """(R, G) sum over images of min(share, share), and which keys share an image with which row."""
+    """Return (R, G) sums over images of min(share, share), and which keys share an image with which row."""
     overlap, listed = np.zeros((len(query), len(key))), np.zeros((len(query), len(key)), dtype=bool)
     for i in range(len(query)):
         for j in range(len(key)):
@@ -115,7 +115,7 @@ def shares(composition: Composition, row: int) -> dict[int, float]:
 
 
 def probabilities(case: Case, among: str, temperature: float) -> np.ndarray:
-    """(R, G)"""
+    """Return (R, G) probabilities of the keys."""
     table = np.zeros_like(case.target)
     for i, j in np.ndindex(*table.shape):
         similarities = case.similarities[i]
@@ -126,11 +126,11 @@ def probabilities(case: Case, among: str, temperature: float) -> np.ndarray:
 
 
 def info_nce(case: Case, among: str, temperature: float, smoothing: float = 0.0) -> np.ndarray:
-    """(R,)"""
+    """Return (R,) losses."""
     target = (1 - smoothing) * case.target + smoothing / case.target.shape[1]
     return -(target * np.log(probabilities(case, among, temperature))).sum(axis=1)
 
 
 def log_mixture(case: Case, among: str, temperature: float) -> np.ndarray:
-    """(R,)"""
+    """Return (R,) losses."""
     return -np.log((case.target * probabilities(case, among, temperature)).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Where negatives come from: rows of a stream, a queue, hard mixtures."""
+"""Sources of negatives: rows of a stream, a queue, hard mixtures."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def context(
     start: int = 0,
     seed: int = 0,
 ) -> NegativesContext:
-    """A step whose row goes from ``composition`` to views; stream 'others' is prepared from row ``start`` on."""
+    """Return the context of a row from ``composition`` to views; 'others' has this process's rows from ``start`` on."""
     views = Composition.identity(len(keys))
     streams = dict(prepared=dict(others=keys), compositions=dict(others=others or views), starts=dict(others=start))
     random = torch.Generator().manual_seed(seed)
@@ -30,7 +30,8 @@ def context(
 @pytest.mark.parametrize('query', COMPOSITIONS)
 @pytest.mark.parametrize('start', [0, 4])
 def test_rows_leave_out_those_that_an_image_of_the_query_owns(query: str, other: str, start: int) -> None:
-    """Also one listed with share 0. A mixture that only shows an image is another's; rows of other processes count."""
+    """Rows of an image that the query lists with share 0 are left out, too. Mixtures that merely show an image stay,
+    as do rows of other processes."""
     composition, others = COMPOSITIONS[query](), COMPOSITIONS[other]()
     keys = vectors(start + len(others), WIDTH)
     found = Rows('others')(context(composition, vectors(len(composition), WIDTH), keys, others=others, start=start))
@@ -74,14 +75,14 @@ def hard_mixtures(composition: Composition, seed: int = 0, **settings: int) -> t
 
 
 def hardest(case: NegativesContext, row: int, count: int) -> Tensor:
-    """The keys of images that are not in the query, nearest first."""
+    """Return the keys of images that are not in the query, nearest first."""
     outside = torch.tensor([image for image in range(BATCH) if image not in case.composition.sources[row].tolist()])
     nearest = (case.keys[outside] @ case.queries[row]).argsort(descending=True)
     return case.keys[outside[nearest[:count]]]
 
 
 def in_cone(point: Tensor, one: Tensor, other: Tensor) -> tuple[float, float] | None:
-    """The coefficients of a point as a combination of two corners, or None if it is none."""
+    """Return the coefficients of a point as a combination of two corners, or None if it is none."""
     basis = torch.stack([one, other], dim=1)
     solution = torch.linalg.lstsq(basis, point[:, None]).solution
     return tuple(solution[:, 0].tolist()) if torch.allclose(basis @ solution, point[:, None], atol=1e-6) else None
@@ -120,4 +121,4 @@ def test_a_row_that_shares_an_image_with_every_key_gets_none_and_others_keep_the
     keys = vectors(3, WIDTH)
     found = HardMix(hardest=2, mixed=3, mixed_with_query=1)(context(composition, keys[:2], keys))
     assert found.keep.tolist() == [[False] * 4, [True] * 4]
-    torch.testing.assert_close(found.vectors[1, :3], keys[2].expand(3, -1))  # the only one there is
+    torch.testing.assert_close(found.vectors[1, :3], keys[2].expand(3, -1))  # the only negative there is

@@ -22,7 +22,7 @@ PAIRS = [
     ('crops', 'patches'),
     ('clipped', 'views'),
 ]
-"""(query composition, key composition), all of whose rows share something with some key."""
+"""Pairs (query composition, key composition) in which every row shares something with some key."""
 
 
 def agree(rows: Tensor, expected: np.ndarray) -> None:
@@ -80,7 +80,7 @@ OBJECTIVES = {
 }
 
 
-@pytest.mark.parametrize('name', [name for name in OBJECTIVES if name != 'SwAV'])  # whose codes carry none
+@pytest.mark.parametrize('name', [name for name in OBJECTIVES if name != 'SwAV'])  # its codes carry no gradient
 def test_gradients_with_respect_to_raw_queries_keys_and_negatives(name: str) -> None:
     objective = deepcopy(OBJECTIVES[name]).double()
     of_queries, of_keys, queries, keys = drawn('pairs', 'pairs')

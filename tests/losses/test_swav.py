@@ -19,7 +19,7 @@ def objective(**settings) -> SwAV:
 
 
 def codes_by_loops(scores: np.ndarray, epsilon: float, iterations: int) -> np.ndarray:
-    """Algorithm 1 of the paper's appendix: columns of sum 1 / K, rows of sum 1 / G, and in the end rows of sum 1."""
+    """Compute Algorithm 1 of the paper's appendix: columns sum to 1 / K, rows to 1 / G, and in the end rows to 1."""
     rows, columns = scores.shape
     codes = np.exp(scores / epsilon)
     codes /= codes.sum()
@@ -49,13 +49,13 @@ def test_many_iterations_give_every_prototype_as_much() -> None:
 
 
 def waves(rows: int, shift: float) -> Tensor:
-    """(rows, 4) scores."""
+    """Return (rows, 4) scores."""
     places = torch.arange(4 * rows, dtype=torch.float64).view(rows, 4)
     return torch.sin(places.square() + shift)
 
 
 class Scored(SwAV):
-    """Takes scores in the place of projections: lightly's loss begins behind the prototypes."""
+    """SwAV on scores instead of projections, since lightly's loss begins after the prototypes."""
 
     def __init__(self) -> None:
         super().__init__(4, 4, queue_from=0)
@@ -67,7 +67,7 @@ class Scored(SwAV):
 
 @pytest.mark.parametrize(('queued', 'expected'), [(False, 5.584751233181), (True, 3.783757184133)])
 def test_values_are_those_of_lightly(monkeypatch: pytest.MonkeyPatch, queued: bool, expected: float) -> None:
-    """By ``SwaVLoss`` of lightly 1.6.0, of the scores of two large crops, a small one, and two queues."""
+    """Values of ``SwaVLoss`` (lightly 1.6.0) for the scores of two large crops, a small one, and two queues."""
     monkeypatch.setattr('mixcl.losses.swav.normalised', lambda raw: raw)
     scored, rows = Scored(), Composition.identity(3)
     raw = {name: waves(3, shift) for shift, name in enumerate(('view1', 'view2', 'local'))}
@@ -100,7 +100,7 @@ def test_the_queue_joins_from_its_epoch_the_streams_that_feed_it() -> None:
 
 
 def test_prototypes_have_length_one_at_every_step() -> None:
-    """Their gradient is that of the scores with the prototypes, as in the authors' code, not of their directions."""
+    """Gradients are with respect to the prototypes, as in the authors' code, not to their directions."""
     swav = objective()
     for step in range(3):
         swav.begin_epoch(0)

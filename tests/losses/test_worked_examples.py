@@ -11,7 +11,7 @@ from mixcl.mixers.patchmix import patchmix_composition
 
 
 def mixtures(partners: list[int], *shares: float) -> Composition:
-    """Mixture i is of image i, with its share, and of image ``partners[i]``."""
+    """Return mixtures: number i shows image i, with its share, and image ``partners[i]``."""
     own = torch.tensor(shares, dtype=torch.float64)
     sources = torch.stack([torch.arange(len(shares)), torch.tensor(partners)], dim=1)
     return Composition(sources, torch.stack([own, 1 - own], dim=1))
@@ -34,7 +34,7 @@ BSIM, NEXT = mixtures([1], 0.7), mixtures([1, 2, 3, 0], 0.7, 0.7, 0.7, 0.7)
 QUEUE = Negatives(UNITS[4:])
 OTHERS = ~torch.eye(4, dtype=torch.bool)
 NEITHER = OTHERS & OTHERS.roll(1, dims=1)
-"""Which images are not in which mixture of NEXT."""
+"""Mask of the images (columns) that are not in a mixture of NEXT (rows)."""
 
 MEMBERSHIP, OVERLAP = (PATCHMIX.overlap(FIVE) > 0).double(), PATCHMIX.overlap(PATCHMIX).double()
 PAIR = torch.tensor([[0.8, 0.6], [0.6, 0.8]])
@@ -70,7 +70,7 @@ EXAMPLES = [
     (InfoNCE(0.5), embedded(NEXT), UNITS[:4], NEXT, FOUR, [], 0.826736),
     (InfoNCE(0.5), embedded(NEXT), UNITS[:4], NEXT, FOUR, [Negatives(UNITS[:4], NEITHER)], 1.001327),
 ]
-"""(objective, queries, keys, what they count as, negatives, the mean loss or the losses of the rows)"""
+"""Tuples (objective, queries, keys, the compositions of both, negatives, mean loss or losses of the rows)."""
 
 
 @pytest.mark.parametrize('example', EXAMPLES)

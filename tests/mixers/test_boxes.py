@@ -59,7 +59,7 @@ def test_centres_reach_the_ends_and_no_further() -> None:
 
 
 def edges(kind: type[PairMixer], share: float, position: float, length: int) -> tuple[int, int]:
-    """Where the box starts and stops along one axis, by the papers' formulas."""
+    """Return where the box starts and stops along one axis, by the papers' formulas."""
     if kind is ResizeMix:
         half = math.floor(length * math.sqrt(1 - (0.8 * share + 0.1))) // 2
         start = math.floor(position * (length - 2 * half))
@@ -69,7 +69,7 @@ def edges(kind: type[PairMixer], share: float, position: float, length: int) -> 
 
 
 def shown(kind: type[PairMixer], partner: Tensor, rows: range, columns: range) -> Tensor:
-    """What a box shows of the partner (3, H, W)."""
+    """Return what a box shows of the partner (3, H, W)."""
     if kind is CutMix:
         return partner[:, rows][:, :, columns]
     if kind is ResizeMix:

@@ -1,4 +1,4 @@
-"""What all mixers of two images have in common."""
+"""Properties that all mixers of two images share."""
 
 import pytest
 import torch
@@ -78,6 +78,6 @@ def test_the_type_of_the_images_is_kept(config, dtype):
 
 @pytest.mark.parametrize('config', EVERY, ids=lambda config: config['type'])
 def test_everything_follows_the_images_to_their_device(config):
-    """The device 'meta' refuses, as CUDA does, to compute with what stayed on the CPU, and to be read from."""
+    """Like CUDA, the device 'meta' refuses tensors that stayed on the CPU; it also refuses to be read from."""
     mixed, made = MIXERS.build(config)(torch.zeros(5, 3, 12, 10, device='meta'))
     assert {mixed.device.type, made.sources.device.type, made.weights.device.type} == {'meta'}

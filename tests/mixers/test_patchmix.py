@@ -1,4 +1,4 @@
-"""The vectors TV-PM-* are worked examples of PatchMix's operator and targets."""
+"""PatchMix's operator and targets; the vectors TV-PM-* are worked examples."""
 
 import pytest
 import torch
@@ -44,7 +44,7 @@ def test_patch_map():
     ],
 )
 def test_targets(batch: int, num_mix: int, mixture: int, of_views: dict, of_mixtures: dict) -> None:
-    """A row of the target mix-to-origin and of the target mix-to-mix, on the first process and on the second."""
+    """Each case is a row of the mix-to-origin and of the mix-to-mix target, on the first and on the second process."""
     mix, views = patchmix_composition(batch, num_mix), Composition.identity(batch)
     for start in (0, batch):
         for keys, expected in ((views, of_views), (mix, of_mixtures)):

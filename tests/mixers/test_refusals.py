@@ -1,4 +1,4 @@
-"""Arguments and batches that make no sense are refused with a sentence."""
+"""Arguments and batches that make no sense are refused in one sentence."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Mixers of other people that would train something else are refused by a trial."""
+"""A trial refuses mixers of users that would train something else."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from mixcl.mixers.trial import try_mixer
 
 
 class Roll(Mixer):
-    """Image i and image i + 1, a half each, but for what is told to be otherwise."""
+    """A mixer of image i and image i + 1, a half each, except for the parts given as arguments."""
 
     def __init__(self, **other: object) -> None:
         self.other = other
@@ -36,7 +36,7 @@ class ImagesAlone(Roll):
 
 
 class Some(Roll):
-    """As many mixtures as a random number says."""
+    """A mixer that makes a random number of mixtures."""
 
     def place(self, images: Tensor, plan: None, generator: torch.Generator | None = None) -> tuple:
         return super().place(images[: 2 + int(torch.rand((), generator=generator) * 4)], plan, generator)

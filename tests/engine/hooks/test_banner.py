@@ -1,4 +1,4 @@
-"""What a run says about itself at its start."""
+"""The banner that a run logs at its start."""
 
 import io
 import logging
@@ -20,8 +20,8 @@ from mixcl.engine.hooks.banner import checkpoint_bytes
 def banner(
     caplog: pytest.LogCaptureFixture, accumulative_counts: int = 1, model: nn.Module | None = None, **changes: object
 ) -> str:
-    """The banner of a run of 128 images per process on 8 processes, after schedules have set the first step's values:
-    the rate to 0."""
+    """Return the banner of a run with 128 images on each of 8 processes, after the schedules have set the learning
+    rate of the first step, 0."""
     caplog.clear()
     caplog.set_level(logging.INFO)
     model = tiny.build() if model is None else model
@@ -74,7 +74,7 @@ def test_size_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
             dict(base_batch_size=256),
             ', as configured for batch 256 and NOT scaled; with `auto_scale_lr` it would be 0.008 (linear rule)',
         ),
-        # The Runner has scaled by then: the 0.0005 of the config became 0.002.
+        # The Runner has already scaled: the 0.0005 of the config became 0.002.
         (dict(base_batch_size=256, enable=True), ': the 0.0005 of batch 256, scaled linearly to 1024'),
         (dict(base_batch_size=102400, enable=True), ': the 0.2 of batch 102400, scaled linearly to 1024'),
     ],
@@ -94,7 +94,7 @@ def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptu
 )
 def test_the_size_of_a_checkpoint_is_known_before_the_first_step(make: Callable[..., torch.optim.Optimizer]) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(100, 500), torch.nn.BatchNorm1d(500), torch.nn.Linear(500, 100))
-    model[2].requires_grad_(False)  # as a target encoder is
+    model[2].requires_grad_(False)  # like a target encoder
     optimizer = make(model.parameters())
     expected = checkpoint_bytes(model, optimizer)
     model(torch.randn(4, 100)).sum().backward()
@@ -111,5 +111,5 @@ def test_the_disk_that_checkpoints_take(caplog: pytest.LogCaptureFixture, tmp_pa
     text = banner(
         caplog, model=model, optim_wrapper=wrapper, hooks=[CheckpointHook(max_keep_ckpts=2)], work_dir=str(tmp_path)
     )
-    # Weights and two moments of 4 bytes each; a new file is there before an old one goes.
+    # Weights and two moments of 4 bytes each; a new file is written before an old one is removed.
     assert 'checkpoints of 12.0 MB, at most 3 at a time, which take 36.0 MB; the disk has ' in text

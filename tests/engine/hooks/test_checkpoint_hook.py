@@ -1,4 +1,4 @@
-"""What a run leaves on the disk: whole, plain, finite, and the new before the old goes."""
+"""Checkpoints on the disk are whole, plain and finite; an old one goes only when a new one is there."""
 
 import errno
 import hashlib
@@ -25,7 +25,8 @@ def names(folder: Path) -> set[str]:
 
 @pytest.fixture(scope='module')
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
-    """The folder of a run of three epochs, where a killed one had been, and what was whole whenever a file went."""
+    """Return the folder of a run of three epochs, with a killed run's unfinished file, and each removed file with the
+    checkpoints that were whole at that time."""
     folder, seen = tmp_path_factory.mktemp('finished'), []
 
     def watched(self: WholeFileBackend, path: str) -> None:
@@ -69,7 +70,7 @@ def test_stock_torch_reads_a_checkpoint_without_our_libraries(finished: tuple[Pa
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let one file find no room."""
+    """Let the disk be full for files whose names start with ``name``."""
 
     @contextmanager
     def full(path: Path, **options: object) -> Iterator[BinaryIO]:
@@ -104,7 +105,7 @@ def test_only_a_better_checkpoint_takes_the_place_of_the_best_and_none_that_is_n
     for epoch, accuracy in ((1, 0.3), (2, 0.5), (3, 0.4)):
         runner.train_loop._epoch = epoch
         hook.after_val_epoch(runner, dict(accuracy=accuracy))
-    there = {'best_accuracy_epoch_2.pth', 'epoch_1.pth', 'epoch_2.pth'}  # mmengine writes the newest with the best
+    there = {'best_accuracy_epoch_2.pth', 'epoch_1.pth', 'epoch_2.pth'}  # mmengine saves the newest again with the best
     assert names(tmp_path) == there
     assert all(is_whole(path) for path in tmp_path.glob('*.pth')) and len(list(tmp_path.glob('*.sha256'))) == 3
     runner.model.neck.state_dict()['fc0.weight'][0, 0] = float('nan')
@@ -132,7 +133,7 @@ def test_a_run_that_goes_on_elsewhere_leaves_the_best_of_the_first(measures: str
 
 
 def test_a_resumed_run_steps_back_from_a_damaged_checkpoint(tmp_path: Path) -> None:
-    """And keeps two files, as before."""
+    """The resumed run keeps two files, as before."""
     trained(run_config(tmp_path))
     (tmp_path / 'epoch_2.pth').write_bytes((tmp_path / 'epoch_2.pth').read_bytes()[:-5000])
     trained(run_config(tmp_path, train_cfg__max_epochs=4, resume=True))

@@ -1,4 +1,4 @@
-"""The prototypes of DINO and SwAV stay as they are in the first epochs, and train afterwards."""
+"""The prototypes of DINO and SwAV stay fixed in the first epochs and train afterwards."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ from mixcl.engine import FrozenPrototypesHook
 
 
 def runner_of(model: torch.nn.Module) -> SimpleNamespace:
-    """What the hook reads of a Runner."""
+    """Return the part of a Runner that the hook reads."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=0.1, weight_decay=0.5)
     wrapper = OptimWrapper(optimizer, clip_grad=dict(max_norm=3.0))
@@ -19,7 +19,7 @@ def runner_of(model: torch.nn.Module) -> SimpleNamespace:
 
 
 def step(runner: SimpleNamespace) -> dict[str, torch.Tensor]:
-    """Values of the heads' and the objective's parameters after one optimiser step."""
+    """Return the values of the heads' and the objective's parameters after one optimiser step."""
     losses = runner.model([crop.float() for crop in hosts.crops(runner.model, 4)], mode='loss')
     runner.optim_wrapper.update_params(sum(value for name, value in losses.items() if 'loss' in name))
     return values(runner.model)

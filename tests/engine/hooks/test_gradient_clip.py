@@ -1,4 +1,4 @@
-"""Clipped gradients: APS's published vector and its state in checkpoints; DINO's, each by itself."""
+"""Gradient clipping: APS's, with a published vector and its state in checkpoints; DINO's, by parameter."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ def block(*sizes: int) -> BlockClip:
 
 
 def clipped(clip: BlockClip, *values: float, refused: float = 0.0) -> list[float] | None:
-    """The gradient after one call, given as one vector over the parameters, or None where it was left alone."""
+    """Return the gradient after one call, as one vector over the parameters, or None if it was left alone."""
     vector = torch.tensor(values, dtype=torch.float64)
     for parameter, part in zip(clip.parameters, vector.split([len(p) for p in clip.parameters]), strict=True):
         parameter.grad = part.clone()

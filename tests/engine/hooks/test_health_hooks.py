@@ -1,4 +1,4 @@
-"""What the log says of speed, chance level, collapse and stagnation."""
+"""What the log says about chance level, collapse and stagnation."""
 
 import math
 import re
@@ -26,7 +26,7 @@ def scalars(runner: Runner, name: str) -> list[float]:
 
 
 def collapsed(folder: Path, **arguments: object) -> Runner:
-    """A run whose backbone gives the same features for all images, from the start."""
+    """Return a run whose backbone gives the same features for all images, from the start."""
     runner = build_runner(run_config(folder, default_hooks__health=dict(type='HealthHook', **arguments)))
     runner.model.backbone.register_forward_hook(lambda module, inputs, outputs: [out * 0 + 1 for out in outputs])
     return runner
@@ -45,7 +45,7 @@ def test_constant_features_are_told_within_patience(tmp_path: Path) -> None:
     runner.train()
     log = log_of(tmp_path)
     assert scalars(runner, 'feature_std') == pytest.approx([0] * 10, abs=1e-4)
-    # Steps 3, 4 and 5 are the first three readings after the grace.
+    # Steps 3, 4 and 5 are the first three readings after the grace period.
     assert log.count('step 5: the features of different images are nearly the same') == 1
     assert log.count('the features of different images') == 1, 'it is said once'
     assert re.search(r'step 5: the loss is \d{2,}% of what guessing gives', log)
@@ -154,7 +154,7 @@ def test_values_are_read_when_a_line_is_due_and_none_is_lost(tmp_path: Path) -> 
         lambda *_: lengths.append(len(known['train/loss'].data[0]) if 'train/loss' in known else 0)
     )
     runner.train()
-    # Lines after steps 3 and 5 of an epoch of five; only these are measured.
+    # Lines are due after steps 3 and 5 of an epoch of five; only these steps are measured.
     assert len(scalars(runner, 'effective_rank')) == 2 * 2
     assert lengths == [0, 0, 0, 3, 3, 5, 5, 5, 8, 8], 'at the start of every step'
     for name in ('loss', 'feature_std', 'loss_view1_view2', 'gradient_norm'):

@@ -27,7 +27,7 @@ def dump_of(work_dir: Path, step: int) -> str:
 
 
 def finite_files(folder: Path) -> list[str]:
-    """The names of all weight files below a folder, which must be finite."""
+    """Return the names of all weight files below a folder; check that their weights are finite."""
     files = sorted(folder.rglob('*.pth'))
     for file in files:
         state = torch.load(file, weights_only=True)['state_dict']
@@ -36,9 +36,9 @@ def finite_files(folder: Path) -> list[str]:
 
 
 def assert_stood_still(runner: Runner) -> None:
-    """Weights and target at the step that was refused, and at no other."""
+    """Check that weights and target stayed the same at the refused step, and at no other."""
     recorded = runner.recorded
-    for step in range(2, STEPS - 1):  # at first the rate of the warm-up is 0, at last the momentum 1
+    for step in range(2, STEPS - 1):  # the first learning rate is 0, the last momentum 1
         for after in (recorded.after, recorded.target_after):
             assert torch.equal(after[step], after[step - 1]) == (step == FAILING), step
     assert len(runner.message_hub.get_scalar('train/ema_momentum').data[0]) == STEPS, 'its schedule goes on'
@@ -55,7 +55,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Runner:
 
 @pytest.mark.parametrize('place', PLACES)
 def test_raise_stops_before_the_weights_are_touched(tmp_path: Path, clean: Runner, place: str) -> None:
-    """With the images named in a dump; a run that is resumed fails at the same step in the same way."""
+    """A dump names the images; a resumed run fails at the same step in the same way."""
     named = '' if place == 'gradient' else ', first loss_view1_view2'
     message = rf'step 7: the loss or the gradient is not finite{named};.*step_7_rank0\.json'
     dumps = []
@@ -76,7 +76,7 @@ def test_raise_stops_before_the_weights_are_touched(tmp_path: Path, clean: Runne
 
 
 def test_a_skipped_step_leaves_no_trace_of_what_it_saw(tmp_path: Path, clean: Runner) -> None:
-    """Whatever was wrong, the end is the same: also that of queues and batch-norm statistics."""
+    """Whatever was not finite, the final state is the same, queues and batch-norm statistics included."""
     ends = []
     for place in PLACES:
         runner = run_with(tmp_path / place, place, **policy('skip'))
@@ -107,7 +107,7 @@ def test_a_fused_optimizer_holds_back_everything_after_the_failure(tmp_path: Pat
     runner = run_with(tmp_path / 'failing', 'gradient', (2,), **FUSED, default_hooks__logger__interval=4)
     with pytest.raises(UserError, match='step 2: '):
         runner.train()
-    # Read when the line of the log is due after the step of index 3; nothing has moved since the failure.
+    # The failure is read when a log line is due, after the step of index 3; nothing has moved since.
     assert sorted(runner.recorded.after) == [0, 1, 2]
     assert torch.equal(weights(runner), clean.recorded.after[1])
     assert torch.equal(weights(runner, trained=False), clean.recorded.target_after[1])
@@ -159,7 +159,7 @@ def test_terms_that_failed_are_named_and_other_policies_refused() -> None:
 
 @pytest.fixture
 def loss_scaling(monkeypatch: pytest.MonkeyPatch) -> dict:
-    """AmpOptimWrapper with a scaler for the CPU, which it refuses otherwise."""
+    """Return settings of AmpOptimWrapper with a scaler for the CPU, which it refuses otherwise."""
     monkeypatch.setattr(amp, 'is_cuda_available', lambda: True)
     monkeypatch.setattr(amp, 'GradScaler', partial(torch.amp.GradScaler, 'cpu'))
     return dict(optim_wrapper__type='AmpOptimWrapper', optim_wrapper__dtype='bfloat16')
@@ -167,7 +167,7 @@ def loss_scaling(monkeypatch: pytest.MonkeyPatch) -> dict:
 
 @pytest.mark.parametrize('options', [{}, FUSED, LARS], ids=['AdamW', 'fused', 'LARS'])
 def test_overflow_of_scaled_gradients_is_left_to_the_scaler(tmp_path: Path, loss_scaling: dict, options: dict) -> None:
-    """Found and lost again: after a good step the scale doubles, which soon is too much."""
+    """The scale falls until it fits; it then doubles after every good step, and soon overflows again."""
     scale = dict(init_scale=2.0**116, growth_interval=1)
     runner = run_with(tmp_path, None, **loss_scaling, optim_wrapper__loss_scale=scale, **options)
     runner.train()
@@ -192,7 +192,7 @@ def test_a_loss_that_is_not_finite_under_scaling(tmp_path: Path, loss_scaling: d
 
 
 def test_gradients_that_never_fit_the_scaler(tmp_path: Path, loss_scaling: dict) -> None:
-    """The scale falls by half at every failure; below 1 it is no longer the scale's fault."""
+    """Every failure halves the scale; below 1 the scale is no longer to blame."""
     scale = dict(optim_wrapper__loss_scale=dict(init_scale=4.0))
     with pytest.raises(UserError, match='step 2: '):
         run_with(tmp_path, 'gradient', tuple(range(10)), **loss_scaling, **scale).train()

@@ -1,4 +1,4 @@
-"""A classifier that learns beside the encoder, and leaves it alone."""
+"""A classifier that is trained beside the encoder without changing it."""
 
 from collections.abc import Callable
 from functools import partial

@@ -27,7 +27,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def config(work_dir: Path, **overrides: object) -> Config:
-    """One epoch with a rate of 0, so that its weights are those that were loaded."""
+    """Return a config of one epoch at a learning rate of 0, which keeps the loaded weights."""
     return run_config(work_dir, optim_wrapper__optimizer__lr=0.0, train_cfg__max_epochs=1, **overrides)
 
 

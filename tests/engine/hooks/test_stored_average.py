@@ -1,4 +1,4 @@
-"""The average of the weights that is stored beside a run."""
+"""The average of the weights that checkpoints store."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the log says of speed and arithmetic."""
+"""What the log says about speed and FLOPs."""
 
 import re
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_advice_on_photos_is_given_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_batches_that_a_sampler_makes_are_counted() -> None:
-    """As in detection, whose loaders have no batch size of their own."""
+    """Loaders in detection have no batch size of their own."""
     images = list(range(12))
     loader = DataLoader(images, batch_sampler=BatchSampler(SequentialSampler(images), 6, drop_last=True))
     hub, found = SimpleNamespace(get_scalar=lambda name: SimpleNamespace(mean=lambda steps: 3.0)), {}
@@ -67,7 +67,7 @@ def test_attention_of_the_cpu_is_counted() -> None:
         attended = functional.scaled_dot_product_attention(query, key, value)
         assert counter.get_total_flops() == 2 * product
         attended.sum().backward()
-    assert counter.get_total_flops() == (2 + 5) * product  # one is done again
+    assert counter.get_total_flops() == (2 + 5) * product  # the backward pass repeats one
 
 
 def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What the log says about unreadable images."""
+"""Log messages about unreadable images."""
 
 import logging
 from types import SimpleNamespace
@@ -57,10 +57,10 @@ def test_the_first_of_each_conversion_is_named_and_all_are_counted(
 
 @pytest.mark.parametrize(('num_images', 'limit'), [(100, 5), (10_000, 10)])
 def test_a_run_with_too_many_unreadable_files_stops(runner: SimpleNamespace, num_images: int, limit: int) -> None:
-    """At .1 % of the images, but never for the first five."""
+    """The limit is .1 % of the images, but at least five."""
     runner.train_dataloader.dataset = range(num_images)
     hook = UnreadableImagesHook()
-    hook.before_val_iter(runner, 0, batch(*(ImageNote(f'{n}.png', 'truncated', '') for n in range(20))))  # do not count
+    hook.before_val_iter(runner, 0, batch(*(ImageNote(f'{n}.png', 'truncated', '') for n in range(20))))  # not counted
     hook.before_train_iter(runner, 0, batch(*(ImageNote(f'{n}.jpg', 'truncated', 'cut off') for n in range(limit))))
     message = rf'{limit + 1} of {num_images} training images cannot be read \(1 empty, {limit} truncated\).*'
     with pytest.raises(UserError, match=message + r'0\.jpg \(cut off\).*mixcl verify-data'):

@@ -30,7 +30,7 @@ def by_hand(values: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize('shape', [(4, 3), (2, 3, 2, 2), (5,)])
 def test_trajectory_under_a_changing_rate(shape: tuple[int, ...]) -> None:
     """The rate is not folded into the velocity; 1-D parameters are neither decayed nor adapted. A fresh optimiser
-    takes up the state at every step."""
+    loads the state at every step."""
     start = torch.randn(shape, dtype=torch.float64)
     parameter, state = torch.nn.Parameter(start.clone()), None
     for step, rate in enumerate(RATES):
@@ -45,7 +45,7 @@ def test_trajectory_under_a_changing_rate(shape: tuple[int, ...]) -> None:
 
 
 def test_zero_gradients_and_zero_weights_stay_finite() -> None:
-    """Without decay a zero gradient moves nothing; zero weights take the gradient as it is."""
+    """Without decay a zero gradient moves nothing; zero weights move by the plain gradient."""
     still, new = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2, 2))
     still.grad, new.grad = torch.zeros(2, 2), torch.full((2, 2), 3.0)
     build = dict(optimizer=dict(type='mixcl.MoCoLARS', lr=0.1, weight_decay=0.0))

@@ -27,11 +27,11 @@ NAMES = [
     ('head', 'head.fc'), ('norm.', 'ln1.'), ('norm1', 'ln1'), ('norm2', 'ln2'), ('blocks', 'layers'),
     ('mlp.fc1', 'ffn.layers.0.0'), ('mlp.fc2', 'ffn.layers.1'), ('patch_embed.proj.', 'patch_embed.projection.'),
 ]  # fmt: skip
-"""timm's names of parameters, and mmpretrain's."""
+"""Parts of parameter names in timm and in mmpretrain."""
 
 
 def settings(constructor: type, backbone: dict) -> dict[str, dict]:
-    """Of every parameter of a classifier, the group that it is in."""
+    """Return the optimizer group of every trained parameter of a classifier, by name."""
     cfg = dict(type='OptimWrapper', optimizer=dict(type='AdamW', lr=2e-3, weight_decay=0.05))
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(
@@ -78,7 +78,7 @@ def test_scales_and_weight_decay_are_those_of_timm() -> None:
         (
             'swin_tiny_patch4_window7_224',
             dict(embed_dim=12, depths=(1, 1), num_heads=(1, 2)),
-        ),  # tables of positions
+        ),  # with tables of relative positions
     ],
 )
 def test_weight_decay_spares_what_timm_spares(constructor: type, name: str, arguments: dict) -> None:

@@ -24,7 +24,7 @@ def build_wrapper(model: ContrastiveLearner, kind: str = 'OptimWrapper', **param
     'paramwise', [{}, dict(custom_keys={'predictor': dict(lr_mult=10.0)})], ids=['plain', 'custom']
 )
 def test_groups_split_by_settings(paramwise: dict) -> None:
-    """Position embedding and class token decay, all other 1-D parameters do not; the target is left out."""
+    """Position embedding and class token decay, 1-D parameters do not; the target is left out."""
     model = tiny.build()
     expected: dict[tuple, list] = {}
     for name, parameter in model.named_parameters():
@@ -43,7 +43,7 @@ def test_groups_split_by_settings(paramwise: dict) -> None:
 
 
 def train_once(kind: str) -> tuple[ContrastiveLearner, set[torch.dtype], dict[str, torch.Tensor]]:
-    """One training step; also the dtypes that the backbone's linear layers gave."""
+    """Take one training step; return the model, the output dtypes of the backbone's linear layers and the losses."""
     torch.manual_seed(0)
     model = tiny.build().train()
     dtypes: set[torch.dtype] = set()

@@ -25,7 +25,7 @@ CASES = {
 
 
 def step(name: str, checkpointed: bool) -> tuple[dict, dict, dict]:
-    """Losses, gradients and buffers of one training step."""
+    """Return losses, gradients and buffers of one training step."""
     config, parts = CASES[name]
     torch.manual_seed(0)
     learner = hosts.build(config).double()

@@ -32,7 +32,7 @@ EVERY_STEP = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__chec
 
 
 class Recorder(Hook):
-    """What every step was given, and what the optimiser and the target encoder did."""
+    """A record of the patches, images and key of every step, and of the number of optimiser steps."""
 
     def __init__(self) -> None:
         self.tokens: list[torch.Tensor] = []

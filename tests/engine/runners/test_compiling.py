@@ -38,7 +38,7 @@ def test_losses_gradients_and_names_stay_at_every_resolution() -> None:
     for size in (8, 4):
         images, found = [torch.randn(6, 3, size, size) for _ in range(2)], []
         for model in (eager, compiled):
-            torch.manual_seed(0)  # of drop path
+            torch.manual_seed(0)  # for drop path
             loss, _ = model.parse_losses(model.loss(images))
             model.zero_grad()
             loss.backward()

@@ -1,4 +1,4 @@
-"""What is refused before data are read."""
+"""Mistakes that are refused before data are read."""
 
 import copy
 
@@ -34,7 +34,7 @@ def test_a_learner_needs_the_loop_that_tells_it_of_steps(loop: dict) -> None:
 
 
 def test_images_of_any_size_may_be_cut() -> None:
-    """Some crops only cut what an image has; without a crop, images have their own size."""
+    """Some crops cut without resizing; without a crop, images keep their own size."""
     for crop in ([dict(type='mmpretrain.RandomCrop', crop_size=224)], []):
         cfg = copy.deepcopy(read('patchmix/vit-s16_folder'))
         views = [[*crop, dict(type='mmpretrain.RandomFlip', prob=0.5)]] * 2

@@ -1,4 +1,4 @@
-"""A run that continues from a checkpoint, wherever it was written, goes on bit by bit as if nothing had happened."""
+"""A run resumed from a checkpoint of any step equals an uninterrupted one bit by bit."""
 
 import shutil
 from pathlib import Path
@@ -52,7 +52,7 @@ class ScaledOptimWrapper(AmpOptimWrapper):
 
 
 def of_host(model: dict) -> dict:
-    """What a run of a host's model overrides."""
+    """Return the overrides of a run with a host's model."""
     views = model.get('views', dict(view1=1, view2=1))
     transforms = [[CROP | dict(scale=SIDES[name]), FLIP] for name in views]
     pipeline = [
@@ -77,7 +77,7 @@ def resumed(folder: Path, checkpoint: Path, **overrides: object) -> Runner:
 
 
 def histories(runner: Runner) -> dict[str, list[float]]:
-    """Every value of every step that does not measure time."""
+    """Return every logged value of every step, except measurements of time and memory."""
     scalars = runner.message_hub.log_scalars
     return {
         name: scalar.data[0].tolist()
@@ -102,7 +102,7 @@ def assert_same(left: Runner, right: Runner) -> None:
 
 
 SHORT = ('moco_v2_on_a_resnet', 'ibot', 'swav')
-"""Hosts with a queue and batch normalisation, with centres, masks and local crops, with weights in the objective."""
+"""One host with a queue and batch norm, one with centres, masks and local crops, one with weights in the objective."""
 
 
 @pytest.mark.parametrize('host', [pytest.param(host, marks=() if host in SHORT else pytest.mark.long) for host in RUNS])
@@ -136,7 +136,7 @@ def test_any_step_with_any_number_of_workers(
 
 
 def test_photos_that_are_read_by_a_cache(tmp_path: Path) -> None:
-    """Also where the cache was deleted: the copies of a photo are always the same."""
+    """A deleted cache changes nothing: the copies of a photo are always the same."""
     for number, pixels in enumerate(np.random.default_rng(0).integers(0, 256, (STEPS * 4, 6, 8, 3), dtype=np.uint8)):
         Image.fromarray(pixels).resize((80, 60)).save(tmp_path / f'{number}.jpg')
     cached = dict(
@@ -166,7 +166,7 @@ def test_a_run_without_a_seed_resumes_with_that_of_its_checkpoint(tmp_path: Path
 
 
 def test_the_checkpoint_of_a_whole_epoch_waits_for_the_accumulated_gradient(tmp_path: Path) -> None:
-    """Five batches, gradients of two accumulated: the first epoch ends within an optimiser step."""
+    """With five batches and gradients of two accumulated, the first epoch ends within an optimiser step."""
     accumulated = dict(
         optim_wrapper__accumulative_counts=2,
         default_hooks__checkpoint__by_epoch=True,
@@ -187,7 +187,7 @@ def test_the_loss_scale_continues(tmp_path: Path) -> None:
 
 
 def changed(checkpoint: Path, folder: Path, **meta: object) -> Path:
-    """A copy with other notes on the run that wrote it."""
+    """Write a copy of a checkpoint with other values in its ``meta``; return its path."""
     content = torch.load(checkpoint, weights_only=True)
     content['meta'].update(meta)
     torch.save(content, folder / checkpoint.name)

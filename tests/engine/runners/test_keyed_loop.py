@@ -1,4 +1,4 @@
-"""Classifiers trained by the keyed loops: exact resumes with all that is random, by epochs and by steps."""
+"""Classifiers trained by the keyed loops: exact resumes with all sources of randomness, by epochs and by steps."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from mixcl.errors import RunStopped, UserError
 
 
 def digits(name: str, work_dir: Path, **overrides: object) -> Config:
-    """A protocol on 40 digits in batches of 8, without workers."""
+    """Return the config of a protocol on 40 digits in batches of 8, without workers."""
     cfg = composed(name)
     small = {
         'train_dataloader.num_workers': 0, 'val_dataloader.num_workers': 0, 'test_dataloader.num_workers': 0,
@@ -29,7 +29,7 @@ def digits(name: str, work_dir: Path, **overrides: object) -> Config:
 
 
 def random_everywhere(cfg: Config) -> Config:
-    """RandAugment, erasing, mixup, drop path and an average of the weights, as fine-tuning on large data has them."""
+    """Add RandAugment, erasing, mixup, drop path and an average of the weights, as in fine-tuning on large data."""
     large = composed('finetune', 'cifar10', builds=False)
     cfg.model.train_cfg = large.model.train_cfg
     cfg.model.backbone.drop_path_rate = 0.3
@@ -50,7 +50,7 @@ def test_a_resumed_classifier_ends_where_the_uninterrupted_one_does(tmp_path: Pa
     straight, halves = tmp_path / 'straight', tmp_path / 'halves'
     trained(random_everywhere(digits('finetune', straight)))
     trained(random_everywhere(digits('finetune', halves, train_cfg__max_epochs=1)))
-    torch.rand(3)  # the global generators are somewhere else when a run is resumed
+    torch.rand(3)  # the global generators have moved when a run is resumed
     resumed = random_everywhere(digits('finetune', halves, resume=True))
     resumed.experiment_name = 'second_half'
     assert trained(resumed).epoch == 2
@@ -59,7 +59,7 @@ def test_a_resumed_classifier_ends_where_the_uninterrupted_one_does(tmp_path: Pa
 
 
 def by_steps(work_dir: Path, **overrides: object) -> Config:
-    """Twelve steps over data of five batches, a checkpoint after each; an evaluation after the seventh."""
+    """Return a config of twelve steps over five batches: a checkpoint after each, validation after 7 and after 12."""
     cfg = random_everywhere(digits('finetune', work_dir, **overrides))
     cfg.train_cfg = dict(type='KeyedIterTrainLoop', max_iters=12, val_interval=7, **overrides.get('train_cfg', {}))
     cfg.param_scheduler = [dict(type='LinearLR', by_epoch=False, start_factor=0.1, begin=0, end=12)]
@@ -70,7 +70,7 @@ def by_steps(work_dir: Path, **overrides: object) -> Config:
 
 
 class SeenImages(Hook):
-    """Notes the images of every step."""
+    """A record of the images of every step."""
 
     def before_train(self, runner: Runner) -> None:
         runner.seen = []

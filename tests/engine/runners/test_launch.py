@@ -1,4 +1,4 @@
-"""From the command line to a Runner: what is refused, and in which words."""
+"""Refusals on the way from the command line to a Runner, and their words."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_config_and_overrides_that_cannot_work(tmp_path: Path) -> None:
-    """Of overrides one; tests/experiments/test_config_overrides.py has the others."""
+    """One case is an override; tests/experiments/test_config_overrides.py has the others."""
     path = tmp_path / 'config.py'
     for text, overrides, message in (
         (None, {}, r'no config file .*config\.py'),

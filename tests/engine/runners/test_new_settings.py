@@ -1,4 +1,4 @@
-"""What changes in a resumed run takes effect."""
+"""Settings that change in a resumed run take effect."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def resumed(folder: Path, **changes: object) -> Runner:
 
 
 def test_a_longer_run_is_on_the_longer_schedules(tmp_path: Path) -> None:
-    """Also those of mmengine, whose values follow from the one before."""
+    """This holds for mmengine's schedules, too, whose values follow from the one before."""
     schedules = dict(
         param_scheduler=[
             dict(type='LinearLR', start_factor=0.1, by_epoch=False, end=3),
@@ -26,7 +26,7 @@ def test_a_longer_run_is_on_the_longer_schedules(tmp_path: Path) -> None:
             dict(type='mmpretrain.CosineAnnealingWeightDecay', eta_min_ratio=10, by_epoch=True),
         ]
     )
-    # Written after all steps of an epoch that is not over yet.
+    # The checkpoint is written after all steps of an epoch, but before the epoch ends.
     by_steps = dict(default_hooks__checkpoint__by_epoch=False, default_hooks__checkpoint__interval=10)
     for number, settings in enumerate((dict(), schedules, schedules | by_steps)):
         folder = tmp_path / str(number)

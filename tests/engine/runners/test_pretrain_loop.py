@@ -1,4 +1,4 @@
-"""Short real runs: accumulated gradients and what follows the optimiser, what is logged, what is refused."""
+"""Short real runs: accumulated gradients, what happens once per optimiser step, what is logged and refused."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ TARGET = dict(type='EMA', momentum=MOMENTUM, final_momentum=MOMENTUM)
 
 
 class Witness(Hook):
-    """Notes the weights before every iteration, and the batch as the model sees it."""
+    """A record of the weights before every iteration, and of the batch as the model sees it."""
 
     def before_train(self, runner: Runner) -> None:
         self.weights: list[dict[str, Tensor]] = []
@@ -53,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Witness]:
 
 
 def gradients(witness: Witness, seed: int, step: int) -> dict[str, Tensor]:
-    """Of one micro-batch, by a model that knows nothing of accumulation."""
+    """Return the gradients of one micro-batch in a model without accumulation."""
     learner = tiny.build(target=TARGET)
     learner.load_state_dict(witness.weights[step])
     key = StepKey(seed, step, 0)
@@ -84,7 +84,7 @@ def test_the_objective_knows_the_epoch_of_every_step(run: tuple[Runner, Witness]
 
 def test_weights_and_target_move_once_per_optimiser_step(run: tuple[Runner, Witness]) -> None:
     _, witness = run
-    for step in range(2, STEPS):  # at first the rate is 0
+    for step in range(2, STEPS):  # the first learning rate is 0
         before, after = witness.weights[step], witness.weights[step + 1]
         online = [name for name in after if name.startswith(('backbone.', 'neck.')) and f'target.{name}' in after]
         followed = [name for name in online if 'running' not in name and 'num_batches' not in name]
@@ -114,7 +114,7 @@ def test_the_log_tells_everything(tmp_path: Path) -> None:
     names = {'loss', 'lr', 'weight_decay', 'ema_momentum', 'feature_std', *terms}
     assert len(lines) == STEPS
     assert all(names <= set(line) for line in lines)
-    # Halfway, the weight decay is halfway; the momentum rose from .9 to 1 with the last step.
+    # Halfway, the weight decay is halfway; the momentum rises from .9 to 1 at the last step.
     assert lines[0]['weight_decay'] == pytest.approx(0.04)
     assert lines[STEPS // 2]['weight_decay'] == pytest.approx(0.22)
     assert [lines[index]['ema_momentum'] for index in (STEPS // 2 - 1, -1)] == pytest.approx([0.95, 1.0])
@@ -127,6 +127,6 @@ def test_the_log_tells_everything(tmp_path: Path) -> None:
 
 def test_what_cannot_be_mixed_is_refused_before_data_are_read(tmp_path: Path) -> None:
     cfg = run_config(tmp_path, model__mixer__num_mix=17)
-    cfg.train_dataloader.dataset.dataset.type = 'ImageFolder'  # which would want a folder
+    cfg.train_dataloader.dataset.dataset.type = 'ImageFolder'  # would need a folder
     with pytest.raises(UserError, match='num_mix=17 images do not fit into the 4x4 patches'):
         build_runner(cfg)

@@ -1,4 +1,4 @@
-"""What a run shows, beside what it logs."""
+"""What a run shows in the terminal, beside its log."""
 
 import io
 import os
@@ -26,7 +26,7 @@ from mixcl.registry import MODELS
 def test_the_terminal_has_what_people_need_and_the_file_has_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     trained(run_config(tmp_path))
     shown, log = capsys.readouterr().out, next(tmp_path.glob('*/*.log')).read_text()
-    lines = [line for line in shown.splitlines() if 'steps/s' not in line]  # of which a slow machine shows more
+    lines = [line for line in shown.splitlines() if 'steps/s' not in line]  # a slow machine shows more of those
     assert shown.startswith(f'this run, in {tmp_path}:\n  global batch 8') and len(lines) <= 12
     assert re.search(r'^10 of 10 steps in \d:\d\d:\d\d, loss [\d.]+\n$', shown.splitlines(keepends=True)[-1])
     for part in ('System environment:', 'Config:', 'Hooks will be executed', 'Epoch(train) [2][5/5]', 'this run, in '):

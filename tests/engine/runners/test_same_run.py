@@ -1,4 +1,4 @@
-"""A run goes on from a checkpoint of its own images, and of a step that it can have."""
+"""A run resumes only from a checkpoint of its own images and settings, at a step that it can reach."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ NUMBER = BATCH_SIZE * STEPS_PER_EPOCH
 
 @pytest.fixture(scope='module')
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkpoint of a run of one epoch."""
+    """Return the checkpoint of a run of one epoch."""
     folder = tmp_path_factory.mktemp('run')
     trained(run_config(folder, train_cfg__max_epochs=1))
     return folder / 'epoch_1.pth'
@@ -27,14 +27,14 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='module')
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """A run of two epochs that might continue it."""
+    """Return a run of two epochs that might resume ``stored``."""
     runner = build_runner(run_config(tmp_path_factory.mktemp('again')))
-    assert runner.train_loop  # built within the scope of mixcl, as where a run is resumed
+    assert runner.train_loop  # built within the scope of mixcl, as when a run is resumed
     return runner
 
 
 def check(runner: Runner, stored: Path, allow: bool = False, **changes: object) -> str:
-    """What is told, with other values in the checkpoint's ``meta``; None takes one out."""
+    """Return what is logged for a checkpoint with other values in its ``meta``; None removes a value."""
     whole = torch.load(stored, weights_only=True)
     meta = {name: value for name, value in (whole['meta'] | changes).items() if value is not None}
     with patch.object(runner.logger, 'info') as info:
@@ -72,7 +72,7 @@ def test_other_images_are_refused_or_told(runner: Runner, stored: Path) -> None:
         with pytest.raises(UserError, match=f'{told}.*another folder.*`allow_changes`'):
             check(runner, stored, images=images)
         assert re.search(told, check(runner, stored, allow=True, images=images))
-    assert 'images' not in check(runner, stored, images=None)  # of a checkpoint that does not know
+    assert 'images' not in check(runner, stored, images=None)  # a checkpoint may have none
 
 
 def test_a_cache_of_photos_may_move_but_neither_come_nor_go() -> None:
@@ -100,7 +100,7 @@ def test_a_run_of_one_image_more_is_not_continued(stored: Path) -> None:
 
 
 def told(runner: Runner, stored: Path, processes: int = 1, **changes: object) -> list[str]:
-    """What is told where the run before had these changes."""
+    """Return what is logged if the earlier run had these settings."""
     before = run_config(stored.parent, **changes).pretty_text
     return re.findall(r'changed: (.*?)(?= changed:|$)', check(runner, stored, cfg=before, world_size=processes))
 

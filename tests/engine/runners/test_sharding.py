@@ -1,4 +1,4 @@
-"""Sharded training (FSDP) is replicated training (DDP), in pieces."""
+"""Sharded training (FSDP) computes the same as replicated training (DDP)."""
 
 import functools
 
@@ -15,7 +15,7 @@ close = functools.partial(torch.testing.assert_close, rtol=1e-9, atol=1e-9)
 
 
 def test_sharded_and_replicated_training_agree(pair: list[dict]) -> None:
-    """Losses, weights, targets, queues and features of every run; each process holds about half."""
+    """Losses, weights, targets, queues and features of every run agree; each process holds about half the weights."""
     both = [found['sharding'] for found in pair]
     for run in RUNS:
         for found in both:
@@ -27,7 +27,7 @@ def test_sharded_and_replicated_training_agree(pair: list[dict]) -> None:
 
 
 def test_a_step_moves_the_weights_and_the_target_follows(pair: list[dict]) -> None:
-    """Or the agreement would say nothing."""
+    """Otherwise the agreement would prove nothing."""
     once, thrice = (pair[0]['sharding'][('PatchMix', name, 'sharded')]['state'] for name in ('accumulated', 'SGD'))
     moved = [name for name in once if once[name].is_floating_point() and not torch.equal(once[name], thrice[name])]
     assert any(name.startswith('backbone.layers') for name in moved)

@@ -1,4 +1,4 @@
-"""A run that is told to stop: it finishes the step, saves, and a resumed run ends as if nothing had happened."""
+"""A run that is told to stop finishes the step and saves; the resumed run equals an uninterrupted one."""
 
 import multiprocessing
 import os
@@ -20,7 +20,7 @@ MIDDLE = STEPS_PER_EPOCH + 2
 
 
 class Send(Hook):
-    """Sends signals to this process after a step."""
+    """A hook that sends signals to this process after a step."""
 
     def __init__(self, *numbers: signal.Signals, step: int = MIDDLE) -> None:
         self.numbers = numbers
@@ -33,7 +33,7 @@ class Send(Hook):
 
 
 class SendToWorkers(Hook):
-    """Sends every stop signal to the data workers, as a batch system may."""
+    """A hook that sends every stop signal to the data workers, as a batch system may."""
 
     def __init__(self) -> None:
         self.workers: set[int] = set()
@@ -49,7 +49,7 @@ class SendToWorkers(Hook):
 
 def send_all(process: int) -> None:
     for number in STOP_SIGNALS:
-        # Not from this process, whose SIGTERM is how workers are told to end.
+        # Not from this process: its SIGTERM tells workers to end.
         os.system(f'kill -{int(number)} {process}')
 
 
@@ -115,7 +115,7 @@ def test_the_time_limit_stops_like_a_signal(tmp_path: Path, straight: Runner) ->
 def test_workers_live_through_signals_and_end_with_the_run(
     tmp_path: Path, straight: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What a worker does first, before it is told anything of ours.
+    # This is the first thing that a worker does, before any code of ours.
     monkeypatch.setattr('torch.utils.data._utils.signal_handling._set_worker_signal_handlers', send_to_myself)
     runner, send = build_runner(run_config(tmp_path, train_dataloader__num_workers=2)), SendToWorkers()
     runner.register_hook(send)
@@ -137,11 +137,11 @@ def test_a_run_under_nohup_outlives_its_terminal() -> None:
 
 
 def test_forked_processes_end_by_sigterm_whatever_they_wait_for() -> None:
-    """Pools end theirs so, and wait for them: mmdet's VOC metric makes one in a validation."""
+    """Pools end their processes like this and wait for them; mmdet's VOC metric starts a pool in validation."""
     lock = multiprocessing.get_context('fork').Lock()
     lock.acquire()
     with StopSignals() as signals:
-        for _ in range(20):  # some get it before they wait
+        for _ in range(20):  # some get the signal before they wait
             child = os.fork()
             if not child:
                 lock.acquire()

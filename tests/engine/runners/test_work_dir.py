@@ -28,7 +28,7 @@ def test_default_work_dirs_of_all_configs_differ() -> None:
 
 
 FORK = multiprocessing.get_context('fork')
-"""Such locks belong to processes; these need not import anything."""
+"""Context of forked processes, which need not import anything; a lock belongs to a process."""
 
 
 def refusal(folder: Path) -> str:
@@ -114,7 +114,7 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def enter_often(folder: Path) -> int:
-    """How often this process held the folder; fails where another one held it at that time."""
+    """Return how often this process held the folder; fail if another one held it at the same time."""
     entered = 0
     for _ in range(200):
         lock = RunLock(folder)

@@ -1,4 +1,4 @@
-"""A disk that is full while a run is under way."""
+"""Disks and shared memory that are full during a run."""
 
 import errno
 import logging
@@ -14,7 +14,7 @@ from mixcl.faults import system_fault
 
 
 class FillDisk(Hook):
-    """When training begins, the log finds no room: a write to /dev/full fails as on a full disk."""
+    """A hook that sends the log to /dev/full, where a write fails as on a full disk, when training begins."""
 
     def before_train(self, runner: Runner) -> None:
         for handler in runner.logger.handlers:
@@ -32,6 +32,6 @@ def test_a_log_without_room_ends_a_run(tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 def test_too_little_shared_memory_is_told_as_such() -> None:
-    """What torch 2.10 says of it in a worker."""
+    """torch 2.10's message in a data worker."""
     error = RuntimeError('unable to allocate shared memory(shm) for file </torch_7_1>: No space left on device (28)')
     assert 'enlarge /dev/shm' in system_fault(error)

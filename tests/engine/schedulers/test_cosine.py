@@ -1,4 +1,4 @@
-"""Learning rates over the steps, against the formulas of DINO, PatchMix and APS, and timm's own."""
+"""Learning rates over the steps, against the formulas of DINO, PatchMix, MoCo v3 and APS, and timm's own."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ def optimizer_of(*groups: dict, lr: float = 1.0) -> AdamW:
 
 
 def take_steps(optimizer: Optimizer, schedulers: list, count: int) -> list[list[float]]:
-    """Every group's learning rate, as used by each of the next steps."""
+    """Take steps; return the learning rate of every group at each of them."""
     used = []
     for _ in range(count):
         used.append([group['lr'] for group in optimizer.param_groups])
@@ -35,7 +35,7 @@ def take_steps(optimizer: Optimizer, schedulers: list, count: int) -> list[list[
 
 
 def of_patchmix(optimizer: AdamW, epochs: int, epoch_length: int) -> list[param_scheduler]:
-    """As mmengine's Runner builds the schedulers of a config."""
+    """Build PatchMix's schedulers as mmengine's Runner does."""
     given = dict(optimizer=optimizer, epoch_length=epoch_length)
     with DefaultScope.overwrite_default_scope('mixcl'):
         nodes = Config.fromfile(PATCHMIX).param_scheduler
@@ -63,7 +63,7 @@ def test_the_recipe_of_vit_s_on_imagenet() -> None:
     ],
 )
 def test_every_step_of_a_short_run(warmup: int, expected: list[float]) -> None:
-    """Groups with another base rate share the final one; those that are fixed stay."""
+    """Groups with another base rate share the final rate; a group with ``fix_lr`` keeps its own."""
     optimizer = optimizer_of({}, dict(lr=0.1), dict(lr=0.3, fix_lr=True))
     scheduler = WarmupCosineLR(optimizer, warmup=warmup, final=0.2, end=len(expected), by_epoch=False)
     first, second, fixed = zip(*take_steps(optimizer, [scheduler], len(expected)), strict=True)
@@ -88,7 +88,7 @@ def test_the_schedule_of_aps() -> None:
 @pytest.mark.parametrize('stop', [1, 5])
 def test_a_resumed_schedule_continues_where_it_stopped(stop: int) -> None:
     def start(end: int) -> tuple[AdamW, list]:
-        """The position comes from the checkpoint and the shape from the config, whose run may be longer now."""
+        """Build the schedule of a config; a checkpoint sets only the position, and the run may be longer now."""
         optimizer = optimizer_of()
         return optimizer, [WarmupCosineLR(optimizer, warmup=2, end=end, by_epoch=False)]
 
@@ -111,7 +111,7 @@ def test_every_epoch_is_that_of_timm(settings: dict) -> None:
     timms = CosineLRScheduler(theirs, t_initial=100, **{names[name]: value for name, value in settings.items()})
     used = take_steps(ours, [TimmCosineLR(ours, **settings, end=100)], 100)
     for epoch in range(100):
-        # Before its first step timm leaves the base rate unscaled where nothing warms up; DeiT decays no layers then.
+        # Without warm-up, timm leaves the base rate unscaled before its first step; DeiT has no layer decay anyway.
         if epoch or settings:
             assert used[epoch] == pytest.approx([group['lr'] for group in theirs.param_groups], rel=1e-12), epoch
         timms.step(epoch)
