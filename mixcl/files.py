@@ -147,7 +147,7 @@ def matches_checksum(path: Path) -> bool | None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a checkpoint file is undamaged, by its checksum, or without one by those inside a zip archive."""
+    """Whether a checkpoint file is undamaged: by its checksum, or else by those in the zip archive, if it is one."""
     try:
         open_regular(path).close()
         matches = matches_checksum(path)

@@ -8,8 +8,8 @@ from typing import Any
 
 WAITING = dict(OMP_WAIT_POLICY='PASSIVE', GOMP_SPINCOUNT='10000')
 """Variables that let OpenMP's threads sleep while they wait for each other. Those of GNU's OpenMP (in torch's wheels)
-first stay awake for a fraction of a millisecond, as long as most operations of a small model wait for their slowest
-thread."""
+first stay awake for a fraction of a millisecond, which is how long most operations of a small model wait for their
+slowest thread."""
 
 WAITING_BY_USER = ('OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'KMP_BLOCKTIME', 'KMP_LIBRARY')
 """Variables by which users set how threads wait; if one is set, it decides."""

@@ -9,7 +9,7 @@ from mixcl.errors import UserError
 
 
 class Range(NamedTuple):
-    """Range of a number, in words and as a test. No range has bools or NaN."""
+    """Range of a number, in words and as a test. Bools and NaN are in no range."""
 
     words: str
     test: Callable[[Any], bool]
@@ -34,7 +34,7 @@ def check_range(owner: str, allowed: Range, **settings: object) -> None:
 
 
 def check_list(owner: str, allowed: Range, **settings: object) -> None:
-    """Check, like :func:`check_range`, settings that are lists of at least one number."""
+    """Check, like :func:`check_range`, settings that are lists of one or more numbers in the range."""
     for name, values in settings.items():
         if not isinstance(values, (list, tuple)) or not values or not all(map(allowed.holds, values)):
             raise UserError(f'{owner}: {name} must be a list of one or more, each {allowed.words}, not {values!r}')

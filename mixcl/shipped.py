@@ -67,7 +67,7 @@ def config_name(path: str | Path, parents: int = 0) -> str:
 
 
 def config_of(method: str, model: str | None = None) -> Path:
-    """Return the config of a method ('patchmix'), of a method in a host ('mixco/simclr'), or of the name itself.
+    """Return the config of a method ('patchmix') or of a method in a host ('mixco/simclr'), or the config so named.
 
     If ``model`` is a ResNet, the config is one of the method's for ResNets, if it has any.
 

@@ -184,8 +184,6 @@ def _check_row(place: str, term: Term, recipe: StreamRecipe, encoded: Collection
             'and key once; use EMA'
         )
     if term.target != 'overlap':
-        raise UserError(
-            f'{place}: rows between patches always have the target overlap; leave out target={term.target!r}'
-        )
+        raise UserError(f"{place}: rows between patches always have target='overlap'; leave out target={term.target!r}")
     if term.negatives:
         raise UserError(f'{place}: rows between patches take no negatives; set patches=dict(objective=...) without any')

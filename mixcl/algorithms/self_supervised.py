@@ -43,7 +43,7 @@ class SelfSupervised(Learner):
 
 
 def move(samples: list[DataSample], device: torch.device) -> None:
-    """Move tensors of samples, such as masks, to a device in place, name by name; names of several shapes stay."""
+    """Move tensors of samples, such as masks, to a device in place, name by name, except names whose shapes differ."""
     for name, first in samples[0].items():
         values = [sample.get(name) for sample in samples]
         if isinstance(first, Tensor) and len({value.shape for value in values}) == 1:

@@ -101,8 +101,8 @@ class KeptPatches(nn.Module):
 
     Args:
         tokens: (B, n) indices of the patches to keep.
-        others: number of tokens before the patches, all kept: class token, registers.
-        tells: whether to return the indices too, by which rotary positions are then selected.
+        num_prefix_tokens: number of tokens before the patches, all kept: class token, registers.
+        return_indices: whether to return the indices too, by which rotary positions are then selected.
     """
 
     def __init__(self, tokens: Tensor, num_prefix_tokens: int, return_indices: bool) -> None:

@@ -17,7 +17,7 @@ class LeanBlock(TransformerEncoderLayer):
 
 
 def self_attention(attention: MultiheadAttention, x: Tensor, num_queries: int | None = None) -> Tensor:
-    """Map tokens (B, N, C) to (B, wanted, C). The backward pass writes ``qkv`` once, mmpretrain's thrice."""
+    """Map tokens (B, N, C) to (B, num_queries, C). The backward pass writes ``qkv`` once, mmpretrain's thrice."""
     parts = attention.qkv(x).unflatten(2, (3, attention.num_heads, -1)).unbind(2)
     query, key, value = (part.transpose(1, 2) for part in parts)
     out = attend(query[:, :, :num_queries], key, value, attention.attn_drop if attention.training else 0.0)
@@ -26,7 +26,7 @@ def self_attention(attention: MultiheadAttention, x: Tensor, num_queries: int | 
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: float = 0.0) -> Tensor:
-    """Call torch's attention, in float32 for gradients on a CPU: there a backward pass takes a third of bfloat16's."""
+    """Call torch's attention, in float32 for gradients on a CPU, where this takes a third of bfloat16's time."""
     attention = functional.scaled_dot_product_attention
     if query.is_cuda or query.dtype != torch.bfloat16 or not torch.is_grad_enabled():
         return attention(query, key, value, dropout_p=dropout)

@@ -14,7 +14,7 @@ class TransformerParts(NamedTuple):
     Attributes:
         blocks: the blocks in order.
         norm: the norm after the last block.
-        other_tokens: number of tokens before the patches.
+        num_prefix_tokens: number of tokens before the patches.
         has_class_token: whether the first token is a class token.
     """
 

@@ -93,8 +93,8 @@ class InfoNCE(Objective):
         among = options.get('among', self.among)
         if among != 'batch' and not has_negatives:
             raise UserError(
-                f'InfoNCE: among={among!r} needs negatives such as a queue, with which alone it contrasts a positive; '
-                "name some as negatives=, or set among='batch'"
+                f'InfoNCE: among={among!r} needs negatives such as a queue to contrast positives with; name '
+                "some as negatives=, or set among='batch'"
             )
 
     def prepare_query(self, raw: Tensor) -> Tensor:

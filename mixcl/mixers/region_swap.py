@@ -33,7 +33,7 @@ class RegionPlan:
 
 @MIXERS.register_module()
 class RegionSwap(Mixer):
-    """A swap of one rectangle, the same for the whole batch, with the partner (RegionCL, 2022).
+    """The partner's pixels in a rectangle of the owner's image, one for the whole batch (RegionCL, 2022).
 
     The rectangle lies on a grid of cells, so that it fills whole cells of the last feature map. The mixture is embedded
     as a whole and counts as its two images by area; RegionCL's separate pooling of the two regions is not included.

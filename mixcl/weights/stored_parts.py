@@ -109,7 +109,7 @@ def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: 
     """Refuse the config of a model that is much larger than the weights it came with, before it takes memory.
 
     Raises:
-        UserError: if the model has over twice as many tensors plus 1,000, or numbers in them plus 100 million.
+        UserError: if it has over twice as many tensors plus 1,000, or over twice as many numbers plus 100 million.
     """
     if is_trusted():
         return
@@ -172,6 +172,6 @@ def _is_harmless(name: Any, registry: Registry, place: str) -> bool:
 
 def _refusal(source: str, place: str, value: Any, reason: str) -> UserError:
     return UserError(
-        f'the config in {source} has {place}={shortened(value)}, {reason}; if you trust it, give that config as '
-        'a file, which may, by `config=FILE`'
+        f'the config in {source} has {place}={shortened(value)}, {reason}; if you trust that config, save it '
+        'to a file, where such values are allowed, and give this by `config=FILE`'
     )

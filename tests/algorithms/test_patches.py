@@ -289,7 +289,7 @@ def test_what_cannot_be_compared_is_refused(message: str) -> None:
         (dict(level=['patch']), "level must be image or patch, not ['patch']"),
         (
             dict(level='patch', target='owner'),
-            "rows between patches always have the target overlap; leave out target='owner'",
+            "rows between patches always have target='overlap'; leave out target='owner'",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-# timm's rand-m9-mstd0.5-inc1 and random erasing, for fine-tuning as DeiT, MAE, PatchMix and APS. BGR order.
+# timm's rand-m9-mstd0.5-inc1 and random erasing, for fine-tuning as in DeiT, MAE, PatchMix and APS. Colours are BGR.
 # The noise is standard normal once the images are normalised by ImageNet's statistics.
 randaugment = dict(
     type='RandAugment',
