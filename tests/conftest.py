@@ -1,4 +1,4 @@
-"""Every test runs on one thread, since the suite runs two processes side by side, and leaves no trace for the next."""
+"""Tests run on one thread, since the suite runs two processes side by side, and leave no trace for the next test."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder that all processes of this test session share, and remove it when the first of them ends."""
-    if hasattr(config, 'workerinput'):  # of pytest-xdist: it inherits the name
+    if hasattr(config, 'workerinput'):  # a worker of pytest-xdist inherits the name
         return
     folder = Path(tempfile.mkdtemp(prefix='mixcl-tests-'))
     (folder / 'process').write_text(str(os.getpid()))
@@ -41,21 +41,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Draw the same in a test, and in the fixtures that it is the first to ask for, whatever ran before it."""
+    """Seed the global generators: a test and the fixtures it is first to request draw the same, whatever ran before."""
     for seed in (random.seed, np.random.seed, torch.manual_seed):
         seed(0)
 
 
 @pytest.fixture(scope='session', autouse=True)
 def quick_runs() -> None:
-    """Spare runs the collection of all that was imported, which mmengine asks for with each data set."""
+    """Exempt imported objects from garbage collection, which mmengine requests with each data set."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Say in the last line what was left out, and how it is added."""
+    """Print as the last line which tests were left out, and how to add them."""
     reporter = config.pluginmanager.get_plugin('terminalreporter')
     skipped = reporter.stats.get('skipped', []) if reporter else []
     if any(report.nodeid.startswith('tests/detection/') for report in skipped):
@@ -64,9 +64,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope='session')
 def pretrained() -> Path:
-    """A checkpoint of PatchMix on digits after two steps, for what needs any checkpoint of a run.
+    """Return a checkpoint of PatchMix on digits after two steps, for tests that need any checkpoint of a run.
 
-    One for the whole session; who changes it copies it before. Its folder is the work dir of the run.
+    The whole session shares it: copy it before changing it. Its folder is the work dir of the run.
     """
     return once('pretrained', pretrain) / 'epoch_1.pth'
 
@@ -82,27 +82,27 @@ def pretrain(folder: Path) -> None:
 
 
 HANDLERS = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-HANDLERS[signal.SIGINT] = signal.default_int_handler  # which a shell's background jobs are started without
+HANDLERS[signal.SIGINT] = signal.default_int_handler  # a shell starts background jobs without it
 
 
 def _forget_commands() -> None:
-    """Put back what the start of a command sets, be it in a fixture of a module, which comes before those of a test."""
+    """Restore the signal handlers that a command sets at its start, perhaps in a module's fixture before the test."""
     for number, handler in HANDLERS.items():
         signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """Put back what commands change that run inside the tests, and processes that later tests start would inherit."""
-    # Runs set it for all that follows. A test must neither find nor miss types because of a run before it, be it that
-    # of a fixture for its module.
+    """Restore what commands change when run inside tests, and what processes of later tests would inherit."""
+    # A run sets the default scope for all that follows. A test must neither find nor miss types because of an earlier
+    # run, even one in a fixture of its module.
     DefaultScope._instance_dict.clear()
-    MMLogger._instance_dict.clear()  # of imports, which write elsewhere
+    MMLogger._instance_dict.clear()  # loggers of imports write elsewhere
     path, environment, folder = list(sys.path), dict(os.environ), os.getcwd()
     _forget_commands()
     yield
     DefaultScope._instance_dict.clear()
-    MMLogger._instance_dict.clear()  # it writes to the standard error of this test
+    MMLogger._instance_dict.clear()  # they write to the standard error of this test
     _forget_commands()
     sys.path[:] = path
     os.chdir(folder)

@@ -1,6 +1,6 @@
-"""A training step of every host: by several processes, and by one with the batches of all, the truth for those.
+"""A training step of every host: by several processes, and, as their reference, by one with the batches of all.
 
-In a module of its own because the processes cannot import test modules.
+This is a module of its own because the processes cannot import test modules.
 """
 
 import functools
@@ -53,13 +53,13 @@ MODELS = {
         for mixer in hosts.MIXERS
     },
 }
-"""Every host with every mixer, and what these leave out."""
+"""Every host with every mixer, and models that these leave out."""
 
 FOUR = (
     *('moco_v3 with patchmix', 'simclr with cutmix', 'moco_v1 with resizemix', 'moco_v2 on a ResNet'),
     *('byol with mixup', 'dino with region_swap', 'swav with cutmix', 'aps'),
 )
-"""One of each kind, for four processes."""
+"""Models for four processes, one of each kind."""
 
 OWN_KEYS = {name for name in MODELS if name.startswith('moco_v2 with')}
 """Models whose mixtures see the keys of their own process only."""
@@ -75,12 +75,12 @@ def build(name: str) -> ContrastiveLearner:
 
 
 def steps(names: tuple[str, ...], rank: int) -> dict[str, dict]:
-    """What one of several processes finds, by name of the model."""
+    """Return the outcomes of one of several processes, by model."""
     return {name: step(name, rank) for name in names}
 
 
 def step(name: str, rank: int) -> dict[str, dict[str, Tensor]]:
-    """Losses, averaged gradients and buffers of one training step."""
+    """Return the losses, averaged gradients and buffers of one training step."""
     learner = build(name)
     parallel = MMDistributedDataParallel(learner, broadcast_buffers=False)
     learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
@@ -107,7 +107,7 @@ def outcome(learner: ContrastiveLearner, losses: dict[str, Tensor]) -> dict[str,
 
 @functools.cache
 def one_process(name: str, processes: int = 2) -> dict[str, dict[str, Tensor]]:
-    """The same by one process: means of the losses, their gradients, and buffers."""
+    """Return the outcome of one process: mean losses, their gradients, and buffers."""
     learner = build(name)
     if name in OWN_KEYS:
         found = []
@@ -117,7 +117,7 @@ def one_process(name: str, processes: int = 2) -> dict[str, dict[str, Tensor]]:
             learner.memory['queue'].load_state_dict(build(name).memory['queue'].state_dict())
     else:
         streams = whole_batch(learner, processes)
-        learner.target.groups = processes  # of shuffled batch normalisation
+        learner.target.groups = processes  # one shuffled group per process
         learner.build_streams = lambda crops, data_samples: streams
         if has_batch_norm(learner.backbone) and 'synchronised' not in name:
             by_parts(learner, processes)
@@ -128,7 +128,7 @@ def one_process(name: str, processes: int = 2) -> dict[str, dict[str, Tensor]]:
 
 
 def whole_batch(learner: ContrastiveLearner, processes: int) -> dict[str, Stream]:
-    """The streams of all processes, each mixed within its process, one after the other."""
+    """Concatenate the streams of all processes, each mixed within its process."""
     parts = []
     for rank in reversed(range(processes)):  # the step goes on with the key of the first
         learner.begin_step(StepKey(SEED, STEP, rank), EPOCH)
@@ -147,6 +147,6 @@ def joined(parts: list[Stream]) -> Stream:
 
 
 def by_parts(learner: ContrastiveLearner, processes: int) -> None:
-    """Give each process's rows batch statistics of their own in the online backbone, where they are not shared."""
+    """Let the online backbone compute batch statistics per process, as it does without synchronised batch norm."""
     encode = learner.backbone.forward
     learner.backbone.forward = lambda images: torch.cat([encode(part)[-1] for part in images.chunk(processes)])

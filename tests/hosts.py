@@ -23,7 +23,7 @@ BACKBONES = dict(
 )
 WIDTHS = dict(vit=16, resnet=64)
 CHANNELS = 12
-"""Width of projections and of DINO's prototypes."""
+"""Width of projections and number of DINO's prototypes."""
 
 LOCAL_CROPS = 2
 MIXED = dict(mix1=dict(mix='view1'), mix2=dict(mix='view2'))
@@ -67,12 +67,12 @@ def _queued(backbone: str, neck: dict, mixer: dict | None, temperature: float, *
 
 
 def moco_v1(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: BSIM, one mixed query."""
+    """Configure MoCo v1; with a mixer, BSIM with one mixed query."""
     return _queued(backbone, {}, mixer, 0.07, terms=[('mix1' if mixer else 'view1', 'view2', 1.0)])
 
 
 def moco_v2(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: MixCo, whose mixtures share a forward pass with the views and see the batch's keys."""
+    """Configure MoCo v2; with a mixer, MixCo: mixtures share a forward pass with the views and see the batch's keys."""
     terms, parts = [('view1', 'view2', 1.0)], {}
     if mixer:
         terms.append(('mix1', 'view2', 1.0, dict(temperature=0.05, among='batch')))
@@ -81,7 +81,7 @@ def moco_v2(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def moco_v3(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: SDMP, three rows."""
+    """Configure MoCo v3; with a mixer, SDMP with three terms."""
     sdmp = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix1', 0.5)]
     return _model(
         backbone,
@@ -96,21 +96,24 @@ def moco_v3(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def simclr(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: BSIM with the denominator of the other view's keys and the same view's other mixtures."""
+    """Configure SimCLR; with a mixer, BSIM.
+
+    Its denominator then has the other view's keys and the same view's other mixtures.
+    """
     objective = dict(type='InfoNCE', temperature=0.5, negatives=['own'])
     parts = dict(target=dict(type='Shared'), objective=objective, terms=_symmetric(mixer, 0.5))
     return _model(backbone, _mlp(last_affine=True, bias=True), mixer, **parts)
 
 
 def byol(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: BSIM."""
+    """Configure BYOL; with a mixer, BSIM."""
     head, objective = _mlp(last_norm=False, bias=True, last_bias=True), dict(type='NegativeCosine', scale=2.0)
     parts = dict(target=EMA, objective=objective, terms=_symmetric(mixer, 1.0))
     return _model(backbone, head, mixer, predictor=head, **parts)
 
 
 def simsiam(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Mixed: BSIM."""
+    """Configure SimSiam; with a mixer, BSIM."""
     objective = dict(type='NegativeCosine', scale=1.0)
     parts = dict(target=dict(type='StopGrad'), objective=objective, terms=_symmetric(mixer, 0.5))
     predictor = _mlp(hidden_channels=6, last_norm=False, last_bias=True)
@@ -118,7 +121,10 @@ def simsiam(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Every (teacher view, other student crop) counts alike. Mixed: SDMP, half of the local crops mixed."""
+    """Configure DINO; with a mixer, SDMP with half of the local crops mixed.
+
+    Pairs (teacher view, other student crop) count alike.
+    """
     views = dict(view1=1, view2=1, local=LOCAL_CROPS)
     pairs = 2 + 2 * LOCAL_CROPS
     terms = _symmetric(None, 1 / pairs) + [('local', key, LOCAL_CROPS / pairs) for key in ('view1', 'view2')]
@@ -141,7 +147,7 @@ def dino(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def ibot(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """DINO whose views are masked in blocks, with terms between patches. Mixed: SDMP, and those of mixtures."""
+    """Configure iBOT: :func:`dino` with views masked in blocks and terms between patches, also of mixtures."""
     model = dino(mixer, backbone)
     blocks = dict(mask=dict(share=(0.3, 0.6), probability=0.7))
     rows = [(view, view, 0.5, dict(level='patch')) for view in ('view1', 'view2')]
@@ -156,9 +162,9 @@ def ibot(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
-    """Every (code of a view, other crop) counts alike; one of the codes is assigned together with a queue.
+    """Configure SwAV; with a mixer, BSIM and a mixture's code.
 
-    Mixed: BSIM, and a code of a mixture.
+    Pairs (code of a view, other crop) count alike; one of the codes is assigned together with a queue.
     """
     pairs = 2 + 2 * LOCAL_CROPS
     terms = _symmetric(mixer, 1 / pairs) + [('local', key, LOCAL_CROPS / pairs) for key in ('view1', 'view2')]
@@ -175,13 +181,13 @@ def swav(mixer: dict | None = None, backbone: str = 'vit') -> dict:
 
 
 def aps(**parts: object) -> dict:
-    """APS, whose encoders see some of the patches; see :func:`samples`."""
+    """Configure APS, whose encoders see some of the patches (:func:`samples`)."""
     model = moco_v3() | dict(type='PatchSamplingLearner', objective=dict(type='InfoNCE', temperature=0.1))
     return model | parts
 
 
 def dropping(config: dict, keep: float = 0.5) -> dict:
-    """The config, with a share of the patches where streams pass the online encoder as queries."""
+    """Return the config with a share of the patches kept where streams pass the online encoder as queries."""
     streams = dict(config.get('streams', {}))
     for query in sorted({query for query, *_ in config['terms']}):
         streams[query] = streams.get(query, {}) | dict(keep=keep)
@@ -218,11 +224,11 @@ SHIFTS = dict(
     simsiam=set(),
     swav={'neck.fc0.bias'},
 )
-"""Hosts whose projector starts with linear and batch normalisation, and biases that a batch normalisation undoes."""
+"""Biases that a batch normalisation cancels, by host whose projector starts with a linear layer and batch norm."""
 
 
 def without_gradient(host: str, backbone: str) -> set[str]:
-    """Parameters that shift all rows alike right before a batch normalisation: the loss does not depend on them."""
+    """Return parameters that shift all rows alike right before a batch norm: the loss does not depend on them."""
     before_neck = {'backbone.ln1.bias'} if host in SHIFTS and backbone == 'vit' else set()
     return SHIFTS.get(host, set()) | before_neck
 
@@ -234,7 +240,7 @@ def build(config: dict, **changes) -> ContrastiveLearner:
 
 
 def samples(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[DataSample] | None:
-    """What the loader would deliver beside the crops: 5 of the 16 patches of both views, for a model that samples."""
+    """Return what a loader would give beside the crops: 5 of 16 patches of both views, for a model that samples."""
     if not isinstance(model, PatchSamplingLearner):
         return None
     random = torch.rand(batch, 2, 16, generator=torch.Generator().manual_seed(seed))
@@ -242,7 +248,7 @@ def samples(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[DataSa
 
 
 def crops(model: ContrastiveLearner, batch: int, seed: int = 0) -> list[Tensor]:
-    """What the loader would deliver, in float64."""
+    """Return the crops that a loader would give, in float64."""
     random = torch.Generator().manual_seed(seed)
     sizes = [4 if 'local' in name else 8 for name, count in model.recipe.views.items() for _ in range(count)]
     return [torch.randn(batch, 3, size, size, generator=random, dtype=torch.float64) for size in sizes]

@@ -1,6 +1,6 @@
-"""mmpretrain's algorithms on small images, with their views; and one step of MAE and SimMIM in several processes.
+"""mmpretrain's algorithms and their views for small images, and one step of MAE and SimMIM in several processes.
 
-In a module of its own because the processes cannot import test modules.
+This is a module of its own because the processes cannot import test modules.
 """
 
 from unittest.mock import patch
@@ -63,14 +63,14 @@ ALGORITHMS = dict(
     ),
 )  # fmt: skip
 SIDES = dict(maskfeat=28)
-"""Of the images in pixels; the targets of MaskFeat are for 14x14 patches."""
+"""Sides of images in pixels, 8 for others: MaskFeat's targets are for 14x14 patches."""
 
 MASKED = ('simmim', 'maskfeat')
 """Algorithms whose masks come from the pipeline."""
 
 
 def changes(name: str) -> dict:
-    """What a run of an algorithm overrides in a tiny run."""
+    """Return what a run of an algorithm overrides in a tiny run."""
     count = 2 if name in ('barlowtwins', 'densecl') else 1
     side = SIDES.get(name, 8)
     views = dict(type='KeyedMultiView', num_views=[count], transforms=[[CROP | dict(scale=side)]])
@@ -87,7 +87,7 @@ def built(name: str) -> Learner:
 
 
 def batch(rank: int, count: int = 4) -> tuple[Tensor, list[DataSample], Tensor]:
-    """Images, samples with masks, and the noise by which MAE chooses its patches."""
+    """Return images, samples with masks, and the noise by which MAE chooses its patches."""
     random = torch.Generator().manual_seed(rank)
     images = torch.randn(count, 3, 8, 8, generator=random, dtype=torch.float64)
     noise = torch.rand(count, 16, generator=random, dtype=torch.float64)
@@ -96,7 +96,7 @@ def batch(rank: int, count: int = 4) -> tuple[Tensor, list[DataSample], Tensor]:
 
 
 def gradients(name: str, *parts: tuple, parallel: bool = False) -> dict[str, Tensor]:
-    """Of the loss of one step on the images of all parts, with the masks given."""
+    """Return the gradients of one step's loss on the images of all parts, with the given masks."""
     learner = built(name)
     model = MMDistributedDataParallel(learner, broadcast_buffers=False) if parallel else learner
     images, samples, noise = zip(*parts, strict=True)
@@ -107,5 +107,5 @@ def gradients(name: str, *parts: tuple, parallel: bool = False) -> dict[str, Ten
 
 
 def step(rank: int) -> dict[str, dict[str, Tensor]]:
-    """What one of two processes finds."""
+    """Return the gradients of one of two processes."""
     return {name: gradients(name, batch(rank), parallel=True) for name in ('mae', 'simmim')}

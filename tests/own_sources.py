@@ -12,7 +12,7 @@ CLASSES = ('bee', 'ant', 'cat')
 
 
 def photo(seed: int, size: tuple[int, int] = (40, 32)) -> bytes:
-    """Of one colour and noise, which classes can be told by."""
+    """Encode noise on one colour, which tells the classes apart."""
     random = np.random.default_rng(seed)
     pixels = random.integers(0, 60, (size[1], size[0], 3)) + np.eye(3, dtype=int)[seed % 3] * 180
     file = io.BytesIO()
@@ -21,7 +21,7 @@ def photo(seed: int, size: tuple[int, int] = (40, 32)) -> bytes:
 
 
 def photos(number: int) -> dict[str, bytes]:
-    """By path: 'ant/01.jpg'; in the order of the sorted paths."""
+    """Return photos by path ('ant/01.jpg'), sorted by path."""
     found = {f'{CLASSES[i % 3]}/{i:02d}.{"jpg" if i % 2 else "png"}': photo(i) for i in range(number)}
     return dict(sorted(found.items()))
 
@@ -44,7 +44,7 @@ def write_tar(path: Path, files: dict[str, bytes]) -> Path:
 
 
 def write_shards(folder: Path, files: dict[str, bytes], per_shard: int = 5) -> str:
-    """With labels by turns in .cls and .json; returns the pattern."""
+    """Write tar files with labels by turns in .cls and .json; return their pattern."""
     names = list(files)
     shards = [names[start : start + per_shard] for start in range(0, len(names), per_shard)]
     for number, members in enumerate(shards):
@@ -74,14 +74,14 @@ def write_hugging_face(path: Path, files: dict[str, bytes]) -> Path:
 
 
 def write_list(path: Path, files: dict[str, bytes]) -> Path:
-    """Of files in the folder 'photos' beside it."""
+    """Write a list of files in the folder 'photos' beside it."""
     lines = [f'photos/{name},{name.partition("/")[0]}' for name in files]
     path.write_text('\n'.join(['file,label', *lines]) + '\n')
     return path
 
 
 def write_all(folder: Path, files: dict[str, bytes]) -> dict[str, str]:
-    """Every source of the same images, by kind, as --data takes it."""
+    """Write every source of the same images; return them by kind, as --data takes them."""
     write_folder(folder / 'photos', files)
     return dict(
         folder=f'folder:{folder / "photos"}',

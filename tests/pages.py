@@ -1,4 +1,4 @@
-"""The pages of the documentation: their links, headings and blocks, and what the commands in them would do."""
+"""Pages of the documentation: their links, headings and blocks, and checks of the commands in them."""
 
 import argparse
 import ast
@@ -32,14 +32,14 @@ PAGES = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'
 PAGES += [page for folder in ('docs', 'examples') for page in sorted((ROOT / folder).rglob('*.md'))]
 
 SYSTEM = {'.', 'cd', 'cp', 'git', 'jupyter', 'ls', 'mkdir', 'mlflow', 'pip', 'pytest', 'tensorboard', 'wandb'}
-"""Programs of others, whose arguments are not looked at."""
+"""Third-party programs, whose arguments are not checked."""
 
 SCRIPTS = {'dist_train.sh': ('train', [1]), 'slurm_train.sh': ('train', [0, 1]), 'dist_test.sh': ('test', [2])}
-"""The tool that each calls, and the places of its own arguments among the words."""
+"""Tool that each script calls, and positions of the script's own arguments among the words."""
 
 
 class Block(NamedTuple):
-    """A fenced block, and what the comment `<!-- needs: ... -->` before it says that it needs."""
+    """A fenced block, and what it needs according to a comment `<!-- needs: ... -->` before it."""
 
     language: str
     text: str
@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of the file that the block is to be, if its first line says so."""
+        """Name of the file that the block shows, if its first line gives one."""
         return (re.findall(r'\A# ([\w-]+\.py)\n', self.text) or [''])[0]
 
 
@@ -75,20 +75,20 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words of each command of a block, with the variables that the block sets."""
+    """Yield the words of each command of a block, with the block's variables substituted."""
     variables: dict[str, str] = {}
     for line in re.split(r'\n| && | \| ', text.replace('\\\n', ' ')):
         words = shlex.split(line.partition(' > ')[0], comments=True)
         while words and re.fullmatch(r'[A-Z]\w*=.*', words[0]):
             name, _, variables[name] = words.pop(0).partition('=')
-        if '--wrap' in words:  # of sbatch
+        if '--wrap' in words:  # an option of sbatch
             yield from commands(words[words.index('--wrap') + 1])
         elif words:
             yield [Template(word).safe_substitute(variables) for word in words]
 
 
 def check_command(words: list[str], files: set[str]) -> None:
-    """Fail if a command could not be meant so; ``files`` are those that the page itself has."""
+    """Check that a command exists and accepts its words; ``files`` are those that the page itself shows."""
     first, *rest = words
     tools = [place for place, word in enumerate(words) if re.fullmatch(r'(tools|docs)/.+\.(py|sh)', word)]
     if tools and Path(words[tools[0]]).name in SCRIPTS:
@@ -127,7 +127,7 @@ def check_tool(path: Path, words: list[str], files: set[str]) -> None:
 
 
 def check_options(name: str, args: argparse.Namespace, files: set[str]) -> bool:
-    """The configs that a command's options name must exist, and the keys of overrides."""
+    """Check that configs named by a command's options exist, and the keys of overrides."""
     options = getattr(args, 'cfg_options', None) or {}
     if name == 'evaluate':
         if not args.recipe_config and ':' not in args.data:
@@ -135,7 +135,7 @@ def check_options(name: str, args: argparse.Namespace, files: set[str]) -> bool:
         options = {}
     given = [getattr(args, name, None) or [] for name in ('config', 'configs', 'data_config', 'recipe_config', 'model')]
     for config in [name for some in given for name in ([some] if isinstance(some, str) else some)]:
-        named = config.endswith('.py') or config in known_configs()  # others are in capitals, or of a run
+        named = config.endswith('.py') or config in known_configs()  # others are placeholders, or of a run
         named &= WITH_DETECTION or 'transfer/' not in config
         if named and config not in files and not config.startswith('DIR/'):
             check_config(prepared(find_config(config), cfg_options=options))
@@ -155,7 +155,7 @@ def check_evaluation(checkpoint: str, data: str, protocols: list[str], recipe: s
 
 
 def check_python(text: str, files: set[str]) -> None:
-    """Compile it; whatever it imports must exist."""
+    """Check that the text is Python, and that whatever it imports exists."""
     for node in ast.walk(ast.parse(text)):
         for name in [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []:
             module = getattr(node, 'module', name)

@@ -1,6 +1,6 @@
-"""Several processes side by side, and what the tests have each of two do.
+"""Several processes side by side, and what each of two does in the tests.
 
-In a module of its own because the processes cannot import test modules.
+This is a module of its own because the processes cannot import test modules.
 """
 
 import os
@@ -32,21 +32,21 @@ NORM_CASES = {
 """Shape of the batch of both processes together, and arguments of the layer."""
 
 FIRST_ROWS = 5
-"""Of 8 rows, the first process holds 5 and the second one 3."""
+"""Number of rows of the first process; the second has the other 3 of 8."""
 
 
 def run_pair(function: Callable[[int], object], folder: Path) -> list:
-    """What ``function(rank)`` returns in two processes that can reach each other through gloo."""
+    """Return the results of ``function(rank)`` in two processes that are connected through gloo."""
     return run_processes(function, folder, 2)
 
 
 def run_processes(function: Callable[[int], object], folder: Path, count: int) -> list:
-    """:func:`run_pair` with any number of processes.
+    """Same as :func:`run_pair`, with any number of processes.
 
     Args:
-        function: of a module below ``tests/`` that is no test module, since they import it by name.
-        folder: an empty one, for what they exchange.
-        count: of the processes.
+        function: from a module below ``tests/`` that is no test module: the processes import it by name.
+        folder: an empty folder for what they exchange.
+        count: number of processes.
     """
     (folder / 'function.pkl').write_bytes(pickle.dumps(function))
     program = "import sys; sys.path.insert(0, 'tests'); import pairs; pairs.join(*sys.argv[1:])"
@@ -61,18 +61,18 @@ def run_processes(function: Callable[[int], object], folder: Path, count: int) -
 
 
 def join(folder: str, rank: str, count: str) -> None:
-    """What each of the processes does."""
+    """Run the function in one of the processes."""
     function = pickle.loads((Path(folder) / 'function.pkl').read_bytes())
-    # A process that waits in vain for the other one shall fail.
+    # A process that waits in vain for the other must fail.
     group = dict(init_method=f'file://{folder}/group', timeout=timedelta(seconds=60))
     torch.distributed.init_process_group('gloo', rank=int(rank), world_size=int(count), **group)
     torch.save(function(int(rank)), f'{folder}/rank{rank}.pth')
     torch.distributed.barrier()
-    os._exit(0)  # threads of gloo may abort an interpreter that ends by itself
+    os._exit(0)  # gloo's threads may abort an interpreter that exits normally
 
 
 def everything(rank: int) -> dict:
-    """What one process of the pair finds, by name."""
+    """Return all that one process of the pair finds, by name."""
     rows = slice(FIRST_ROWS) if rank == 0 else slice(FIRST_ROWS, None)
     return dict(
         norm={name: normalise(SyncBatchNorm, name, rows) for name in NORM_CASES},
@@ -84,7 +84,7 @@ def everything(rank: int) -> dict:
 
 
 def normalise(layer_type: type[nn.Module], case: str, rows: slice) -> dict:
-    """Two training batches and one in evaluation mode through a layer that sees some rows of a batch of 8.
+    """Pass two training batches and one in evaluation mode through a layer that sees some of their 8 rows.
 
     Each output is differentiated for a fixed weighted sum over all rows of both processes.
     """
@@ -109,24 +109,24 @@ def normalise(layer_type: type[nn.Module], case: str, rows: slice) -> dict:
 
 
 def own_rows(rank: int) -> Tensor:
-    """(4, 3), not contiguous."""
+    """Return (4, 3) rows, not contiguous."""
     return torch.arange(12.0).view(3, 4).T + 100 * rank
 
 
 def factors(rank: int) -> Tensor:
-    """(8, 3), what a process's loss multiplies the gathered rows with."""
+    """Return the (8, 3) factors of the gathered rows in a process's loss."""
     return torch.randn(8, 3, generator=torch.Generator().manual_seed(rank))
 
 
 def gathered(rank: int) -> tuple[Tensor, Tensor]:
-    """(8, 3) rows of both processes, and (4, 3) what flows back to this process's rows."""
+    """Return the (8, 3) rows of both processes, and the (4, 3) gradient of this process's rows."""
     rows = own_rows(rank).requires_grad_()
     (gather_rows(rows) * factors(rank)).sum().backward()
     return gather_rows(own_rows(rank)), rows.grad
 
 
 class Record(Hook):
-    """Notes the keys of every step and of its images."""
+    """Record of the keys of every step and of its images."""
 
     def before_train(self, runner: Runner) -> None:
         self.steps: list[tuple] = []
@@ -138,7 +138,7 @@ class Record(Hook):
 
 
 def run(rank: int) -> dict:
-    """Two epochs of two steps, in a run whose seed nobody gave."""
+    """Train two epochs of two steps, in a run without a given seed."""
     os.environ['LOCAL_RANK'] = str(rank)
     wrapper = dict(type='MMDistributedDataParallel', broadcast_buffers=False, device_ids=None)
     record = Record()

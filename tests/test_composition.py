@@ -1,4 +1,4 @@
-"""Compositions and targets, against loops over sets."""
+"""Compositions and targets agree with loops over sets."""
 
 import pytest
 import torch
@@ -43,7 +43,7 @@ def test_pick_equals_the_dense_product():
     table = torch.randn(3, 5)
     target = a.target(a, start=2)
     torch.testing.assert_close(target.pick(table), (target.dense(5) * table).sum(1))
-    never = torch.full((3, 3), -torch.inf).fill_diagonal_(2.0)  # times zero it would be NaN
+    never = torch.full((3, 3), -torch.inf).fill_diagonal_(2.0)  # -inf times zero would be NaN
     views = Composition.identity(3)
     assert views.target(views).pick(never).tolist() == [2.0, 2.0, 2.0]
 

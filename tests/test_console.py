@@ -1,4 +1,4 @@
-"""The command ``mixcl``: its commands, their other doors in tools/, and configs by name."""
+"""The command ``mixcl``: its subcommands, their scripts in tools/, and configs by name."""
 
 import re
 import runpy
@@ -17,7 +17,7 @@ DOORS = {
     for path in sorted((ROOT / 'tools').glob('*.py'))
     if (found := re.search(r"    run\('([\w-]+)'\)\n$", path.read_text()))
 }
-"""The files of tools/ that are commands, and their names."""
+"""Files of tools/ that are commands, and the commands' names."""
 
 
 def test_every_command_has_a_module_and_a_line_of_help(capsys: pytest.CaptureFixture) -> None:

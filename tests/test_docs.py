@@ -1,4 +1,4 @@
-"""What the documentation shows must work as printed."""
+"""Code and commands in the documentation work as printed."""
 
 import re
 import runpy
@@ -31,14 +31,14 @@ def the_block(page: str, first_words: str) -> str:
 
 
 def test_the_example_mixer_says_what_it_did(monkeypatch):
-    MIXERS.import_from_location()  # or what is imported meanwhile would be forgotten
+    MIXERS.import_from_location()  # else types imported during the patch would be lost
     monkeypatch.setattr(MIXERS, '_module_dict', dict(MIXERS.module_dict))
     exec(the_block('docs/your_own_mixer.md', '# my_mixers.py'), {})
     images = torch.arange(5.0)[:, None, None, None].expand(5, 3, 8, 16)
     mixed, composition = MIXERS.build(dict(type='Stripes'))(images)
     own_pixels = (mixed == images).float().mean((1, 2, 3))
     torch.testing.assert_close(own_pixels, composition.weights[:, 0])
-    counted = Composition(composition.sources, composition.weights)  # no reach: counted from the rows
+    counted = Composition(composition.sources, composition.weights)  # no reach given: counted from the rows
     torch.testing.assert_close(composition.target(composition).dense(5), counted.target(counted).dense(5))
 
 
@@ -50,7 +50,7 @@ def test_the_example_mixer_of_pairs_shows_what_it_says(monkeypatch):
     disagreement = names['disagreement']
     assert disagreement(names['Cut']()) < 1e-6 and disagreement(CutMix()) < 1e-6
     assert round(disagreement(PatchMix(patch_size=4)), 2) == 0.01
-    assert disagreement(Mixup()) > 0.1  # shows no image in any pixel
+    assert disagreement(Mixup()) > 0.1  # none of its pixels is that of an image
 
 
 def test_the_example_loss_of_sure_rows_is_smaller(monkeypatch):
@@ -128,7 +128,7 @@ METHOD_PAGES = sorted((ROOT / 'docs/methods').glob('*.md'))
 
 @pytest.mark.parametrize('page', METHOD_PAGES, ids=lambda page: page.stem)
 def test_the_tables_of_terms_are_those_of_the_configs(page):
-    """Blocks below the name of a config, and rows of a table that begin with one."""
+    """Tables are blocks below the name of a config, and rows that begin with one."""
     text = page.read_text()
     shown = re.findall(r'`(configs/[\w/-]+\.py)`[^`]*:\n\n```python\n(model = .*?)```', text, re.DOTALL)
     row = r'^\| `(configs/[\w/-]+\.py)` \| `(.+?)` \| `(.+?)` \| `(.+?)` \|$'
@@ -156,7 +156,7 @@ def test_numbers_of_results_are_those_that_the_evidence_wrote(page, begin, end):
 
 
 def test_patchmix_by_hand_is_the_table_of_terms_beside_it(monkeypatch):
-    """With the groups of patches that the mixer drew."""
+    """Both use the groups of patches that the mixer drew."""
     by_hand, table = dict(), dict()
     exec(the_block('docs/concepts.md', '# PatchMix by hand'), by_hand)
     exec(the_block('docs/concepts.md', 'model = dict('), table)
@@ -189,7 +189,7 @@ def test_patchmix_by_hand_is_the_table_of_terms_beside_it(monkeypatch):
 
 
 def test_the_worked_example_of_the_concepts():
-    """Its numbers and the picture's, from counting by hand: two of four images each, half of every image."""
+    """Its numbers and the picture's are those counted by hand: each mixture has halves of two of four images."""
     names = {}
     exec(the_block('docs/concepts.md', 'import torch'), names)
     to_views = [[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]]
@@ -204,7 +204,7 @@ def test_the_worked_example_of_the_concepts():
 @BY_NAME
 def test_every_file_that_a_page_names_exists(page):
     text = page.read_text()
-    if page.name == 'CHANGELOG.md':  # of what is no more, too
+    if page.name == 'CHANGELOG.md':  # it names files that are gone, too
         return
     named = re.findall(r'(?:configs|tools|docs|mixcl|tests)/[\w./-]+\.(?:py|sh|md|svg|png)', text)
     named += [f'configs/patchmix/{name}' for name in re.findall(r'`(vit-[\w-]+\.py)`', text)]
@@ -224,7 +224,7 @@ def test_links_within_the_repository_lead_somewhere(page):
 
 @BY_NAME
 def test_commands_are_as_the_tools_read_them(page):
-    """Also where the data are not there; a block that no parser of ours knows says what it needs."""
+    """The data need not be there. A block that our parsers cannot read says what it needs."""
     files = {block.file for block in blocks(page, 'python')}
     for block in blocks(page, 'sh', 'bash', 'console'):
         for words in pages.commands(block.text) if not block.needs else []:
@@ -237,7 +237,7 @@ def test_commands_are_as_the_tools_read_them(page):
 
 @BY_NAME
 def test_blocks_of_python_can_be_read(page, tmp_path, monkeypatch):
-    """What they import exists, and keys of configs are known; pages that run as a whole have tests of their own."""
+    """Their imports exist and their config keys are known. Pages that run as a whole have tests of their own."""
     files = {block.file for block in blocks(page, 'python')}
     monkeypatch.chdir(tmp_path)
     for block in blocks(page, 'python', 'py'):

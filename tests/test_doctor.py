@@ -1,4 +1,4 @@
-"""What the doctor says of sound and of broken installations, and what a run notes of its own."""
+"""The doctor's reports on sound and broken installations, and the state of the source that a run records."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def test_the_report_of_this_installation(capsys: pytest.CaptureFixture) -> None:
 
 
 def test_packages_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
-    """In a process of its own: the doctor itself must not need what is missing."""
+    """The doctor itself must not need what is missing, so it runs in a process of its own."""
     (tmp_path / 'mmcv').mkdir()
     (tmp_path / 'mmcv/__init__.py').write_text('raise ModuleNotFoundError("No module named \'mmcv\'", name="mmcv")')
     for name, more in {'mmengine-0.10.7': '', 'mixcl-0.0': 'Requires-Dist: timm>=99\n'}.items():
@@ -41,7 +41,7 @@ def test_packages_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
 
 
 def test_operators_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretraining needs those of torchvision, detection alone those of mmcv (tests/detection/test_requirements.py)."""
+    """Pretraining needs torchvision's operators, only detection mmcv's (tests/detection/test_requirements.py)."""
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError('operator nms does not exist')

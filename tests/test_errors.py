@@ -1,4 +1,4 @@
-"""How commands tell what is wrong: in one sentence, by one process of several."""
+"""Commands report an error in one sentence, by one process of several."""
 
 import inspect
 import os
@@ -20,7 +20,7 @@ from mixcl.faults import noting_run
     ('rank', 'on_one_process_only', 'waits', 'says'),
     [
         (0, False, [], 'error: this cannot work\n'),
-        # A launcher ends all processes as soon as one has ended, and the sentence would never be said.
+        # A launcher ends all processes as soon as one has ended, before the first could report the error.
         (1, False, [10], ''),
         (1, True, [], 'error: this cannot work\n'),
     ],
@@ -45,7 +45,7 @@ def test_one_process_tells(
 
 
 class Doomed:
-    """Images whose loading ends the process, as the system does when memory runs out."""
+    """Images whose loading kills the process, as the system does when memory runs out."""
 
     def __len__(self) -> int:
         return 4
@@ -82,7 +82,7 @@ def test_what_the_system_does_is_told_in_one_sentence(
 
 
 class Careless:
-    """Images that a data worker cannot load, for a reason that nothing foresees."""
+    """Images that a data worker cannot load, for an unforeseen reason."""
 
     def __len__(self) -> int:
         return 4
@@ -131,7 +131,7 @@ def test_what_nothing_foresaw_is_one_sentence_that_names_the_file_with_its_trace
     said = re.fullmatch(f'error: {error}; the traceback is in (.*); epoch_3.pth is saved; again\n', ended(tmp_path))
     assert said and Path(said[1]).parent == tmp_path and waited == []
     assert Path(said[1]).read_text().startswith('Traceback (most recent call last)')
-    # Any process may be the only one that meets it: it speaks, if the launcher has not ended it before.
+    # Any process may be the only one with the error, and reports it unless the launcher ends it first.
     assert f'traceback is in {tmp_path}/temporary/traceback_' in ended(tmp_path / 'gone', rank=3) and waited == [10]
     (tmp_path / 'temporary').rename(tmp_path / 'full')
     assert '; MIXCL_TRACEBACK=1 shows the traceback; ' in ended(tmp_path / 'gone')

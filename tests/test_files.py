@@ -19,7 +19,7 @@ from mixcl.weights.checkpoint import load_from_file, position_and_time
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A checkpoint with its checksum."""
+    """Write a checkpoint with its checksum."""
     torch.save(dict(weight=torch.arange(1000.0)), tmp_path / 'plain')
     path = tmp_path / 'folder/epoch_1.pth'
     write_with_checksum(path, (tmp_path / 'plain').read_bytes())

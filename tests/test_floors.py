@@ -26,19 +26,19 @@ FLOORS = [
     ['console'],
     ['__main__'],
 ]
-"""Packages and modules of mixcl, lowest first; tools/ stand above. docs/architecture.md draws them."""
+"""Packages and modules of mixcl, lowest first; tools/ is above them. docs/architecture.md draws them."""
 
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts}
 
 
 def name(path: Path) -> str:
-    """``mixcl/engine/hooks/banner.py`` is ``engine.hooks.banner``."""
+    """Return a module's name: ``engine.hooks.banner`` for ``mixcl/engine/hooks/banner.py``."""
     parts = path.relative_to(ROOT / 'mixcl').with_suffix('').parts
     return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 
 
 def part_of(module: str) -> str:
-    """The entry of the floors that a module belongs to."""
+    """Return the entry of FLOORS that a module belongs to."""
     words = module.split('.')
     parts = ['.'.join(words[:end]) for end in range(len(words), 0, -1)]
     found = next((part for part in parts if part in FLOOR_OF), None)
@@ -47,13 +47,13 @@ def part_of(module: str) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of mixcl that a file imports, also within functions, without the leading ``mixcl.``"""
+    """Yield the modules of mixcl that a file imports, also within functions, without ``mixcl.``"""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f'{path}: relative import'
-            # What is imported from a package may be one of its modules.
+            # A name imported from a package may be one of its modules.
             names = [f'{node.module}.{alias.name}' for alias in node.names]
         else:
             continue
@@ -61,7 +61,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def reached(path: Path) -> set[str]:
-    """The other parts that a module imports from."""
+    """Return the other parts that a module imports from."""
     found = {part_of(imported) for imported in imports(path) if imported != '__version__'}
     return found - {part_of(name(path))}
 

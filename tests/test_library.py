@@ -1,4 +1,4 @@
-"""The parts of mixcl without configs and Runner, as docs/library.md shows them; short names are loaded lazily."""
+"""Parts of mixcl work without configs and Runner, as docs/library.md shows; short names are loaded lazily."""
 
 import re
 import subprocess
@@ -57,7 +57,7 @@ assert dependency.WITH_MULTIMODAL == multimodal
 
 
 def test_importing_mixcl_sets_nothing_in_the_process() -> None:
-    """Beside what the packages set that it imports; and training needs no figures."""
+    """Only what the imported packages themselves set may change. Training needs no figures."""
     done = subprocess.run([sys.executable, '-c', UNTOUCHED], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
@@ -66,7 +66,7 @@ def test_a_mixer_and_its_targets() -> None:
     names: dict = {}
     exec(BLOCKS[0], names)
     assert names['composition'].sources[0].tolist() == [0, 1, 2]
-    # By hand: the log-softmax of cosines over .2, weighted by a third for the row's three images.
+    # By hand: the log-softmax of cosines divided by .2, averaged over the row's three images.
     cosines = torch.nn.functional.cosine_similarity(names['queries'][:, None], names['keys'][None], dim=2)
     wanted = sum(cosines.div(0.2).log_softmax(1)[row, (row + torch.arange(3)) % 8].mean() for row in range(8)) / -8
     torch.testing.assert_close(names['loss'], wanted)

@@ -1,4 +1,4 @@
-"""What a process is told before torch makes its first tensors."""
+"""Settings of a process before torch makes its first tensors."""
 
 import ctypes
 import resource

@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run, and what they keep of an earlier run is small and of no machine."""
+"""The notebooks of examples/ run, and their stored outputs are small and name no machine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A wheel holds the package, configs and tools, and works outside of the repository by names, commands and calls."""
+"""A wheel holds the package, configs and tools; config names, commands and calls work outside the repository."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='module')
 def programs(wheel: Path) -> Path:
-    """The programs of an environment with the wheel, which borrows all other packages from this one."""
+    """Return the programs of an environment with the wheel that borrows all other packages from this one."""
     home = wheel.parent / 'environment'
     subprocess.run([sys.executable, '-m', 'venv', '--without-pip', home], check=True)
     packages = next(home.glob('lib/python*/site-packages'))
@@ -83,7 +83,7 @@ def test_a_config_that_inherits_one_by_scope_trains(programs: Path, tmp_path: Pa
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """300 photos of all sizes and formats; the last are smaller copies of the first, and one is damaged."""
+    """Write 300 photos of all sizes and formats; the last are smaller copies of the first, and one is damaged."""
     folder, random = tmp_path / 'photos', np.random.default_rng(0)
     folder.mkdir()
     drawn: list[Image.Image] = []

@@ -1,4 +1,4 @@
-"""What must not stand in any source file."""
+"""Rules on what no source file may contain."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ SOURCES = [path for folder in ('mixcl', 'tools', 'configs') for path in sorted((
 TEXTS = [*SOURCES, *(ROOT / 'docs').rglob('*.md'), ROOT / 'README.md', *(ROOT / 'tools').glob('*.sh')]
 
 LOADERS = {'mixcl/weights/checkpoint.py'}
-"""The only place where files are unpickled, with ``weights_only``."""
+"""Only place where files are unpickled, with ``weights_only``."""
 
 HOT = [
     *('mixcl/composition.py', 'mixcl/distributed.py'),
@@ -25,7 +25,7 @@ HOT = [
     *('mixcl/mixers/cutmix.py', 'mixcl/mixers/resizemix.py', 'mixcl/engine/runners/pretrain_loop.py'),
     *('mixcl/engine/hooks/gradient_clip.py', 'mixcl/engine/optimizers/lars.py'),
 ]
-"""What runs in every step, where reading a value waits for the GPU."""
+"""Files that run in every step, where reading a value waits for the GPU."""
 
 
 def name(path: Path) -> str:
@@ -33,7 +33,7 @@ def name(path: Path) -> str:
 
 
 def calls(path: Path) -> Iterator[tuple[str, set[str]]]:
-    """Every call of a file: what is called, and the names of its keyword arguments."""
+    """Yield every call of a file: what is called, and the names of its keyword arguments."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), {str(keyword.arg) for keyword in node.keywords}

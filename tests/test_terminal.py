@@ -1,4 +1,4 @@
-"""What people see of long work, on a terminal and in a file."""
+"""Progress of long work, on a terminal and in a file."""
 
 import io
 import logging
@@ -19,13 +19,13 @@ class FakeTerminal(io.StringIO):
         return True
 
     def looks(self) -> list[str]:
-        """What stood in its lines, one look after another."""
+        """Return what its lines showed, one look after another."""
         plain = re.sub(r'\x1b\[[\d;?]*[A-Za-z]', '', self.getvalue())
         return [look.strip() for look in re.split(r'[\r\n]', plain) if look.strip()]
 
 
 class Clock:
-    """In the place of the module ``time``."""
+    """Stand-in for the module ``time``."""
 
     def __init__(self) -> None:
         self.now, self.runs = 1000.0, False
@@ -43,7 +43,7 @@ class Clock:
 
 
 def on_screen(monkeypatch: pytest.MonkeyPatch) -> FakeTerminal:
-    """From now on; no fixture, since pytest puts its own in place for the test."""
+    """Replace stdout by a fake terminal; no fixture, since pytest then sets its own stdout for the test."""
     screen = FakeTerminal()
     monkeypatch.setattr(sys, 'stdout', screen)
     monkeypatch.setenv('TERM', 'xterm')

@@ -14,7 +14,7 @@ close = functools.partial(torch.testing.assert_close, rtol=1e-6, atol=1e-6)
 
 @pytest.fixture(scope='module')
 def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
-    """What the two processes found."""
+    """Return what the two processes found."""
     return pairs.run_pair(pairs.everything, tmp_path_factory.mktemp('pair'))
 
 
@@ -47,7 +47,7 @@ def test_gathered_rows_are_in_rank_order_and_pass_back_the_gradient_of_all_losse
 
 
 def agree(found: list[dict], name: str) -> None:
-    """Losses, gradients and memory are those of one process."""
+    """Check that losses, gradients and memory are those of one process."""
     expected = host_steps.one_process(name, len(found))
     losses = [part[name]['losses'] for part in found]
     assert losses[0] != losses[1]
@@ -69,7 +69,7 @@ def test_a_step_of_two_processes_is_that_of_one(pair: list[dict], name: str) -> 
 
 @pytest.fixture(scope='module')
 def four(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
-    """What the four processes found."""
+    """Return what the four processes found."""
     return pairs.run_processes(functools.partial(host_steps.steps, FOUR), tmp_path_factory.mktemp('four'), 4)
 
 

@@ -8,7 +8,7 @@ PATCHMIX_TERMS = [('view1', 'view2', 1.0), ('mix2', 'view1', 0.5), ('mix2', 'mix
 
 
 def model_config(**changes) -> dict:
-    """PatchMix on a two-block ViT of width 16 for 8x8 images with 2x2 patches."""
+    """Return PatchMix on a two-block ViT of width 16 for 8x8 images with 2x2 patches."""
     patchmix = dict(
         target=dict(type='EMA', momentum=0.9),
         objective=dict(type='InfoNCE', temperature=0.2),

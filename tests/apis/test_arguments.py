@@ -10,8 +10,8 @@ from mixcl.errors import UserError
     ('call', 'wrong', 'said'),
     [
         ('pretrain', 'epoch', "no argument 'epoch'; did you mean 'epochs'"),
-        ('pretrain', 'max_tim', "did you mean 'max_time'"),  # of Options
-        ('pretrain', 'backbone', 'it has .*, model, '),  # which it calls model
+        ('pretrain', 'max_tim', "did you mean 'max_time'"),  # a field of Options
+        ('pretrain', 'backbone', 'it has .*, model, '),  # pretrain calls it model
         ('train', 'imagesize', "did you mean 'image_size'"),
         ('evaluate', 'protocol', "did you mean 'protocols'"),
         ('embed', 'imagesize', "did you mean 'image_size'"),

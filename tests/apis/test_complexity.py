@@ -1,4 +1,4 @@
-"""Costs against counts by hand."""
+"""Measured costs equal counts by hand."""
 
 import itertools
 
@@ -18,7 +18,7 @@ def products(widths: list[int]) -> int:
 
 
 def flops_by_hand(batch: int, with_gradient: int, without: int, terms: int, kept: int = 16) -> int:
-    """All FLOPs; a backward pass through a product is two products. The last block has an output for the class only."""
+    """Count all FLOPs. A backward pass through a product is two products; the last block outputs one token."""
     tokens, width, hidden, depth = kept + 1, 16, 32, 2
     embed = 16 * 2 * 2 * 3 * width
     outputs = (depth - 1) * tokens + 1
@@ -27,7 +27,7 @@ def flops_by_hand(batch: int, with_gradient: int, without: int, terms: int, kept
     passes = 3 * with_gradient + without
     layers = passes * (blocks + products(NECK)) + 3 * with_gradient * products(PREDICTOR)
     layers += (2 * with_gradient + without) * embed  # images need no gradient
-    losses = terms * 2 * batch * NECK[-1]  # and keys need none
+    losses = terms * 2 * batch * NECK[-1]  # keys need no gradient
     return 2 * batch * (layers + losses + passes * attention)
 
 
@@ -62,7 +62,7 @@ def test_parameters(tmp_path) -> None:
 def test_activations_of_two_layers() -> None:
     model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
     images = torch.randn(5, 8)
-    # the input of each linear layer; the second is also what ReLU keeps, and the weights do not count
+    # the input of each linear layer (the second is also what ReLU keeps), without weights
     assert activation_bytes(model, lambda: model(images).sum().backward()) == 5 * (8 + 32) * 4
 
 

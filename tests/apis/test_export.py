@@ -1,4 +1,4 @@
-"""Exported backbones in the libraries they are for: the same features, of images that are prepared alike."""
+"""Exported backbones give the same features in their libraries, from images that are prepared alike."""
 
 import re
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ BACKBONES: dict[str, dict] = dict(
     squeezenet=dict(type='TorchvisionBackbone', name='squeezenet1_1'),
     googlenet=dict(type='TorchvisionBackbone', name='googlenet', arguments=dict(init_weights=False)),
     swin=dict(type='TimmBackbone', name='swin_tiny_patch4_window7_224', arguments=dict(depths=(1, 1, 1, 1))),
-    larger=dict(type='TorchvisionBackbone', name='vit_b_32', arguments=dict(image_size=64)),  # than evaluated images
+    larger=dict(type='TorchvisionBackbone', name='vit_b_32', arguments=dict(image_size=64)),  # evaluated at 32
     narrow=dict(type='mmpretrain.ResNet', depth=18, base_channels=8, stem_channels=8),
     average=dict(type='mmpretrain.VisionTransformer', arch=ARCH, img_size=32, patch_size=8, out_type='avg_featmap'),
     other_norm=dict(type='ContrastiveViT', arch=ARCH, img_size=32, patch_size=8, norm_cfg=dict(type='LN', eps=1e-3)),
@@ -57,7 +57,7 @@ PIPELINE = [
 
 
 def drawn(backbone: Mapping) -> nn.Module:
-    """A backbone in evaluation mode whose every weight is random: biases and statistics count, too."""
+    """Build a backbone in evaluation mode whose weights, biases and statistics are all random."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         module = MODELS.build(dict(backbone))
     for name, value in module.state_dict().items():
@@ -68,7 +68,7 @@ def drawn(backbone: Mapping) -> nn.Module:
 
 
 def save(path: Path, name: str, config_name: str = 'mocov3/some_cifar10', **states: Mapping[str, Tensor]) -> Path:
-    """A checkpoint as a run writes it, with weights by the prefixes of encoders."""
+    """Save a checkpoint as a run writes it, with weights by the prefixes of encoders."""
     channels = BACKBONES[name].get('in_channels', 3)
     statistics = STATISTICS if channels == 3 else dict(mean=[51.0], std=[51.0])
     cfg = Config(
@@ -103,7 +103,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(('name', 'to'), PAIRS)
 def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    """There, as the export sees for itself; and here, where the weights are read again."""
+    """The export compares features in the other library; here its weights are read into mixcl again."""
     backbone = drawn(BACKBONES[name])
     folder = export(save(tmp_path / 'some.pth', name, backbone=backbone.state_dict()), to, tmp_path / "it's there")
     said = capfd.readouterr().out
@@ -118,7 +118,7 @@ def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest
             session = onnxruntime.InferenceSession(folder / 'model.onnx')
             parts = [session.run(None, {'images': part.numpy()})[0] for part in images.split((1, 4))]
             np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-5 * float(expected.abs().max()))
-        elif name != 'adapted':  # whose updates are in the weights now
+        elif name != 'adapted':  # its updates are merged into the weights
             again = drawn(BACKBONES[name])
             load_backbone(again, read_pretrained(folder / 'model.safetensors'))
             torch.testing.assert_close(pooled(again(images)[-1]), expected, rtol=1e-5, atol=1e-5)
@@ -143,7 +143,7 @@ def test_images_are_prepared_alike(to: str, tmp_path: Path) -> None:
         found = AutoImageProcessor.from_pretrained(folder)(IMAGE, return_tensors='pt')['pixel_values']
     expected = expected[0] if isinstance(expected, list) else expected
     assert found.shape == (1, 3, 32, 32)
-    assert (found - expected).abs().mean() < 0.02  # of values of about 1: of the same channels, size and statistics
+    assert (found - expected).abs().mean() < 0.02  # values are about 1: same channels, size and statistics
 
 
 def test_the_page_opens_images_as_mixcl_does(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_page_opens_images_as_mixcl_does(tmp_path: Path) -> None:
 
 
 def test_encoder(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """That which is asked for, or which the method's linear probe takes."""
+    """The exported encoder is the one asked for, else that of the method's linear probe."""
     states = dict(backbone=drawn(BACKBONES['patch2']).state_dict(), target=drawn(BACKBONES['patch2']).state_dict())
     for name, asked, prefix in (
         ('patchmix', None, 'target'), ('mocov3', None, 'backbone'), ('patchmix', 'online', 'backbone'),
@@ -197,7 +197,7 @@ def test_model_card(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(('channels', 'size'), [(3, 96), (4, 96)])
 def test_images_are_described_as_they_are_embedded(channels: int, size: int) -> None:
-    """Also without labels to test on, and where mixcl resizes by OpenCV's areas, which the other libraries have not."""
+    """This holds without labels to test on, and for OpenCV's area interpolation, which the other libraries lack."""
     crop = dict(type='mmpretrain.RandomResizedCrop', scale=size)
     pipeline = [
         dict(type='LoadChannels', channels=channels) if channels != 3 else dict(type='LoadImage'),

@@ -1,4 +1,4 @@
-"""What the export refuses, finds wrong, or could not check."""
+"""Exports that are refused, found wrong, or not checked."""
 
 import json
 import re
@@ -45,14 +45,14 @@ def test_overwrites_nothing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='is there already'):
         export(checkpoint, 'timm', tmp_path / 'out')
     (tmp_path / 'out/mine').unlink()
-    (tmp_path / 'out.part').mkdir()  # of an export that was killed
+    (tmp_path / 'out.part').mkdir()  # left by an export that was killed
     (tmp_path / 'out.part/half').touch()
     assert export(checkpoint, 'timm', tmp_path / 'out') == tmp_path / 'out'
     assert not (tmp_path / 'out/half').exists() and not (tmp_path / 'out.part').exists()
 
 
 def wrong(name: str, value: object) -> Callable:
-    """timm's writer, with one wrong argument of the architecture."""
+    """Return timm's writer with one wrong argument of the architecture."""
 
     def write(exported: object, folder: Path) -> tuple:
         ways = write_timm(exported, folder)
@@ -68,7 +68,7 @@ def wrong(name: str, value: object) -> Callable:
 @pytest.mark.parametrize(
     ('name', 'value', 'reason'),
     [
-        ('num_heads', 6, 'its features there differ by'),  # no shape tells
+        ('num_heads', 6, 'its features there differ by'),  # shapes do not show it
         ('depth', 3, 'timm does not load it'),
     ],
 )

@@ -1,4 +1,4 @@
-"""The last lines of a run on images without labels: what they measure, that they change nothing, and resumed runs."""
+"""Last lines of a run on unlabelled images: what they measure, that they change nothing, and resumed runs."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def trained(folder: Path, hook: LearntHook | None = None, **overrides: object) -
 
 
 def said(runner: Runner) -> dict[str, tuple[str, str, str]]:
-    """The numbers of the lines, as they are written."""
+    """Return the numbers of the lines, as written."""
     text = Path(runner.log_dir, f'{runner.timestamp}.log').read_text()
     return {when: tuple(numbers) for when, *numbers in LINE.findall(text)}
 
@@ -57,12 +57,12 @@ def test_a_resumed_run_knows_its_start_and_an_older_one_a_random_encoder(tmp_pat
     trained(tmp_path / 'run', LearntHook(), train_cfg__max_epochs=1)
     resumed = said(trained(tmp_path / 'run', LearntHook(), resume=True))
     assert resumed['at the start'] == whole['at the start'] and list(resumed) == ['at the start', 'now']
-    # Whoever stops a run waits for nothing but the checkpoint.
+    # Who stops a run waits only for the checkpoint.
     runner = build_runner(run_config(tmp_path / 'stopped', train_cfg__max_seconds=0))
     runner.register_hook(LearntHook())
     with pytest.raises(RunStopped):
         runner.train()
     assert said(runner) == {}
-    # A checkpoint of a run without the hook: the random encoder stands for the start.
+    # The checkpoint is of a run without the hook: a random encoder stands in for the start.
     trained(tmp_path / 'older', train_cfg__max_epochs=1)
     assert list(said(trained(tmp_path / 'older', LearntHook(), resume=True))) == ['a random encoder', 'now']

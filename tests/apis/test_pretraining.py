@@ -94,7 +94,7 @@ def test_rows_of_embed_are_those_of_the_images_one_by_one(photos: Path, checkpoi
     assert not any(module.training for module in backbone.modules())
     opened = [Image.open(path) for path in files[:4]]
     arrays = [np.asarray(image) for image in opened]
-    opened[3] = Image.fromarray(arrays[3].astype(np.uint16) * 257)  # of 16 bits, which Pillow itself cuts at 255
+    opened[3] = Image.fromarray(arrays[3].astype(np.uint16) * 257)  # 16 bits, which Pillow itself clips at 255
     for images in (opened, arrays, [files[0], opened[1], arrays[2], str(files[3])]):
         np.testing.assert_allclose(mixcl.embed(backbone, images), features[:4], rtol=1e-4, atol=1e-5)
     alone = backbone(backbone.preprocess(files[5])[None])
@@ -148,7 +148,7 @@ def test_length_and_batch_follow_the_number_of_images() -> None:
     assert fitted(100_000, epochs=5).param_scheduler[0].warmup == 1
     cfg = fitted(300, 'mixco/simclr', epochs=50)
     (schedule,) = cfg.param_scheduler
-    assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # of 100 epochs 100, 10 and 110
+    assert (schedule.T_max, schedule.begin, schedule.end) == (50, 5, 55)  # 100, 10 and 110 for 100 epochs
     (schedule,) = fitted(300, 'mixco/simclr', epochs=1).param_scheduler
     assert (schedule.T_max, schedule.begin, schedule.end) == (1, 0, 1)
     groups = [fitted(300, 'mixco', batch_size=size).model.target.get('groups', 8) for size in (64, 12, 10, 4)]

@@ -1,4 +1,4 @@
-"""What a trial run may remove."""
+"""Runs that a trial run may remove."""
 
 from pathlib import Path
 

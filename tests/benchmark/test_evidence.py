@@ -1,4 +1,4 @@
-"""tools/benchmark/evidence.py: what its configs share, its rule, its choices and page, and that runs go on."""
+"""tools/benchmark/evidence.py: what its configs share, its rule, its choices and page, and interrupted runs."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ from evidence_methods import METHODS, ROWS, evidence_config
 from evidence_statistics import NAMED, difference
 from evidence_tables import Pair, Run, Table, choices, wanted
 
-sys.path.pop()  # an evaluation.py lies there, which would hide the tests' own folder of that name
+sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
 
 TRAINED = [name for name, method in METHODS.items() if not method.baseline]
 SHARED = ('param_scheduler', 'val_dataloader', 'val_cfg', 'data_preprocessor')
@@ -42,7 +42,7 @@ def test_a_method_differs_from_its_host_in_its_rows_alone(method: str) -> None:
     assert {name for name, _ in METHODS[method].chosen} <= {'temperature', 'rate', 'fine_tuning_rate'}
     check_config(cfg)
     model = build(cfg)
-    if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others have views of these
+    if method in ('mocov3', 'aps_patch2', 'patchmix_regionswap'):  # others share views with these
         try_views(cfg, model)
     host = METHODS[method].host
     assert default_encoder(cfg.config_name, cfg.model.backbone) == (
@@ -116,7 +116,7 @@ def test_answers_are_stored_bit_by_bit() -> None:
 
 
 def result(run: Run, share: float, seed: int = 0) -> dict:
-    """As if a run had classified this share of 50 images rightly."""
+    """Return a result as if a run had classified this share of 50 images correctly."""
     random = np.random.default_rng(seed)
     right = {f'few{shot}_logistic': random.random((4, 50)) < share for shot in (1, 2, 5, 20)}
     right['nearest'] = random.random((1, 50)) < share
@@ -129,7 +129,7 @@ def result(run: Run, share: float, seed: int = 0) -> dict:
 
 
 def done_in_order(table: Table, share: float = 0.8, best: float = 0.4) -> dict[str, dict]:
-    """Results of all runs of a table; held-out runs with the setting ``best`` are better than others."""
+    """Return results of all runs of a table; held-out runs with the setting ``best`` are better than others."""
     found: dict[str, dict] = {}
     while run := next(wanted((table,), found), None):
         chosen = run.held_out and run.settings[-1][1] == best
@@ -164,17 +164,17 @@ def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert line.startswith('| mocov3, 1.125 x epochs | temperature 0.4 | target | 3 | 80.0 ± 0.0 |') and line.endswith(
         '| 4400 | 1.00 |  |'
     )
-    # Three seeds of two methods, random and scratch, and three baselines that have one.
+    # Three seeds each of two methods, random and scratch; three baselines with one seed.
     assert '| Mixing | 15 | 15 |' in text
     (gains,) = [line for line in text.splitlines() if line.startswith('| patchmix | mocov3, 1.125 x epochs | 3 |')]
     assert float(gains.split('|')[4].split()[0]) == pytest.approx(10, abs=5)
-    # A baseline that is above a method stands in its line.
+    # The line of a method names a baseline that is above it.
     pixels = TABLE.run('pixels', 1, 0, found)
     found[pixels.key()] = result(pixels, 0.95)
     lines = evidence_page.write(tmp_path, found).read_text().splitlines()
     (line,) = [line for line in lines if line.startswith('| patchmix | temperature 0.4 | target | 3 | 90.0 ± 0.0 |')]
     assert line.endswith('| pixels |')
-    # Only pairs of which both are done.
+    # Only pairs with both parts done are shown.
     left = {key: one for key, one in found.items() if 'mocov3-temperature0.4-digits-225e-s2' not in key}
     assert len(left) == len(found) - 1 and '## Mixing' not in evidence_page.write(tmp_path, left).read_text()
 

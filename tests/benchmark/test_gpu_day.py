@@ -1,4 +1,4 @@
-"""The day on a GPU: it ends in time whatever fails, goes on, and all of it runs on a CPU."""
+"""The GPU day ends in time whatever fails, continues where it stopped, and runs on a CPU as a whole."""
 
 import subprocess
 import sys

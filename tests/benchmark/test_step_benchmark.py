@@ -17,14 +17,14 @@ sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from plain_step import stepper
 from step import specification
 
-sys.path.pop()  # an evaluation.py lies there, which would hide the tests' own folder of that name
+sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
 
 STEP = 'tools/benchmark/step.py'
 HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k']
 
 
 def flops(name: str) -> tuple[int, int]:
-    """Of mixcl's step and of the plain one, whose last block computes all tokens, at the size of ``--smoke``."""
+    """Count FLOPs of mixcl's step and the plain one, whose last block computes all tokens, at ``--smoke`` size."""
     cfg = prepared(f'configs/{name}.py', smoke=True)
     if cfg.model.backbone.type == 'ContrastiveViT':
         cfg.model.backbone.out_type = 'avg_featmap'

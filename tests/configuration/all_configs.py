@@ -23,13 +23,13 @@ CONFIGS = {
 
 @functools.cache
 def read(name: str) -> Config:
-    """At full size, its keys checked. To be copied before it is changed."""
+    """Return a full-size config with checked keys. Copy it before changing it."""
     return prepared(CONFIGS[name])
 
 
 def build(cfg: Config) -> nn.Module:
-    """The model on the device 'meta', where weights have a shape and take no memory."""
-    # Rates of drop path, which mmpretrain's ResNet reads while it is built.
+    """Build the model on the device 'meta', where weights have a shape and take no memory."""
+    # mmpretrain's ResNet reads its drop path rates while it is built.
     on_the_cpu = patch.object(torch, 'linspace', functools.partial(torch.linspace, device='cpu'))
     with DefaultScope.overwrite_default_scope('mixcl'), torch.device('meta'), on_the_cpu:
         return MODELS.build(dict(cfg.model))
@@ -39,7 +39,7 @@ _built: dict[str, nn.Module] = {}
 
 
 def built(name: str) -> nn.Module:
-    """The model of a config on the device 'meta', the same one for all configs with the same model."""
+    """Return a config's model on the device 'meta'; configs with the same model share it."""
     key = str(read(name).model)
     if key not in _built:
         _built[key] = build(read(name))
@@ -47,5 +47,5 @@ def built(name: str) -> nn.Module:
 
 
 def twins() -> Iterator[tuple[str, str]]:
-    """The names of configs that differ in CIFAR-10 and CIFAR-100."""
+    """Return pairs of names of configs that differ in CIFAR-10 and CIFAR-100."""
     return ((name.replace('_cifar100', '_cifar10'), name) for name in CONFIGS if '_cifar100' in name)

@@ -1,4 +1,4 @@
-"""The commands of configs/README.md, each with the table that it stands in."""
+"""Commands of configs/README.md, each with its table."""
 
 import argparse
 import re
@@ -34,12 +34,12 @@ def parse(command: str) -> argparse.Namespace:
 
 
 def sections(text: str = PAGE, level: str = '###') -> list[str]:
-    """The text under each heading of a table, or of another level, from the heading on."""
+    """Return the sections under the headings of tables, or of another level, headings included."""
     return re.split(rf'^{level} ', text, flags=re.MULTILINE)[1:]
 
 
 class Row(NamedTuple):
-    """A training command, the line that it stands in, and what the paper calls the table: 'PatchMix, Table 2'."""
+    """A training command, its line, and the paper's name of the table: 'PatchMix, Table 2'."""
 
     sources: tuple[str, ...]
     line: str
@@ -54,13 +54,13 @@ class Row(NamedTuple):
         return parse(self.command).cfg_options
 
     def composed(self) -> Config:
-        """The config with the overrides of the command."""
+        """Return the config with the overrides of the command."""
         cfg = read(self.config).copy()
         cfg.merge_from_dict(self.overrides)
         return cfg
 
     def batch(self, cfg: Config) -> int:
-        """Images of an optimiser's step on all GPUs."""
+        """Return the number of images of an optimiser step on all GPUs."""
         accumulated = cfg.optim_wrapper.get('accumulative_counts', 1)
         return parse(self.command).gpus * cfg.train_dataloader.batch_size * accumulated
 
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """Every training command that stands in a table of a paper."""
+    """Return every training command in a table of a paper."""
     found = []
     for chapter in sections(level='##'):
         paper = chapter.split()[0]

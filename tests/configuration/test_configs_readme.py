@@ -50,7 +50,7 @@ def test_gpus_times_batch_size_is_the_batch_of_the_recipe() -> None:
 
 
 def pretrained_in(section: str) -> set[str]:
-    """The names of the configs that a table pretrains by."""
+    """Return the names of the configs that a table pretrains with."""
     paths = re.findall(r'(?:train\.py|dist_train\.sh) configs/([\w./-]+)\.py', section)
     return {path for path in paths if not path.startswith('evaluation/')}
 
@@ -65,6 +65,6 @@ def test_an_evaluation_finds_a_recipe_for_every_checkpoint_of_its_tables() -> No
             tables = [section for section in sections() if f'`{command}`' in section]
             names = {name for section in tables for name in pretrained_in(section)}
         pairs = [(name, data) for name in arguments.protocols for data in data_of(name, arguments.data)]
-        for name in names or {'mocov3/vit-s16_in1k'}:  # the table is of the models of SDMP's Table 1
+        for name in names or {'mocov3/vit-s16_in1k'}:  # the table evaluates models of SDMP's Table 1
             assert all(recipe_of(*pair, name) for pair in pairs)
             assert not arguments.recipe or any(recipe_of(*pair, name, recipe=arguments.recipe) for pair in pairs)

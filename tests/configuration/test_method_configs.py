@@ -6,7 +6,7 @@ from configuration.all_configs import CONFIGS, built, read, twins
 from mixcl.engine.runners.dry_run import try_views
 from mixcl.experiments.paths import innermost
 
-# learning rate, global batch it is for, epochs, warm-up epochs, weight decay at the start and at its end
+# learning rate, its global batch, epochs, warm-up epochs, first and last weight decay
 RECIPES = {
     'patchmix/vit-t2_cifar10': (4e-3, 512, 800, 100, 0.02, 0.2),
     'patchmix/vit-s2_cifar10': (1e-3, 512, 800, 100, 0.04, 0.4),
@@ -22,7 +22,7 @@ RECIPES = {
 BACKBONES = {'vit-t2': (192, 12, 3), 'vit-s2': (384, 12, 12), 'vit-b2': (768, 12, 12), 'vit-s16': (384, 12, 12),
              'vit-b16': (768, 12, 12)}  # fmt: skip
 SIZES = dict(cifar10=(32, 2), cifar100=(32, 2), digits=(16, 4), fashionmnist=(28, 4))
-"""Of the images and patches; 224 and 16 elsewhere."""
+"""Sizes of images and patches in pixels; 224 and 16 elsewhere."""
 
 
 @pytest.mark.parametrize('method', sorted({name.partition('/')[0] for name in CONFIGS}))
@@ -61,7 +61,7 @@ def test_numbers_of_the_recipes() -> None:
 def test_backbone_and_image_size_are_what_the_name_says() -> None:
     for name in (name for name in CONFIGS if name.startswith(('patchmix/', 'mocov3/vit'))):
         model = read(name).model
-        if model.backbone.type == 'TimmBackbone':  # of a released model, whose name says it
+        if model.backbone.type == 'TimmBackbone':  # a released model, whose name says both
             continue
         method, _, rest = name.partition('/')
         backbone, data = rest.split('_')[:2]
@@ -85,7 +85,7 @@ def test_patchmix_and_its_frame() -> None:
     assert (model.mixer.num_mix, model.objective.temperature) == (3, 0.2)
     assert 'temperature_scale' not in model.objective
     assert model.target == dict(type='EMA', momentum=0.996)
-    assert read('patchmix/vit-t2_cifar10').model.target == model.target  # the paper's GFLOPs; its code has none
+    assert read('patchmix/vit-t2_cifar10').model.target == model.target  # by the paper's GFLOPs; its code has none
     for name in (name for name in CONFIGS if name.endswith('_oto')):
         frame, full = read(name), read(name.removesuffix('_oto'))
         assert frame.model.terms == [('view1', 'view2', 1.0)]

@@ -1,7 +1,7 @@
-"""What configs/README.md trains is what the papers say: epochs, batches, learning rates, temperatures, crops.
+"""configs/README.md trains as the papers say: epochs, batches, learning rates, temperatures, crops.
 
-Epochs are those of the numbers in published.json. All else stands in PAPERS as the papers give it, or the hosts' and
-the authors' code where those are silent; nothing in it is read from our configs.
+Epochs are those of the numbers in published.json. All else is in PAPERS, as stated by the papers or, where these are
+silent, by the code of the hosts and authors. Nothing in PAPERS is read from our configs.
 """
 
 import json
@@ -19,7 +19,7 @@ from mixcl.registry import LOSSES
 
 LENGTH_AND_RATE = {'train_cfg.max_epochs', 'train_dataloader.batch_size', 'optim_wrapper.optimizer.lr'}
 NOT_IN_THE_PAPER = ('not in the paper', '-, -; ')
-"""Words of a line whose number the paper lacks: Un-Mix, and the cells of PatchMix's Table 7 that have no number."""
+"""Words of lines whose numbers the paper lacks: Un-Mix, and the empty cells of PatchMix's Table 7."""
 
 
 def setting(config: str, settings: Mapping[str, Any], epochs: int) -> tuple[str, str, int]:
@@ -42,8 +42,8 @@ def test_the_rows_train_for_the_epochs_of_their_numbers_and_no_number_lacks_its_
     assert not set(wanted) - trained
 
 
-# The first expression that matches '<source> <config>': batch, learning rate per 256 images, temperatures, and crops as
-# (how many, pixels, smallest and largest share of the image's area). None is what a paper does not state.
+# By the first expression that matches '<source> <config>': batch, learning rate per 256 images, temperatures, and crops
+# as (number, pixels, smallest and largest share of the image's area). None is what a paper does not state.
 ANY = None
 IN1K, SMALL, MOCO = ((2, 224, 0.08, 1),), ((2, 32, 0.1, 1),), ((2, 224, 0.2, 1),)
 GLOBAL = ((2, 224, 0.4, 1),)
@@ -86,15 +86,15 @@ PAPERS = {
     r'APS, .* aps/vit-[sb]2': (512, 5e-4, (0.1,), ((2, 32, 0.15, 1),)),
     r'APS, Table 2 ibot/': (512, 5e-4, DINO, ((2, 32, 0.25, 1), (10, 16, 0.05, 0.25))),
     r'APS, Table 2 mocov3/': (ANY, ANY, ANY, ANY),
-    # Scripts of SwAV's authors for 256 images, at twice the rate per image of that for 4096, and for two crops.
+    # By scripts of SwAV's authors for 256 images (twice the rate per image of that for 4096) and for two crops.
     r'.* swav/r50_in1k$': (256, 0.6, (0.1,), ((2, 224, 0.14, 1), (6, 96, 0.05, 0.14))),
     r'.* swav/r50_in1k_0local': (256, 0.6, (0.1,), ((2, 224, 0.08, 1),)),
-    # As their authors train on ImageNet: APS does not state its own.
+    # As MAE's and SimMIM's authors train on ImageNet: APS does not state its own.
     r'APS, .* mae/vit-[sb]16': (4096, 1.5e-4, (), ((1, 224, 0.2, 1),)),
     r'APS, .* mae/vit-[tsb]2': (512, 1.5e-4, (), ((1, 32, 0.2, 1),)),
     r'APS, .* simmim/vit-b16': (2048, 5e-5, (), ((1, 224, 0.67, 1),)),
     r'APS, .* simmim/vit-[tsb]2': (512, 5e-5, (), ((1, 32, 0.67, 1),)),
-    # The hosts of BSIM, which MixCo's Table 3 and SDMP's Table 1 quote, too.
+    # The hosts of BSIM, which MixCo's Table 3 and SDMP's Table 1 also quote.
     r'.* (simclr/|w?bsim/.*simclr)': (256, 0.3, (0.1,), IN1K),
     r'.* mocov1/': (256, 0.03, (0.07,), MOCO),
     r'.* (mocov2/|w?bsim/.*mocov2)': (256, 0.03, (0.2,), MOCO),
@@ -102,23 +102,23 @@ PAPERS = {
     r'.* (simsiam/|w?bsim/.*simsiam)': (256, 0.05, (), MOCO),
 }
 RATES_OF_TEXTS = {r'SDMP, .* sdmp/vit.*mocov3': 5e-4}
-"""Where the configs have the rate of the authors' code, and a second command that of the text."""
+"""Learning rates of papers' texts, set by a second command; the configs have those of the authors' code."""
 
 
 def temperatures(cfg: Config) -> tuple[float, ...]:
-    """Of the objective and of its terms, in ascending order."""
+    """Return the temperatures of the objective and its terms, ascending."""
     if 'objective' not in cfg.model:
         return ()
     settings = dict(cfg.model.objective)
     objective = LOSSES.build({**settings, 'negatives': []} if settings['type'] == 'InfoNCE' else settings)
     own = {name: value for name, value in vars(objective).items() if name.endswith('temperature')}
-    own.pop('teacher_temperature', None)  # of DINO, which moves from one of the others to the next
+    own.pop('teacher_temperature', None)  # DINO's moves from one of the others to the next
     options = [dict(term[3]) for term in cfg.model.terms if len(term) > 3]
     return tuple(sorted({*own.values(), *(option['temperature'] for option in options if 'temperature' in option)}))
 
 
 def crops(cfg: Config) -> tuple:
-    """How many, pixels, and shares of the area, of each kind of crop."""
+    """Return the number, pixels and shares of the area of each kind of crop."""
     views = next(step for step in innermost(cfg.train_dataloader.dataset).pipeline if 'transforms' in step)
     counts: dict[tuple, int] = {}
     for number, steps in zip(views.get('num_views', [1, 1]), views.transforms, strict=True):
@@ -129,7 +129,7 @@ def crops(cfg: Config) -> tuple:
 
 
 def agrees(found: Any, stated: Any) -> bool:
-    """Whether values are those that are stated, down to each number."""
+    """Whether values are the stated ones, down to each number."""
     if isinstance(stated, tuple):
         return len(found) == len(stated) and all(map(agrees, found, stated))
     return stated is None or found == pytest.approx(stated)

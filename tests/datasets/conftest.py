@@ -1,4 +1,4 @@
-"""What the tests of the data sets share."""
+"""Fixtures of the data sets' tests."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from PIL import Image
 
 @pytest.fixture(autouse=True)
 def mixcl_scope():
-    """Type names mean mixcl's classes, as in a run."""
+    """Resolve type names to mixcl's classes, as in a run."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         yield
 
 
 @pytest.fixture
 def write_images():
-    """Writes small noise images as PNG files; returns their paths."""
+    """Return a function that writes small noise images as PNG files and returns their paths."""
 
     def write(folder: Path, names: list[str]) -> list[str]:
         random = np.random.default_rng(0)

@@ -24,7 +24,7 @@ VIEWS = {
     'mocov3/r50_in1k': (224, 0.2),
     'simclr/r18_tinyimagenet': (224, 0.2),
 }
-"""Side of the views, and the least part of the image that they show."""
+"""Side of the views in pixels, and the smallest share of the image's area that they show."""
 
 
 def data(name: str) -> Config:

@@ -1,4 +1,4 @@
-"""Fashion-MNIST's files, as tiny ones made here."""
+"""Fashion-MNIST, read from tiny files made here."""
 
 import gzip
 import struct
@@ -20,7 +20,7 @@ def idx(array: np.ndarray) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Test split packed, training split (the same images the other way round) unpacked."""
+    """Write a packed test split, and an unpacked training split of the same images in reverse order."""
     (tmp_path / 't10k-images-idx3-ubyte.gz').write_bytes(gzip.compress(idx(IMAGES)))
     (tmp_path / 't10k-labels-idx1-ubyte.gz').write_bytes(gzip.compress(idx(LABELS)))
     (tmp_path / 'train-images-idx3-ubyte').write_bytes(idx(IMAGES[::-1]))

@@ -23,7 +23,7 @@ def test_names_and_order_of_a_folder_count_and_its_place_does_not(tmp_path: Path
     assert first == digest(moved) and first['number'] == 3
     (moved / 'a/img_2.png').rename(moved / 'a/img_3.png')
     assert digest(moved) != first and digest(moved)['number'] == 3
-    for image in (moved / 'a').iterdir():  # all that have a beginning in common
+    for image in (moved / 'a').iterdir():  # all names with a common prefix
         image.rename(image.with_name(image.name.replace('img', 'photo')))
     assert digest(moved) != first
     (folder / 'b/img_1.png').unlink()

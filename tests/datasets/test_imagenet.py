@@ -1,4 +1,4 @@
-"""ImageNet-1K's folders are looked at before a run; 100 of its classes; TinyImageNet."""
+"""ImageNet-1K's folders are checked before a run; 100 of its classes; TinyImageNet."""
 
 from pathlib import Path
 

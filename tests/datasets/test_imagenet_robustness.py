@@ -54,7 +54,7 @@ def test_wrong_class_folders(tmp_path: Path) -> None:
 def test_imagenet_c(tmp_path: Path, grouped: bool) -> None:
     root = imagenet_c(tmp_path / 'c', grouped=grouped)
     assert tuple(name for names in GROUPS.values() for name in names) == CORRUPTIONS
-    # The archive of the further corruptions is no part of the benchmark.
+    # The archive of extra corruptions is not part of the benchmark.
     picture(root / 'extra/spatter/1/n01440764/0.JPEG')
     found = entries(ImageNetC(str(root)))
     settings = Counter((entry['corruption'], entry['severity']) for entry in found)

@@ -28,7 +28,7 @@ def folder(path: Path) -> KeyedDataset:
 
 
 def views_of_epochs(first: int = 0, views: str = 'pillow', **options: object) -> list[list[tuple[int, int, bytes]]]:
-    """(index, view, pixels) of epochs up to the third, in the order of arrival."""
+    """Return (index, view, pixels) of epochs up to the third, in order of arrival."""
     dataset = synthetic(views=views)
     sampler = KeyedSampler(dataset, seed=7)
     loader = DataLoader(dataset, batch_size=4, sampler=sampler, collate_fn=default_collate, **options)
@@ -88,7 +88,7 @@ def test_one_sentence_when_no_image_can_be_read(
         f'none of {attempts} images tried in {tmp_path} could be read; the first: {tmp_path / "0.jpg"} '
         '(the file is empty); check the files or give another folder'
     )
-    # It refers to the loader, whose worker would then be stopped, slowly, by the garbage collector.
+    # The traceback refers to the loader, whose worker the garbage collector would stop slowly.
     error.value.__traceback__ = None
 
 

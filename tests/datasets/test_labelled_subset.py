@@ -1,4 +1,4 @@
-"""Subsets of labels: by SimCLR's lists, and by an even share of the classes."""
+"""Subsets of labels: by SimCLR's lists, and by an equal share of every class."""
 
 import shutil
 from collections import Counter
@@ -17,7 +17,7 @@ ONE_OF_EACH_DIGIT = [106, 116, 312, 396, 638, 755, 1022, 1246, 1282, 1399]
 
 @pytest.fixture
 def folders(tmp_path: Path, write_images) -> Path:
-    """Three classes of four images, as ImageNet lays them out."""
+    """Write three classes of four images, as ImageNet lays them out."""
     names = [f'{wnid}/{wnid}_{number}.JPEG' for wnid in ('n01', 'n02', 'n03') for number in range(4)]
     write_images(tmp_path / 'images', names)
     return tmp_path / 'images'
@@ -62,7 +62,7 @@ def test_a_tenth_of_every_class_of_the_digits() -> None:
     assert KeyedDataset(subset)[SampleKey(0, 0, 3)]['inputs'].shape == (3, 8, 8)
     counts = Counter(whole.get_gt_labels().tolist())
     assert Counter(subset.get_gt_labels().tolist()) == {label: round(n / 10) for label, n in counts.items()}
-    # The choice is a function of the key, on every machine: a change of these numbers changes published results.
+    # The key alone decides the choice, on every machine: other numbers here would change published results.
     assert sorted(balanced_indices(whole.get_gt_labels(), 0.01, seed=0)) == ONE_OF_EACH_DIGIT
 
 

@@ -1,4 +1,4 @@
-"""Your own images: every source gives the same pretraining, labels and splits; what is wrong is one sentence."""
+"""Your own images: every source gives the same pretraining, labels and splits; faults are told in one sentence."""
 
 import gzip
 import os
@@ -42,7 +42,7 @@ def built(spec: str, split: str = 'all', **settings: object) -> OwnImages:
 
 
 def labelled(dataset: OwnImages) -> list[tuple[bytes, str]]:
-    """Content of every image, and its class."""
+    """Return every image's content and class."""
     classes = dataset.metainfo['classes']
     infos = [dataset.get_data_info(index) for index in range(len(dataset))]
     read = [info['read_bytes']() if 'read_bytes' in info else Path(info['img_path']).read_bytes() for info in infos]
@@ -50,7 +50,7 @@ def labelled(dataset: OwnImages) -> list[tuple[bytes, str]]:
 
 
 def epoch(spec: str, workers: int, number: int = 1) -> list[torch.Tensor]:
-    """The views of an epoch of pretraining, in its order."""
+    """Return the views of an epoch of pretraining, in its order."""
     dataset = KeyedDataset(dict(**source_config(spec), split='pretrain', pipeline=PIPELINE))
     sampler = KeyedSampler(dataset, seed=3)
     sampler.set_epoch(number)
@@ -117,7 +117,7 @@ def test_time_per_file_of_a_flat_folder_does_not_grow(tmp_path: Path) -> None:
     for number in (1_000, 10_000):
         write_folder(tmp_path / str(number), {f'{name:06d}.jpg': b'' for name in range(number)})
     ratios = [seconds(10_000) / seconds(1_000) for _ in range(5)]
-    assert min(ratios) < 30  # 100 times as long if each file looked at all
+    assert min(ratios) < 30  # 100 if each file looked at all others
 
 
 def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) ->
     with tarfile.open(tmp_path / 'x.tar', 'w') as shard:
         for name in ('a.jpg', 'a.cls', 'b.jpg', 'b.cls'):
             shard.add(tmp_path / name, f'./{name}')
-    (tmp_path / 'x.tar').rename(tmp_path / 'x[1].tar')  # no pattern
+    (tmp_path / 'x.tar').rename(tmp_path / 'x[1].tar')  # a name, not a pattern
     images = TarImages(f'{tmp_path}/x[1].tar', lazy_init=True).images()
     assert (images.names, images.labels) == (['a.jpg', 'b.jpg'], ['7', '7'])
     dataset = TarImages(f'{tmp_path}/x[1].tar')
@@ -259,13 +259,13 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
 
 
 def flipped(whole: bytes, name: bytes) -> bytes:
-    """A tar file with one bit of the first member's header changed whose name ends so."""
+    """Flip one bit in the name of a tar file's first member that contains ``name``."""
     place = whole.index(name)
     return whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
 
 
 def linked(name: str, kind: bytes) -> bytes:
-    """A tar file whose only member is no file."""
+    """Return a tar file whose only member is no file."""
     member = tarfile.TarInfo(name)
     member.type, member.linkname = kind, 'elsewhere'
     return member.tobuf() + bytes(1024)
@@ -303,7 +303,7 @@ def test_tar_files_that_are_wrong(content: Callable, message: str, tmp_path: Pat
 
 
 def test_a_damaged_tar_file_loses_no_image_without_a_word(tmp_path: Path) -> None:
-    """One bit of any byte of a header changed, or the file cut at any block."""
+    """Damage is one flipped bit in any byte of a header, or a cut at any block."""
     whole = write_tar(tmp_path / 'whole.tar', {'a.jpg': b'1', 'b.jpg': b'2', 'b.cls': b'3'}).read_bytes()
     damaged = [whole[:byte] + bytes([whole[byte] ^ 1]) + whole[byte + 1 :] for byte in range(1024, 1536)]
     damaged += [whole[:end] for end in range(512, len(whole), 512)]
@@ -315,7 +315,7 @@ def test_a_damaged_tar_file_loses_no_image_without_a_word(tmp_path: Path) -> Non
         except UserError as error:
             refused += 1
             assert f'{number}.tar cannot be read' in str(error) and 'at byte' in str(error)
-    assert refused == 511 + 6  # all but a byte behind the checksum; three members of two blocks, and one of zeros
+    assert refused == 511 + 6  # all but the byte after the checksum; all 6 cuts that leave no block of zeros
 
 
 @pytest.mark.parametrize('kind', ['tar', 'parquet'])

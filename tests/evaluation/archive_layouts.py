@@ -25,7 +25,7 @@ def picture(path: Path, height: int = 40, width: int = 30, seed: int = 0) -> Non
 
 
 def voc_image(folder: Path, name: str, objects: Mapping[str, list[int]], size: int = 40) -> None:
-    """An image with its annotation; ``objects`` gives by class the difficult flag of each of its objects."""
+    """Write an image and its annotation; ``objects`` gives the difficult flags of its objects by class."""
     picture(folder / f'JPEGImages/{name}.jpg', size, size, seed=int(name))
     items = [
         f'<object><name>{kind}</name><pose>Left</pose><truncated>0</truncated><difficult>{flag}</difficult>'
@@ -46,9 +46,9 @@ def voc_list(folder: Path, split: str, names: list[str]) -> None:
 
 
 def voc07(root: Path, size: int) -> Path:
-    """``root/VOCdevkit/VOC2007`` with ``size`` images in trainval and in test; returns the latter folder.
+    """Write ``root/VOCdevkit/VOC2007`` with ``size`` images in trainval and in test; return that folder.
 
-    Every class is in four images of ten, difficult in one more of ten.
+    Every class is in four of ten images, and only difficult in one more.
     """
     folder = root / 'VOCdevkit/VOC2007'
     folder.mkdir(parents=True)
@@ -65,7 +65,7 @@ def voc07(root: Path, size: int) -> Path:
 
 
 def class_folders(root: Path, subset: str, per_class: int = 1) -> Path:
-    """A folder per class of ImageNet-A ('imagenet_a') or ImageNet-R ('imagenet_r')."""
+    """Write a folder per class of ImageNet-A ('imagenet_a') or ImageNet-R ('imagenet_r')."""
     source = root / 'README.txt'
     root.mkdir(parents=True, exist_ok=True)
     source.write_text('as in the archive')
@@ -76,7 +76,7 @@ def class_folders(root: Path, subset: str, per_class: int = 1) -> Path:
 
 
 def imagenet_c(root: Path, classes: int = 2, grouped: bool = True) -> Path:
-    """The 75 settings with one image of each of the first classes, below the folders of the archives or not."""
+    """Write the 75 settings with an image of each of the first classes, below the archives' folders or not."""
     picture(root.parent / 'source.jpg', 224, 224)
     parents = {corruption: group for group, names in GROUPS.items() for corruption in names}
     for corruption in CORRUPTIONS:
@@ -90,7 +90,7 @@ def imagenet_c(root: Path, classes: int = 2, grouped: bool = True) -> Path:
 
 
 def imagenet_archives(root: Path, images: bool) -> dict[str, str]:
-    """Roots by data set: ImageNet-1K, with an image per class and split or none, ImageNet-A, -R and -C."""
+    """Write ImageNet-1K (an image per class and split, or none), -A, -R and -C; return roots by data set."""
     picture(root / 'picture.jpg')
     for wnid in imagenet_classes():
         for split in ('train', 'val'):

@@ -1,4 +1,4 @@
-"""Checkpoints as pretraining and fine-tuning write them, of untrained models."""
+"""Checkpoints of untrained models, as pretraining and fine-tuning write them."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ TINY_VIT = dict(type='ContrastiveViT', arch=ARCH, img_size=224, patch_size=56)
 
 
 def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: int) -> Path:
-    """Of a config with an EMA encoder, which differs from the online one; ``arch`` changes the backbone's."""
+    """Save a checkpoint of a config whose EMA encoder is unlike the online one; ``arch`` changes the backbone's."""
     cfg = prepared(
         CONFIGS / f'{name}.py', cfg_options={f'model.backbone.arch.{key}': value for key, value in arch.items()}
     )
@@ -32,9 +32,9 @@ def of_pretraining(path: Path, name: str = 'patchmix/vit-xs4_digits', **arch: in
 
 
 def of_classifier(path: Path, cfg: Config, biases: dict[int, float] | None = None, stored: bool = True) -> Path:
-    """Of the classifier of a config, which the file carries if it is ``stored``.
+    """Save a checkpoint of a config's classifier, with the config if ``stored``.
 
-    By ``biases`` of classes the classifier answers alone, whatever the image.
+    ``biases`` of classes, if given, alone decide the answer, whatever the image.
     """
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))

@@ -1,11 +1,11 @@
-"""Features of images that show some of several things, for the tests of linear SVMs."""
+"""Features of images with several labels, for the tests of linear SVMs."""
 
 import torch
 from torch import Tensor
 
 
 def several_labels(size: int, classes: int = 3, noise: float = 1.0, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Features (size, 6) with a direction per class, and labels (size, classes) of which some are 0."""
+    """Return features (size, 6) with a direction per class, and labels (size, classes), some of them 0."""
     random = torch.Generator().manual_seed(seed)
     present = torch.where(torch.rand(size, classes, generator=random) < 0.35, 1, -1)
     directions = torch.randn(classes, 6, generator=torch.Generator().manual_seed(99))

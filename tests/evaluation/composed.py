@@ -29,7 +29,7 @@ def backbone_of(pretraining: str) -> dict | None:
 def recipe_of(
     protocol: str, data: str, name: str | None = None, backbone: Mapping | None = None, recipe: str | None = None
 ) -> Recipe | None:
-    """The recipe for a config of pretraining, by its name."""
+    """Return the recipe for the pretraining config ``name``."""
     images = read_data_set(CONFIGS, data, protocol)
     backbone = backbone or (backbone_of(name) if name else images.backbone)
     return find_recipe(protocol, {data, images.get('like')}, name, family_of(backbone), recipe)
@@ -44,9 +44,9 @@ def composed(
     overrides: Mapping[str, Any] | None = None,
     builds: bool = True,
 ) -> Config:
-    """The config for the backbone of a pretraining of that ``name``, for another one, or for that of the data set.
+    """Compose the config for the backbone of the pretraining ``name``, for ``backbone``, or for the data set's.
 
-    With ``builds`` the backbone is built, to learn how many channels the head needs.
+    With ``builds``, the backbone is built to find how many channels the head needs.
     """
     images = read_data_set(CONFIGS, data, protocol)
     backbone = backbone or (backbone_of(name) if name else images.backbone.to_dict())
@@ -66,12 +66,12 @@ def composed(
 
 
 def facts(cfg: Config) -> tuple[float, int, int]:
-    """Learning rate, batch and epochs."""
+    """Return the learning rate, batch and epochs."""
     return cfg.optim_wrapper.optimizer.lr, cfg.auto_scale_lr.base_batch_size, cfg.train_cfg.max_epochs
 
 
 def written(folder: Path, protocol: str, data: str = 'digits', **settings: Any) -> Path:
-    """The same as a file."""
+    """Write a composed config to a file."""
     path = folder / f'{protocol}_{data}.py'
     path.write_text(composed(protocol, data, **settings).pretty_text)
     return path

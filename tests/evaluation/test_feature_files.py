@@ -1,4 +1,4 @@
-"""Features on the disk: files of so many images, interruptions, and folders that are not to be continued."""
+"""Features on disk: number of images per file, interruptions, and folders that must not be continued."""
 
 import shutil
 from pathlib import Path
@@ -19,7 +19,7 @@ PIPELINE = [dict(type='mixcl.LoadImage'), dict(type='mmpretrain.PackInputs')]
 
 
 class FirstPixels(BaseModel):
-    """Features that anyone can check."""
+    """Model whose features are an image's first pixels."""
 
     def extract_features(self, images: Tensor, encoder: str) -> Tensor:
         return images[:, :, 0, :2].flatten(1).float()
@@ -29,7 +29,7 @@ class FirstPixels(BaseModel):
 
 @pytest.fixture
 def images(tmp_path: Path) -> KeyedDataset:
-    """Seven images, of which b and g cannot be read; the name of one is no text."""
+    """Write seven images: b and g cannot be read, and one name is not valid UTF-8."""
     folder = tmp_path / 'images'
     folder.mkdir()
     for number, name in enumerate((b'a', b'b', b'c', b'd', b'caf\xe9', b'f', b'g')):
@@ -41,7 +41,7 @@ def images(tmp_path: Path) -> KeyedDataset:
 
 
 def extract(images: KeyedDataset, out: Path, images_per_file: int = 3) -> dict[str, int]:
-    """The files, and when they were written."""
+    """Extract features; return the files and when they were written."""
     open_folder(out, IDENTITY)
     assert extract_to_files(out, FirstPixels(), images, images_per_file, batch_size=2, num_workers=0) == 2
     return {path.name: path.stat().st_mtime_ns for path in out.iterdir()}

@@ -80,7 +80,7 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
     assert 0 < metrics['online_knn3_top1'] < 100
     features, labels = extract(model, built(dataloader(BANK)), ('online',))
     first, second = run_pair(two_processes, tmp_path)
-    for results in (first, second):  # what the second one lacks, the first one knows
+    for results in (first, second):  # both are told what one of them finds
         assert results.pop('refusal') == 'these features will not do'
         assert results.pop('short') == 'gave 4 of 5 images'
     for found, found_features, found_labels, _ in first.values():
@@ -90,7 +90,7 @@ def test_two_processes_give_what_one_gives_and_refuse_together(tmp_path: Path) -
     for found, found_features, found_labels, most in second.values():
         assert found == metrics
         assert found_features['online'].shape == (0, 6) and found_labels.shape == (0,)
-        assert most <= 7  # its own of the 13
+        assert most <= 7  # its share of the 13
 
 
 def test_refuses_before_encoding(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The papers' numbers: counts, and which of them belong to a checkpoint and a recipe.
 
-Rates, batches and epochs are those that papers and authors' code give, row by row; no label in a config is believed.
+Rates, batches and epochs are compared with papers and authors' code row by row; labels in configs are not trusted.
 """
 
 import functools
@@ -19,7 +19,7 @@ from mixcl.weights.pretrained import PretrainedBackbone
 
 def test_how_many_numbers_each_table_has() -> None:
     counts = Counter(row['source'] for row in all_published())
-    # Cells of the tables: PatchMix 2 has 19 rows of up to 3, 3 has 17 cells of 6, 4 has 6 rows of 2.
+    # Cells: PatchMix's Table 2 has 19 rows of up to 3, Table 3 has 17 cells of 6, Table 4 has 6 rows of 2.
     assert counts['PatchMix, Table 2'] == 37
     assert counts['PatchMix, Table 3'] == 17 * 6
     assert [counts[f'PatchMix, Table {table}'] for table in (4, 5, 6, 7)] == [12, 20, 16, 16]
@@ -50,7 +50,7 @@ def test_numbers_of_training_from_scratch() -> None:
 
 
 def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
-    """Not where the data lie, nor the batch."""
+    """Neither the place of the data nor the batch decides."""
     patchmix, aps = 'patchmix/vit-s2_cifar10', 'aps/vit-t2_cifar10_clip'
     moved = {'train_dataloader.batch_size': 64, 'train_dataloader.dataset.dataset.data_root': 'elsewhere'}
     for name, changes, epochs, protocol, data, expected in (
@@ -68,7 +68,7 @@ def test_the_model_and_what_else_numbers_of_a_config_differ_by_decide() -> None:
         assert {row['value'] for row in papers_numbers(subject, data, cfg, CONFIGS)} == expected, (name, changes)
 
 
-# The first whose expression matches '<protocol> <source> <metric> <config>': learning rate, batch, epochs.
+# By the first expression that matches '<protocol> <source> <metric> <config>': learning rate, batch, epochs.
 EXPECTED = {
     r'linear PatchMix, Table 2 top1 patchmix/vit-s16': (0.08, 1024, 100),
     r'linear PatchMix, Table 2 top1 patchmix/vit-b16': (0.04, 1024, 100),
@@ -105,12 +105,12 @@ EXPECTED = {
 }
 KEYS = ('config', 'epochs', 'data', 'protocol')
 BEST_OF_TWO = 'best_of_all_top1'
-"""The best of BSIM's five depths and the pooled output: no recipe's own, and no metric of ours."""
+"""Best of BSIM's five depths and the pooled output: no single recipe gives it, and we have no such metric."""
 
 
 @functools.cache
 def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Config | None:
-    """What trains; robustness is that of the classifier that is fine-tuned in the same call, and takes its recipe."""
+    """Return the config that trains; robustness takes that of the classifier fine-tuned in the same call."""
     protocol, data = ('finetune', 'in1k') if protocol == 'robustness' else (protocol, data)
     exists = recipe_of(protocol, data, config, recipe=recipe) is not None
     return composed(protocol, data, config, recipe=recipe, builds=False) if exists else None
@@ -118,10 +118,10 @@ def evaluated(protocol: str, data: str, config: str, recipe: str | None) -> Conf
 
 @pytest.mark.long
 def test_no_number_of_another_recipe_stands_beside_a_result_and_every_one_beside_some() -> None:
-    """By default, and by whatever ``--recipe``."""
+    """This holds by default and with every ``--recipe``."""
     protocols = ('linear', 'finetune', 'robustness')
     rows = [row for row in all_published() if row['protocol'] in protocols and row['metric'] != BEST_OF_TWO]
-    expected, seen = {id(row): row for row in rows if 'config' in row}, set()  # all come from one list, read once
+    expected, seen = {id(row): row for row in rows if 'config' in row}, set()  # by id: all come from one list
     for place in {tuple(row.get(key) for key in KEYS) for row in expected.values()}:
         config, epochs, data, protocol = place
         table = TABLE['finetune' if protocol == 'robustness' else protocol]

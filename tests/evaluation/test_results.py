@@ -54,7 +54,7 @@ def test_a_result_is_stored_at_once_and_another_takes_its_place(tmp_path: Path) 
 
 
 def test_another_evaluation_is_not_finished(tmp_path: Path) -> None:
-    """Also where another command stored it meanwhile."""
+    """This holds also where another command stored a result meanwhile."""
     results = Results(tmp_path)
     for number, change in enumerate((
         {},

@@ -1,4 +1,4 @@
-"""Trainings of protocols that are interrupted give what uninterrupted ones give."""
+"""Interrupted trainings of protocols give the same as uninterrupted ones."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
 """A small model with two encoders and runs of it on a few digits, for the tests of evaluation.
 
-In a module of its own because spawned processes cannot import test modules.
+This is a module of its own because spawned processes cannot import test modules.
 """
 
 import os
@@ -53,7 +53,7 @@ class ToyModel(BaseModel):
 
 
 def dataloader(size: int, split: str = 'train', **sampler: bool) -> dict:
-    """Config of a loader over the first digits, as the configs of evaluation have it."""
+    """Return a loader's config over the first digits, as in the configs of evaluation."""
     pipeline = [dict(type='mmpretrain.PackInputs')]
     return dict(
         batch_size=4,
@@ -70,7 +70,7 @@ def built(loader: dict) -> torch.utils.data.DataLoader:
 
 
 def evaluation(mode: str, bank: dict, queries: dict, *neighbours: int, **settings: object) -> dict:
-    """Of a runner; the settings are those of the loop."""
+    """Return a runner's settings for an evaluation; ``settings`` are those of the loop."""
     return {
         f'{mode}_cfg': dict(type='FeatureLoop', bank_dataloader=bank, **settings),
         f'{mode}_dataloader': queries,
@@ -87,15 +87,17 @@ def runner_of(work_dir: Path, model: torch.nn.Module, **settings: object) -> Run
 
 
 class Refusing(FeatureMetric):
-    """Computes nothing."""
+    """Metric that computes nothing."""
 
     def compute(self, *sets: Tensor) -> dict[str, float]:
         raise UserError('these features will not do')
 
 
 def two_processes(rank: int) -> dict:
-    """What one of two processes finds with and without padding, in pieces and at once, and the most rows that it held;
-    and what it is told when the computing one refuses, or one of them lacks images."""
+    """Return what one of two processes finds with and without padding, in pieces and at once, and the most rows held.
+
+    Also return its errors when the computing process refuses, and when a process lacks images.
+    """
     os.environ['LOCAL_RANK'] = '0'
     folder, results = Path(tempfile.mkdtemp()), {}
     for round_up, at_once in ((True, 3), (False, 3), (True, 100)):
@@ -119,7 +121,7 @@ def two_processes(rank: int) -> dict:
 
 
 class MostRows(TorchDispatchMode):
-    """Notes how many rows of features (n, 6) or (.., n, 6) the largest tensor made in a ``with`` block has."""
+    """Recorder of the most rows in a tensor of features, (n, 6) or (.., n, 6), that is made in a ``with`` block."""
 
     rows = 0
 

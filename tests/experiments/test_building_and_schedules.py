@@ -1,4 +1,4 @@
-"""Errors of constructors are told with their place; schedules that do not fit; what a config changes in its base."""
+"""Errors of constructors name their place; schedules that do not fit are noted; differences of two configs."""
 
 import pytest
 from mmengine.config import Config

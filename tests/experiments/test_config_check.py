@@ -1,4 +1,4 @@
-"""Misspelt keys and types and values that no constructor refuses are found; what mmengine accepts is left alone."""
+"""Misspelt keys, and types and values that no constructor refuses, are found; what mmengine accepts is left alone."""
 
 import copy
 import functools
@@ -25,7 +25,7 @@ MMPRETRAIN_CONFIGS = Path(mmpretrain.__file__).parent / '.mim' / 'configs'
 
 
 def changed(overrides: dict | None = None) -> Config:
-    """The config of the digits, with all kinds of sections."""
+    """Return the config of the digits, with all kinds of sections."""
     cfg = copy.deepcopy(read('patchmix/vit-xs4_digits'))
     cfg.merge_from_dict({'optim_wrapper.clip_grad.max_norm': 1.0})
     cfg.merge_from_dict(copy.deepcopy(overrides or {}))
@@ -76,7 +76,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ('model.backbone.arch.num_heads', 5, 'arch.num_heads=5 must be a divisor of embed_dims=96'),
     ('val_dataloader.dataset.pipeline', [], 'val_dataloader.dataset.pipeline=[] must be a list of transforms'),
 ]  # fmt: skip
-"""What is set in a config, and what is said."""
+"""Keys and values set in a config, and words of the error."""
 
 
 def test_what_cannot_be_meant_is_named_with_its_place() -> None:
@@ -100,10 +100,10 @@ def test_ranges_of_numbers() -> None:
 
 
 ELSEWHERE = ('model.terms', 'model.views', 'model.memory')
-"""What the model refuses itself while it is built: tests/algorithms."""
+"""Parts that the model itself checks while it is built: tests/algorithms."""
 
 UNKNOWN = ('model.backbone.depth',)
-"""Neither annotated in mmpretrain nor with a default; it looks such values up."""
+"""Settings without annotation or default in mmpretrain, which looks such values up."""
 
 
 @pytest.mark.parametrize('name', ['patchmix/vit-xs4_digits', 'dino/vit-s16_in1k', 'mixco/r18_tinyimagenet_mocov2'])
@@ -118,7 +118,7 @@ def test_no_number_of_a_recipe_may_be_something_else(name: str) -> None:
                 return [spoil(part, (*path, number)) for number, part in enumerate(node)]
             if isinstance(node, bool) or not isinstance(node, (int, float)):
                 return node
-            while isinstance(path[-1], int):  # a list of numbers is told as a whole
+            while isinstance(path[-1], int):  # a list of numbers is reported as a whole
                 path = path[:-1]
             places.add(readable(path))
             return wrong

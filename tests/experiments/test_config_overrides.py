@@ -1,4 +1,4 @@
-"""Overrides that would change nothing, or that mmengine cannot merge, are refused before."""
+"""Overrides that would change nothing, or that mmengine cannot merge, are refused."""
 
 import copy
 

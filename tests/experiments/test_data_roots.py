@@ -1,4 +1,4 @@
-"""The data folders, annotations and weights of a config are found wherever they stand."""
+"""Data folders, annotations and weights are found anywhere in a config."""
 
 import hashlib
 from pathlib import Path

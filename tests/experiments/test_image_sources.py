@@ -36,7 +36,7 @@ def test_images_of_a_folder_are_prepared_as_the_config_tests_or_cropped_to_a_siz
     cifar = dict(pipeline=image_pipeline(Config.fromfile('configs/_base_/datasets/cifar10.py')))
     assert types(cifar) == ['LoadImage', 'mmpretrain.ResizeEdge', 'mmpretrain.CenterCrop', 'mmpretrain.PackInputs']
     digits = image_pipeline(Config.fromfile('configs/_base_/datasets/digits.py'))
-    assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos are not square as digits are
+    assert digits[2] == dict(type='mmpretrain.CenterCrop', crop_size=16)  # photos, unlike digits, are not square
     as_they_are = image_pipeline(composed('finetune', 'cifar10', builds=False))
     assert [step.get('scale') or step.get('crop_size') for step in as_they_are] == [None, 32, 32, None]
     folder = Config.fromfile('configs/patchmix/vit-s16_folder.py')

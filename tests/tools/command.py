@@ -1,8 +1,8 @@
-"""The command-line tools, run as a user runs them: each in a process of its own, forked from one that has the imports.
+"""Command-line tools, run as a user runs them: each in its own process, forked from one that has the imports.
 
-Each ``python`` that they start, also by a shell script or torchrun, is forked as well.
+Each ``python`` that the tools start, also through a shell script or torchrun, is forked as well.
 
-What needs an interpreter that has imported nothing (what a command imports, or prints meanwhile) uses ``subprocess``.
+Tests that need an interpreter without imports (what a command imports, or prints meanwhile) use ``subprocess``.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ ENVIRONMENT = {
 def start(*arguments: object, **variables: object) -> subprocess.Popen:
     """Start ``python ARGUMENTS``, or the shell script that comes first, in the repository.
 
-    Variables are those of the environment, beside those of all commands.
+    ``variables`` are added to the environment that all commands have.
     """
     python = Path(os.environ[FOLDER]) / 'bin/python'  # tests/conftest.py makes it
     environment = {
         **ENVIRONMENT,
         'PATH': f'{python.parent}:{os.environ["PATH"]}',
-        'PYTHON_EXEC': python,  # of torchrun
+        'PYTHON_EXEC': python,  # read by torchrun
         'PORT': free_port(),  # where torchrun meets
         **variables,
     }
@@ -62,7 +62,7 @@ def stop(process: subprocess.Popen) -> None:
 
 
 def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess:
-    """:func:`start` a command and wait for its end, at most ``timeout`` seconds."""
+    """Start a command (:func:`start`) and wait for its end, at most ``timeout`` seconds."""
     process = start(*arguments)
     try:
         stdout, stderr = process.communicate(timeout=timeout)

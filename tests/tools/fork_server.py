@@ -1,9 +1,9 @@
 """A process that has imported everything and forks a child per command, which saves the 7 to 11 s of the imports.
 
 ``python tests/tools/fork_server.py FOLDER PROCESS`` listens at ``FOLDER/socket`` until the folder or the process is
-gone. Clients are those of ``forked_python.py``: each sends a line of JSON (``words``, ``folder``, ``environment``) with
-its three standard streams, then signals for the command, a byte each, and gets a byte when the command exists and its
-exit status as a line. The command of a client that leaves before is killed, with what it started.
+gone. Its clients run ``forked_python.py``. Each sends a line of JSON (``words``, ``folder``, ``environment``) with its
+three standard streams, then signals for the command, a byte each. It receives a byte once the command exists, and the
+exit status as a line. If a client leaves before, its command is killed with all that it started.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ ALSO = [
     *('torch._dynamo', 'torch.distributed.run', 'torch.utils.tensorboard', 'mmpretrain.visualization'),
     *('yapf.yapflib.yapf_api', 'setuptools', 'matplotlib.pyplot', 'sklearn.datasets', 'sklearn.svm'),
 ]
-"""What commands import late, beside the modules of mixcl."""
+"""Modules that commands import late, beside those of mixcl."""
 
 
 def import_everything() -> None:
-    """All of mixcl but detection, which is the only part that imports mmdet."""
+    """Import all of mixcl but detection, the only part that imports mmdet."""
     import torch
 
     import mixcl
@@ -41,13 +41,13 @@ def import_everything() -> None:
 
 
 def serve(folder: Path, process: int) -> list[str]:
-    """Attend to each client in a process of its own. Returns in the commands only, with their words."""
+    """Attend to each client in a process of its own. Return in the commands only, with their words."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / 'starting'))
     listener.listen(64)
     listener.settimeout(1)
     (folder / 'starting').rename(folder / 'socket')
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forked
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     while (folder / 'socket').exists() and is_running(process):
         with contextlib.suppress(TimeoutError):
             client, _ = listener.accept()
@@ -60,13 +60,13 @@ def serve(folder: Path, process: int) -> list[str]:
 
 
 def attend(client: socket.socket) -> list[str]:
-    """Fork the client's command, and tell the client how it ends. Returns in the command only."""
+    """Fork the client's command, and tell the client how it ends. Return in the command only."""
     text, streams, _, _ = socket.recv_fds(client, 1 << 16, 3)
     while not text.endswith(b'\n'):
         text += client.recv(1 << 16)
     request = json.loads(text)
     command = os.fork()
-    os.setpgid(command, command)  # by both, so that no signal comes before it
+    os.setpgid(command, command)  # in both processes, so that no signal comes before it
     if command == 0:
         client.close()
         become(request, streams)
@@ -82,7 +82,7 @@ def attend(client: socket.socket) -> list[str]:
 
 
 def pass_on(client: socket.socket, command: int) -> None:
-    """Send a command and what it started the signals that its client sends, and SIGKILL when the client leaves."""
+    """Forward a client's signals to its command and what that started; send SIGKILL when the client leaves."""
     number = None
     while number != signal.SIGKILL:
         number = (client.recv(1) or bytes([signal.SIGKILL]))[0]
@@ -99,11 +99,11 @@ def is_running(process: int) -> bool:
 
 
 def become(request: dict, streams: list[int]) -> None:
-    """Make this process look like one that was started by itself."""
+    """Make this process look like one that was started directly."""
     import numpy as np
     import torch
 
-    torch.set_num_threads(1)  # makes torch's pool anew, which fails where two threads do it at once
+    torch.set_num_threads(1)  # makes torch's thread pool anew; two threads at once would fail
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -118,7 +118,7 @@ def become(request: dict, streams: list[int]) -> None:
 
 
 def execute(words: list[str]) -> None:
-    """What ``python WORDS`` does."""
+    """Do what ``python WORDS`` does."""
     if words[0] == '-u':
         sys.stdout.reconfigure(write_through=True)
         words = words[1:]

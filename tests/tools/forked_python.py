@@ -1,6 +1,7 @@
 """``python`` for tests, shell scripts and torchrun: the same command in a child of the fork server.
 
-Signals that commands listen to go on to the command and what it started. When this process is killed, so are they.
+Signals that commands listen to are forwarded to the command and what it started. If this process is killed, so are
+they.
 """
 
 import contextlib
@@ -14,10 +15,10 @@ import sys
 import time
 from pathlib import Path
 
-# Started with -S -E and by its path, and imports nothing but the standard library: 20 ms.
+# It starts in 20 ms, as it is run with -S -E and by its path, and imports only the standard library.
 
 FOLDER = 'MIXCL_TEST_FOLDER'
-"""The variable that names the folder which all processes of a test session share; see ``tests/conftest.py``."""
+"""Environment variable with the folder that all processes of a test session share (``tests/conftest.py``)."""
 
 
 def main() -> int:
@@ -29,13 +30,13 @@ def main() -> int:
     server.recv(1)  # the command exists
 
     def pass_on(number: int, _: object) -> None:
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the command has ended
             server.sendall(bytes([number]))
 
     for number in passed_on:
         signal.signal(number, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
-    server.settimeout(0.1)  # a signal that comes just before a wait is acted on after it
+    server.settimeout(0.1)  # a signal that comes just before a wait is handled after it
     said = b''
     while not said.endswith(b'\n'):
         try:
@@ -47,14 +48,14 @@ def main() -> int:
         said += part
     status = int(said or -signal.SIGKILL)
     if status < 0:
-        with contextlib.suppress(OSError):  # SIGKILL has no other
+        with contextlib.suppress(OSError):  # SIGKILL cannot be handled
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 
 
 def connected(folder: Path) -> socket.socket:
-    """A connection with the server of the test session, which is started if there is none."""
+    """Return a connection to the server of the test session, which is started if there is none."""
     with open(folder / 'lock', 'w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / 'socket').exists():
@@ -66,7 +67,7 @@ def connected(folder: Path) -> socket.socket:
 
 def start_server(folder: Path) -> None:
     log_file = folder / 'server.log'
-    if log_file.exists():  # it was tried before
+    if log_file.exists():  # an earlier start failed
         raise RuntimeError(f'the fork server did not start:\n{log_file.read_text()}')
     program = Path(__file__).with_name('fork_server.py')
     changes = dict(OMP_NUM_THREADS='1', CUDA_VISIBLE_DEVICES='', PYTHONPATH=str(program.parents[2]))

@@ -1,4 +1,4 @@
-"""The command-line tools, run in the process of the test, which saves the imports."""
+"""Command-line tools, run in the process of the test, which saves the imports."""
 
 import itertools
 import os
@@ -16,13 +16,13 @@ _numbers = itertools.count()
 
 
 def run_here(*arguments: object, options: Sequence[str] = ()) -> int:
-    """Run ``python ARGUMENTS --cfg-options OPTIONS`` on the CPU; its exit status."""
-    # Names of mmengine's runs are time stamps, which two quick runs would share, and their logs with them.
+    """Run ``python ARGUMENTS --cfg-options OPTIONS`` on the CPU; return its exit status."""
+    # mmengine names runs by time stamps: two quick runs would share a name, and thus a log.
     return run_as_given(*arguments, '--cfg-options', f'experiment_name=here_{next(_numbers)}', *options)
 
 
 def run_as_given(*arguments: object) -> int:
-    """Run ``python ARGUMENTS`` on the CPU; its exit status."""
+    """Run ``python ARGUMENTS`` on the CPU; return its exit status."""
     words = [*map(str, arguments)]
     on_sigterm = signal.getsignal(signal.SIGTERM)
     beside = [os.path.dirname(words[0]), *sys.path]  # as Python does for a script
@@ -36,13 +36,13 @@ def run_as_given(*arguments: object) -> int:
         except SystemExit as exit_:
             return exit_.code or 0
         finally:
-            # A run that was stopped ignores it from then on, and so would all processes that later tests start.
+            # A stopped run ignores SIGTERM from then on, and so would all processes that later tests start.
             signal.signal(signal.SIGTERM, on_sigterm)
     return 0
 
 
 def refusal(capfd: pytest.CaptureFixture, *arguments: object, options: Sequence[str] = ()) -> str:
-    """The only error that a command reports, which ends with status 2 and without a traceback."""
+    """Return the only error of a command, which must end with status 2 and without a traceback."""
     capfd.readouterr()
     status = run_here(*arguments, options=options)
     stderr = capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""What is computed once for all processes of a test session."""
+"""Results that are computed once for all processes of a test session."""
 
 import fcntl
 import os
@@ -9,9 +9,9 @@ from tools.forked_python import FOLDER
 
 
 def once(name: str, fill: Callable[[Path], object]) -> Path:
-    """The folder ``name`` of the test session, filled by whichever process first asks for it.
+    """Return the folder ``name`` of the test session, filled by the process that first asks for it.
 
-    ``fill`` gets the empty folder. If it fails, it fails for each who asks.
+    ``fill`` gets the empty folder. If it fails, each later call tries again.
     """
     folder = Path(os.environ[FOLDER]) / name
     with open(folder.with_suffix('.lock'), 'w') as lock:

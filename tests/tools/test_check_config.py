@@ -47,7 +47,7 @@ def test_one_sentence(capfd: pytest.CaptureFixture) -> None:
 
 
 def test_shuffled_groups_are_those_of_one_process_only() -> None:
-    """Batches of 12 in 8 groups; of several processes each is a group."""
+    """Batches of 12 do not fill 8 groups; with several processes, each is a group."""
     small = ['train_dataloader.batch_size=12']
     assert run_here(TOOL, MOCO, '--no-data', options=small) == 2
     assert run_here(TOOL, MOCO, '--no-data', '--processes', 2, options=small) == 0

@@ -1,4 +1,4 @@
-"""Commands of the fork server behave as those of an interpreter of their own."""
+"""Commands of the fork server behave like those of an interpreter of their own."""
 
 import signal
 import time
@@ -21,7 +21,7 @@ def test_arguments_streams_and_status() -> None:
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
 def test_output_is_read_while_it_runs_and_signals_end_it(number: int) -> None:
-    """The caller knows the stand-in only; the command itself tells its own number."""
+    """The caller knows only the stand-in; the command itself prints its process id."""
     process = start('-c', WAITING)
     command = int(process.stdout.readline())
     assert is_running(command) and process.poll() is None

@@ -1,4 +1,4 @@
-"""The same run from several processes, several machines, and sharded."""
+"""Several processes, several machines and sharding give the same run."""
 
 import os
 import signal
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.long
 
 
 def start_machine(processes: int, work_dir: Path, *options: object, **variables: object) -> subprocess.Popen:
-    """``tools/dist_train.sh`` as it is called on one machine."""
+    """Start ``tools/dist_train.sh`` as it is called on one machine."""
     words = (DIGITS, processes, '--work-dir', work_dir, *OPTIONS, *options)
     return start('tools/dist_train.sh', *words, **variables)
 
 
 def outputs(*machines: subprocess.Popen) -> list[str]:
-    """What the machines wrote, once all have succeeded."""
+    """Return what the machines wrote, once all have succeeded."""
     try:
         with ThreadPoolExecutor() as readers:  # a machine that cannot write would keep the others waiting
             written = list(readers.map(lambda machine: machine.communicate(timeout=110), machines))
@@ -46,14 +46,14 @@ def checkpoint(work_dir: Path) -> dict:
 
 
 def assert_same_run(first: dict, second: dict) -> None:
-    """The whole weights and states of the optimiser."""
+    """Check that all weights and optimiser states are equal."""
     for part in ('state_dict', 'optimizer'):
         torch.testing.assert_close(first[part], second[part], rtol=0, atol=0)
 
 
 @pytest.fixture(scope='module')
 def replicated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work dir of two processes on one machine."""
+    """Return the work dir of two processes on one machine."""
     work_dir = tmp_path_factory.mktemp('replicated')
     outputs(start_machine(2, work_dir))
     return work_dir
@@ -63,7 +63,7 @@ def test_two_machines_are_two_processes(tmp_path: Path, replicated: Path) -> Non
     both = dict(NNODES=2, MASTER_ADDR='127.0.0.1', PORT=free_port())
     first, second = outputs(*(start_machine(1, tmp_path, NODE_RANK=rank, **both) for rank in range(2)))
     assert 'global batch 32: 16 images on each of 2 process(es)' in first
-    assert 'global batch' not in second  # only the first process of all speaks
+    assert 'global batch' not in second  # only the first of all processes prints
     assert_same_run(checkpoint(tmp_path), checkpoint(replicated))
 
 
@@ -76,7 +76,7 @@ def test_a_sharded_run_continues_a_replicated_one_and_writes_its_checkpoint(tmp_
 
 @pytest.mark.parametrize('number', [signal.SIGUSR1, signal.SIGTERM])
 def test_a_signal_to_the_whole_job_saves_it(tmp_path: Path, number: signal.Signals) -> None:
-    """As sbatch and srun send it."""
+    """sbatch and srun send signals this way."""
     machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
     try:
         wait_for_steps(machine, tmp_path)
@@ -90,7 +90,7 @@ def test_a_signal_to_the_whole_job_saves_it(tmp_path: Path, number: signal.Signa
 
 @pytest.mark.parametrize('noticed', ['by the other process', 'by the launcher'])
 def test_a_killed_process_is_told_in_one_sentence(tmp_path: Path, noticed: str) -> None:
-    """By the launcher, who knows what happened to it; the other process ends quietly, whoever noticed first."""
+    """The launcher reports it, as it knows the cause; the other process ends quietly, whoever noticed first."""
     machine = start_machine(2, tmp_path, 'train_cfg.max_epochs=500')
     try:
         wait_for_steps(machine, tmp_path)

@@ -1,4 +1,4 @@
-"""tools/evaluate.py from start to end, and the configs that it writes by themselves."""
+"""tools/evaluate.py from start to end, and runs of the configs that it writes."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tools.in_process import run_as_given, run_here
 
 
 def features(protocol: str) -> tuple[str, ...]:
-    """Of a few images, without workers."""
+    """Return options for a few images, without workers."""
     queries, bank = 'test_dataloader', 'test_cfg.bank_dataloader'
     options = (f'{queries}.dataset.indices=120', f'{bank}.dataset.indices=400')
     return tuple(f'{protocol}.{option}' for option in (*options, f'{queries}.num_workers=0', f'{bank}.num_workers=0'))
@@ -23,7 +23,7 @@ KNN = features('knn')
 
 
 def training(protocol: str) -> tuple[str, ...]:
-    """One epoch of four batches, without workers."""
+    """Return options for one epoch without workers."""
     return tuple(
         f'{protocol}.{option}'
         for option in ('train_cfg.max_epochs=1', 'train_dataloader.num_workers=0', 'val_dataloader.num_workers=0')
@@ -49,7 +49,7 @@ def weights(path: str | Path) -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope='module')
 def several(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
-    """The work dir and the arguments of a call with several protocols."""
+    """Return the work dir and the arguments of a call with several protocols."""
     folder = tmp_path_factory.mktemp('several')
     arguments = [
         checkpoint, '--data', 'digits', '--protocols', 'knn', 'linear_fast', 'quality', 'linear', 'semi',
@@ -84,7 +84,7 @@ def test_several_protocols_then_nothing_again(
         assert torch.equal(value, pretrained[name.replace('backbone.backbone.', 'target.backbone.')]), name
 
     assert evaluate(*arguments) == 0
-    assert stored(folder) == rows  # with the seconds of the first time
+    assert stored(folder) == rows  # with the seconds of the first call
     text = (folder / 'results.md').read_text()
     assert text.strip() in capfd.readouterr().out
     assert '| patchmix/vit-xs4_digits, 1 epochs | knn | digits | target | knn10_top1 |' in text
@@ -114,7 +114,7 @@ def test_both_encoders_a_bare_backbone_and_an_untrained_one(checkpoint: Path, tm
     assert evaluate(checkpoint, '--encoder', 'all', *common) == 0
     state = {name: value for name, value in weights(checkpoint).items() if name.startswith('backbone.')}
     torch.save({name.removeprefix('backbone.'): value for name, value in state.items()}, tmp_path / 'bare.pth')
-    # The layout of the weights: the config alone would have four blocks.
+    # The weights have one block; the config alone would have four.
     config = tmp_path / 'one_block.py'
     config.write_text(
         f"_base_ = '{ROOT}/configs/patchmix/vit-xs4_digits.py'\nmodel = dict(backbone=dict(arch=dict(num_layers=1)))\n"

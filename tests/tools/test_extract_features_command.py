@@ -22,7 +22,7 @@ DIGITS = 'configs/patchmix/vit-xs4_digits.py'
 
 @pytest.fixture(scope='module')
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As a run of the digits config saves it, without the training."""
+    """Save a checkpoint as a run of the digits config does, without training."""
     torch.manual_seed(0)
     cfg = prepared(DIGITS)
     model = MODELS.build({**cfg.model, 'data_preprocessor': cfg.data_preprocessor})
@@ -39,7 +39,7 @@ def backbone_weights(checkpoint: Path) -> dict[str, torch.Tensor]:
 
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
-    """Images of several sizes and formats in nested folders, and one that is none."""
+    """Write images of several sizes and formats in nested folders, and a file that is none."""
     for number, name in enumerate(('a.png', '0/b.jpg', '0/1/c.webp')):
         path = tmp_path / 'images' / name
         path.parent.mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def extract(checkpoint: Path, out: Path, *arguments: object) -> dict[str, np.nda
 
 
 def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *arguments: object) -> str:
-    """The one sentence."""
+    """Return the one sentence of a refusal."""
     capfd.readouterr()
     assert run_as_given('tools/extract_features.py', checkpoint, '--num-workers', 0, '--out', out, *arguments) == 2
     stderr = capfd.readouterr().err
@@ -65,7 +65,7 @@ def refused(capfd: pytest.CaptureFixture, checkpoint: Path, out: Path, *argument
 
 
 def by_hand(checkpoint: Path, pixels: np.ndarray) -> torch.Tensor:
-    """The class token of pixels (16, 16, 3)."""
+    """Return the class token of pixels (16, 16, 3)."""
     backbone = MODELS.build(prepared(DIGITS).model.backbone)
     backbone.load_state_dict(backbone_weights(checkpoint))
     backbone.eval()
@@ -81,7 +81,7 @@ def test_a_folder(checkpoint: Path, images: Path, tmp_path: Path, capfd: pytest.
     assert 'features of 4 images, 1 of them unreadable' in output
     assert found['names'].tolist() == ['0/1/c.webp', '0/b.jpg', '0/broken.jpg', 'a.png']
     assert np.isnan(found['features']).any(axis=1).tolist() == [False, False, True, False]
-    centre = np.asarray(Image.open(images / 'a.png'))[1:17, 2:18]  # of 18 x 20, which needs no other size
+    centre = np.asarray(Image.open(images / 'a.png'))[1:17, 2:18]  # 18 x 20 pixels need no resizing
     np.testing.assert_allclose(found['features'][3], by_hand(checkpoint, centre), atol=1e-5)
     assert json.loads((tmp_path / 'out/meta.json').read_text())['encoder'] == 'target'  # as evaluated
     (images / 'added.png').write_bytes((images / 'a.png').read_bytes())

@@ -7,7 +7,7 @@ from tools.command import ENVIRONMENT, ROOT
 
 from mixcl.console import COMMANDS
 
-# torchrun.py is started by others; benchmarks are for those who have time.
+# Users do not start torchrun.py; benchmarks are for those who have time.
 SCRIPTS = [
     path
     for path in sorted((ROOT / 'tools').rglob('*.py'))

@@ -17,7 +17,7 @@ from mixcl.weights import read_pretrained
 
 
 def answered(data: str, root: Path, biases: dict[int, float], work_dir: Path) -> dict[str, float]:
-    """Metrics of a classifier that prefers classes by their biases, whatever the image."""
+    """Return metrics of a classifier whose biases decide the class, whatever the image."""
     cfg = composed('robustness', 'imagenet-a', backbone=TINY_VIT)
     checkpoint = of_classifier(work_dir / 'classifier.pth', cfg, biases, stored=False)
     config, out = written(work_dir, 'robustness', data, backbone=TINY_VIT), work_dir / 'metrics.json'
@@ -30,7 +30,7 @@ def test_only_the_classes_of_the_data_set_may_be_answered(tmp_path: Path) -> Non
     root = class_folders(tmp_path / 'data', 'imagenet_a')
     known = [imagenet_classes().index(wnid) for wnid in imagenet_classes('imagenet_a')]
     foreign = min(set(range(1000)) - set(known))
-    # Without the mask the class that the data set lacks would always be answered.
+    # Without the mask, the answer would always be a class that the data set lacks.
     found = answered('imagenet-a', root, {foreign: 9.0, known[3]: 2.0}, tmp_path)
     assert found == pytest.approx(dict(top1=0.5, top5=2.5))
 
@@ -75,7 +75,7 @@ def test_fine_tuning_then_robustness(tmp_path: Path) -> None:
         '--protocols', 'robustness', '--cfg-options', *of_robustness,
     )  # fmt: skip
     assert alone['metrics'] == robustness[1]['metrics']
-    # As an ordinary test, for clusters.
+    # The same as an ordinary test, as on clusters.
     (path,) = both.glob('robustness_imagenet-r_*.py')
     arguments = ('--work-dir', tmp_path / 'test', '--out', tmp_path / 'metrics.json')
     assert run_here('tools/test.py', path, trained, *arguments) == 0
@@ -89,7 +89,7 @@ VOC07 = (
 
 
 def on_voc07(folder: Path, work_dir: Path, *protocols: str) -> dict[str, dict]:
-    """Metrics by protocol of an untrained ResNet-18, from one command."""
+    """Evaluate an untrained ResNet-18 by one command; return metrics by protocol."""
     config = work_dir / 'r18.py'
     work_dir.mkdir()
     config.write_text("default_scope = 'mixcl'\nmodel = dict(backbone=dict(type='mmpretrain.ResNet', depth=18))\n")
@@ -110,7 +110,7 @@ def test_one_command_for_both_and_difficult_objects_count_for_nothing(tmp_path: 
     folder = voc07(tmp_path, 40)
     found = on_voc07(folder, tmp_path / 'as_flagged', 'svm', 'lowshot')
     assert set(found['svm']) == {'svm_map'}
-    # A class is in 16 of the 36 images that count, which is what a blind ranking reaches.
+    # A class is in 16 of the 36 images that count; a blind ranking reaches that share.
     assert all(35 < value < 100 for value in found['svm'].values())
     assert set(found['lowshot']) == {'lowshot1_map', 'lowshot1_map_std'}
     assert 35 < found['lowshot']['lowshot1_map'] < 100

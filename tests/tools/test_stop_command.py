@@ -1,4 +1,4 @@
-"""Training commands that are told to stop, as batch systems and people do; and started again."""
+"""Training commands that batch systems or people stop, and start again."""
 
 import os
 import re
@@ -24,7 +24,7 @@ STEPS_PER_EPOCH = 32
 
 
 def started_steps(work_dir: Path) -> int:
-    """How many steps the newest run has logged."""
+    """Return how many steps the newest run has logged."""
     logs = sorted(work_dir.glob('*/vis_data/scalars.json'))
     return len(logs[-1].read_text().splitlines()) if logs else 0
 
@@ -44,7 +44,7 @@ def ended(process: subprocess.Popen) -> tuple[int, str]:
 
 
 def saved_step(work_dir: Path) -> int:
-    """The step of the newest checkpoint, which must lie within the first epoch."""
+    """Return the step of the newest checkpoint, which must lie within the first epoch."""
     path = Path(newest_checkpoint(work_dir))
     step = torch.load(path, weights_only=True)['meta']['iter']
     assert path.name == f'epoch_0_iter_{step}.pth' and 3 <= step < STEPS_PER_EPOCH
@@ -61,7 +61,7 @@ def assert_continues(work_dir: Path, step: int, last: int) -> None:
 def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     process = start('tools/train.py', DIGITS, '--work-dir', tmp_path, *OPTIONS)
     wait_for_steps(process, tmp_path)
-    process.send_signal(signal.SIGTERM)  # which goes to its data workers, too
+    process.send_signal(signal.SIGTERM)  # its data workers get it, too
     status, output = ended(process)
     assert status == 85, output[-3000:]
     step = saved_step(tmp_path)
@@ -73,12 +73,12 @@ def test_sigterm_to_all_processes_of_a_run_with_workers(tmp_path: Path) -> None:
     assert_continues(tmp_path, step, STEPS_PER_EPOCH)
 
 
-# A signal that comes just before a sleep is acted on after it, so the sleeps are short.
+# A signal that comes just before a sleep is handled after it, so the sleeps are short.
 WAIT = "print('waiting', flush=True); any(time.sleep(0.1) for _ in range(600))"
 STAGES = dict(
     reading=f'import time; {WAIT}',
     formatting="custom_imports = dict(imports=['slow_format'])",
-    # The work dir is held, and has a log by then.
+    # By then, the work dir is locked and has a log.
     building="custom_imports = dict(imports=['slow_hook'])\ncustom_hooks = [dict(type='mmengine.SlowHook')]",
 )
 MODULES = dict(
@@ -149,7 +149,7 @@ def test_a_run_that_has_saved_ends_though_a_data_worker_is_frozen(tmp_path: Path
 
 
 def pair(work_dir: Path, *options: object) -> subprocess.Popen:
-    """Two processes; sixteen steps per epoch."""
+    """Start two processes with sixteen steps per epoch."""
     return start('tools/dist_train.sh', DIGITS, 2, '--work-dir', work_dir, *options)
 
 
@@ -189,7 +189,7 @@ def test_torchrun_passes_on_other_failures(tmp_path: Path) -> None:
     ids=['stopped', 'stopped by hand', 'requeued', 'failed'],
 )
 def test_slurm_jobs(tmp_path: Path, status: int, job: dict, requeued: str, resumed: str) -> None:
-    """With srun and scontrol that only note how they are called."""
+    """Stand-ins for srun and scontrol only record their calls."""
     for name in ('srun', 'scontrol'):
         ending = f'exit {status}' if name == 'srun' else ''
         (tmp_path / f'{name}.calls').touch()
@@ -210,7 +210,7 @@ def children(process: int) -> list[int]:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process exists, and is not only waiting to be buried."""
+    """Whether a process exists and is not a zombie."""
     return Path(f'/proc/{process}/exe').exists()
 
 
@@ -219,7 +219,7 @@ def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
     program = "import os, runpy; print(os.getpid(), flush=True); runpy.run_path('tools/train.py', run_name='__main__')"
     process = start('-c', program, DIGITS, '--work-dir', tmp_path, *OPTIONS)
     try:
-        run = int(process.stdout.readline())  # itself; killed with its stand-in, its workers would be killed as well
+        run = int(process.stdout.readline())  # the run itself: killing its stand-in would kill its workers, too
         wait_for_steps(process, tmp_path)
         workers = children(run)
         assert len(workers) >= 2 and all(map(is_running, workers))

@@ -1,4 +1,4 @@
-"""What the launcher of several processes says of those that have failed."""
+"""Errors that the launcher of several processes reports for those that have failed."""
 
 import re
 import runpy

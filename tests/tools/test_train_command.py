@@ -1,4 +1,4 @@
-"""tools/train.py and tools/test.py from start to end: smoke runs, a run with its evaluation, resumed."""
+"""tools/train.py and tools/test.py from start to end: a smoke run, and a resumed run with its evaluation."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SMALL = (
 
 
 def log_of(work_dir: Path) -> str:
-    """What the newest run there logged."""
+    """Return the log of the newest run there."""
     return max(work_dir.glob('*/*.log'), key=lambda path: path.stat().st_mtime).read_text()
 
 

@@ -1,4 +1,4 @@
-"""What users get wrong ends in one sentence and exit status 2."""
+"""Mistakes of users end in one sentence and exit status 2."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ FOLDER = 'configs/patchmix/vit-s16_folder.py'
 
 
 def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    """Of every kind one; tests/engine/runners/test_launch.py and those of the parts have the others."""
+    """One of every kind; tests/engine/runners/test_launch.py and the parts' tests have the others."""
     for arguments, options, message in (
         ([DIGITS], ['model.mixer.num_mixes=2'], "did you mean 'num_mix'"),
         ([DIGITS], ["model.swap_views='half'"], r"model\.swap_views='half' must be a number"),
@@ -27,7 +27,7 @@ def test_one_sentence(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
 
 
 def test_a_malicious_pickle(capfd: pytest.CaptureFixture, tmp_path: Path) -> None:
-    """In the folder of a run; tests/weights/test_checkpoint.py has the other ways in."""
+    """The pickle lies in the folder of a run; tests/weights/test_checkpoint.py has the other ways in."""
     path, marker = tmp_path / 'epoch_1.pth', tmp_path / 'ran'
     torch.save(dict(state_dict=dict(weight=torch.zeros(2)), meta=dict(iter=1), extra=Payload(marker)), path)
     assert run_here('tools/train.py', DIGITS, '--resume', '--work-dir', tmp_path) == 2

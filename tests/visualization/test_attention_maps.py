@@ -1,4 +1,4 @@
-"""Attention and activation maps equal what is computed by hand."""
+"""Attention and activation maps equal those computed by hand."""
 
 import torch
 from backbones.small_models import MODELS_AND_WIDTHS, images

@@ -1,4 +1,4 @@
-"""Figures are written, show something, and say when they cannot."""
+"""Figures are written and show something, or say why they cannot."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def write_log(work_dir: Path, name: str, *lines: dict) -> None:
 
 
 def titles(figure: Figure) -> list[str]:
-    """Titles and labels."""
+    """Return titles and labels."""
     return [text for axis in figure.axes for text in (axis.get_title(), *axis.get_legend_handles_labels()[1])]
 
 
@@ -48,7 +48,7 @@ def test_the_preview_of_mixing_shows_sources_and_shares(tmp_path: Path) -> None:
 
 
 def test_the_preview_draws_partners_as_training_does(tmp_path: Path) -> None:
-    """Once for both views, or with `shared_plan=False` for each."""
+    """Partners are drawn once for both views, or with ``shared_plan=False`` for each."""
     cfg = run_config(tmp_path)
     cfg.model.mixer = dict(type='Mixup', pairing='permutation')
     shown = []

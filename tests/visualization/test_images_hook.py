@@ -1,4 +1,4 @@
-"""Pictures while a run trains change nothing, and go wherever its visualizer writes."""
+"""Pictures drawn during training change nothing and go wherever the visualizer writes."""
 
 import copy
 from pathlib import Path

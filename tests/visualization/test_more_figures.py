@@ -1,4 +1,4 @@
-"""What figures show is what other ways of computing it give."""
+"""Figures show what other ways of computation give."""
 
 import json
 import re
@@ -75,7 +75,7 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
     for row, (_, (view, *_)) in enumerate(drawn):
         finished = torch.from_numpy(view['img'][..., ::-1].copy()).permute(2, 0, 1)[None]
         finished = run_programs(finished, torch.tensor([view['program']], dtype=torch.float32))
-        assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # roundings of the crop, times a contrast
+        assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # rounding of the crop, times a contrast
     image, (view, *_) = drawn[0]
     _, _, height, width = view['crop_box']
     words = _parameters(view, image)
@@ -103,7 +103,7 @@ def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:
         rows = -(term.target * (term.cosines / 0.2).log_softmax(dim=1)).sum(dim=1)
         torch.testing.assert_close(weight * rows.mean(), logged[f'loss_{term.name.replace(" to ", "_")}'])
     assert all((weights[name] == value).all() for name, value in model.state_dict().items())
-    # Of DINO the cosines are those of probabilities.
+    # DINO's cosines are those of probabilities.
     cfg.model = dino() | dict(data_preprocessor=cfg.data_preprocessor)
     with DefaultScope.overwrite_default_scope('mixcl'):
         model = MODELS.build(cfg.model)

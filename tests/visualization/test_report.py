@@ -1,4 +1,4 @@
-"""The report: everything is there or told, nothing that comes from names runs, and it needs no script."""
+"""The report shows everything or names what is missing, runs nothing that names contain, and needs no script."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ HEADINGS = [
 
 
 class Page(HTMLParser):
-    """What stands in a page: its elements with their attributes, and the texts of each element by its name."""
+    """Elements of a page with their attributes, and its texts, each with the name of its element."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ def test_nothing_from_a_name_or_a_value_runs(written: Path) -> None:
 
 
 def start(folder: Path, name: str, *steps: int, warning: str = '') -> None:
-    """What a start leaves, without a checkpoint."""
+    """Write what a start leaves, without a checkpoint."""
     lines = [dict(loss=1.0, loss_view1_view2=float('nan'), epoch=step, step=step, time=60.0) for step in steps]
     (folder / name / 'vis_data').mkdir(parents=True)
     (folder / name / 'vis_data/scalars.json').write_text('\n'.join(map(json.dumps, lines)) + '\n')
@@ -108,7 +108,7 @@ def test_a_resumed_run_is_one_and_what_is_missing_is_told(tmp_path: Path) -> Non
     start(tmp_path / 'run', '2', 1, 2, 3, warning='step 2: the features lie in 1 dimensions')
     start(tmp_path / 'run', '3', 3, 4)
     (tmp_path / 'run/4/vis_data').mkdir(parents=True)
-    (tmp_path / 'run/4/vis_data/config.py').write_text('model = None')  # of a test, or a start that was refused
+    (tmp_path / 'run/4/vis_data/config.py').write_text('model = None')  # left by a test, or a start that was refused
     assert [folder.name for folder in RunRecord(tmp_path / 'run', '').starts] == ['2', '3']
     page = Page(write_report([tmp_path / 'run'], tmp_path / 'report.html'))
     assert page.of('h2') == HEADINGS

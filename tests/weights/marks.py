@@ -1,4 +1,4 @@
-"""Something that must not be run."""
+"""A module that must not be run."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ def marker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a module ``evil`` with a function ``run`` where Python looks for modules.
 
     Returns:
-        a file that it makes when it is imported.
+        a file that the module makes when it is imported.
     """
     ran, modules = folder / 'ran', folder / 'modules'
     (modules / 'evil').mkdir(parents=True)

@@ -15,7 +15,7 @@ HEADS = {32: 2, 192: 3, 384: 6, 768: 12}
 
 
 def randomised(model: nn.Module) -> nn.Module:
-    """With weights of a size that lets every tensor show in the features."""
+    """Draw weights of a size that lets every tensor affect the features."""
     generator = torch.Generator().manual_seed(1)
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point():
@@ -23,7 +23,7 @@ def randomised(model: nn.Module) -> nn.Module:
             fan_in = max(1, tensor[0].numel()) if tensor.dim() > 1 else 1
             is_scale = 'norm' in name or 'bn' in name or 'ln' in name or 'running' in name
             tensor.copy_(1 + 0.1 * noise.abs() if is_scale and tensor.dim() == 1 else noise / fan_in**0.5)
-    model.eval()  # which mmpretrain's do not return
+    model.eval()  # mmpretrain's does not return the model
     return model
 
 
@@ -65,7 +65,7 @@ def hugging_face_resnet(depth: int, head: bool = False) -> nn.Module:
 
 @torch.no_grad()
 def features(model: nn.Module, images: Tensor) -> Tensor:
-    """(B, C), of a vision transformer the class token after the final norm, of a ResNet the mean of the map."""
+    """Return (B, C): a vision transformer's class token after the final norm, or the mean of a ResNet's map."""
     match model:
         case timm.models.VisionTransformer():
             found = model.forward_features(images)[:, 0]
@@ -107,7 +107,7 @@ def heads(prefix: str, layers: tuple[int | str, ...]) -> dict[str, Tensor]:
 
 
 def released(kind: str, online: nn.Module, target: nn.Module | None) -> dict:
-    """A checkpoint as authors save it, of the same networks under mmpretrain's names."""
+    """Return a checkpoint as authors save it, of networks that have mmpretrain's names."""
     layout = dict(aps='aps', mixco_simclr='sequential').get(kind, 'timm')
     first, _ = translated(online.state_dict(), 'mmpretrain', layout)
     second = translated(target.state_dict(), 'mmpretrain', layout)[0] if target is not None else {}

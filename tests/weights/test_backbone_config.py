@@ -1,4 +1,4 @@
-"""Pretraining by masked images leaves plain vision transformers behind, averaged over the patches."""
+"""Masked image modelling leaves plain vision transformers, whose features are averaged over patches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checkpoints are read, whatever wrote them; no way of naming one runs what is in it; those that do not fit go."""
+"""Checkpoints are read, whatever wrote them; no way of naming one runs its content; unfit ones are refused."""
 
 import functools
 import http.server
@@ -94,7 +94,7 @@ class Payload:
 
 @pytest.fixture
 def malicious(tmp_path: Path) -> Path:
-    """A file that makes a folder ``ran`` beside itself."""
+    """Save a file whose pickle makes a folder ``ran`` beside it."""
     (tmp_path / 'files').mkdir()
     content = dict(state_dict=dict(weight=torch.zeros(2)), extra=Payload(tmp_path / 'files/ran'))
     return save(tmp_path / 'files', content)
@@ -102,7 +102,7 @@ def malicious(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def schemes(monkeypatch: pytest.MonkeyPatch) -> dict:
-    """mmengine's readers by prefix, as the tools leave them."""
+    """Return mmengine's readers by prefix, as the tools set them."""
     monkeypatch.setattr(CheckpointLoader, '_schemes', dict(CheckpointLoader._schemes))
     load_checkpoints_as_data()
     return CheckpointLoader._schemes
@@ -110,7 +110,7 @@ def schemes(monkeypatch: pytest.MonkeyPatch) -> dict:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of the folder of the malicious file; downloads go to a folder of the test."""
+    """Serve the malicious file's folder, and yield its address; downloads go to a folder of the test."""
     monkeypatch.setattr(torch.hub, '_hub_dir', str(tmp_path / 'hub'))
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / 'files'))
     monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, 'log_message', lambda *_: None)
@@ -156,7 +156,7 @@ def test_a_download_is_read_as_data(malicious: Path, server: str, schemes: dict)
     assert not (malicious.parent / 'ran').exists()
     with pytest.raises(UserError, match=r'nothing\.pth cannot be downloaded: .*404'):
         read(f'{server}/nothing.pth')
-    # Files of one name are told apart.
+    # Files with the same name are told apart.
     for number in (1, 2):
         (malicious.parent / str(number)).mkdir()
         save_file(dict(weight=torch.full((1,), number)), malicious.parent / f'{number}/model.safetensors')

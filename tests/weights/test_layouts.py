@@ -1,4 +1,4 @@
-"""Names are translated and back again without a loss."""
+"""Names are translated there and back without loss."""
 
 import pytest
 import torch

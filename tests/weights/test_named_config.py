@@ -1,4 +1,4 @@
-"""The config that a user names for a checkpoint: it may import what the one in the file may not."""
+"""The config that a user names for a checkpoint may import what the one in the file may not."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_mixer_of_ones_own_is_built_where_its_config_is_named(
 
 
 def test_it_counts_in_the_place_of_the_one_in_the_file(tmp_path: Path) -> None:
-    """The one in the file has another backbone, and a part that no file may name."""
+    """The config in the file has another backbone, and a part that no file may name."""
     path = of_pretraining(tmp_path / 'epoch_1.pth')
     content = torch.load(path, weights_only=True)
     stored = content['meta']['cfg'].replace("type='ContrastiveViT'", "type='os.system'")

@@ -237,7 +237,7 @@ def test_other_types_are_refused_and_not_cast(tmp_path: Path, dtype: torch.dtype
 def test_another_number_of_heads_is_refused_where_a_config_says_it(tmp_path: Path) -> None:
     own = others.contrastive_vit(192, num_heads=6)
     others.hugging_face_vit(192).save_pretrained(tmp_path)
-    refused = 'trained with 3 attention heads, but the model has 6, .*set model.backbone.arch.num_heads=3'
+    refused = 'trained with 3 attention heads, but the model has 6; .*set model.backbone.arch.num_heads=3'
     with pytest.raises(UserError, match=refused):
         load_backbone(own, read_pretrained(tmp_path))
     save_file(others.timm_vit(192).state_dict(), tmp_path / 'model.safetensors')

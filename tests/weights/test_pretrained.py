@@ -52,7 +52,7 @@ def assert_equal(left: dict, right: dict) -> None:
 
 @pytest.fixture(scope='module')
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a real run."""
+    """Return the checkpoint of a real run."""
     folder = tmp_path_factory.mktemp('run')
     trained(run_config(folder, train_cfg__max_epochs=1, config_name='patchmix/tiny'))
     return folder / 'epoch_1.pth'
@@ -76,7 +76,7 @@ def test_encoders_of_a_real_run_differ_and_load(checkpoint: Path) -> None:
 
 
 def test_mmpretrain_reads_a_run_by_itself(checkpoint: Path) -> None:
-    """As docs/weights.md has it: the name of the class, and a prefix, in a config of mmpretrain."""
+    """docs/weights.md shows how: the name of the class, and a prefix, in a config of mmpretrain."""
     images = torch.randn(2, 3, 8, 8)
     for encoder, prefix in (('online', 'backbone.'), ('target', 'target.backbone.')):
         ours = FrozenFeatures(tiny.model_config()['backbone'])
@@ -142,7 +142,7 @@ def test_positions_are_resized_as_mmpretrain_does() -> None:
 
 
 def test_files_without_counters_of_batch_normalisation_load() -> None:
-    """As torchvision's oldest."""
+    """torchvision's oldest files have no counters."""
     own, other = torchvision.models.resnet18(), torchvision.models.resnet18()
     state = {name: tensor for name, tensor in other.state_dict().items() if 'num_batches_tracked' not in name}
     load_backbone(own, PretrainedBackbone('some.pth', 'online', state))

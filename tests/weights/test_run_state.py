@@ -22,7 +22,7 @@ def write(folder: Path, name: str, step: int, written: float, **meta: int) -> No
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three checkpoints, one within an epoch."""
+    """Write three checkpoints, one within an epoch."""
     folder = tmp_path / 'run'
     write(folder, 'epoch_9.pth', 90, 100.0)
     write(folder, 'epoch_10.pth', 100, 110.0)
@@ -69,7 +69,7 @@ def test_the_newest_of_a_run_that_went_on_with_another_batch(tmp_path: Path) -> 
     write(tmp_path, 'epoch_3_iter_20.pth', 20, 1.0, steps_per_epoch=5)
     write(tmp_path, 'epoch_4_iter_10.pth', 10, 2.0, steps_per_epoch=2)
     assert_newest(tmp_path, 'epoch_4_iter_10.pth')
-    write(tmp_path / 'old', 'epoch_5.pth', 50, 1.0, epoch=5)  # of a version that noted no steps per epoch
+    write(tmp_path / 'old', 'epoch_5.pth', 50, 1.0, epoch=5)  # from a version that recorded no steps per epoch
     write(tmp_path / 'old', 'epoch_6.pth', 60, 2.0, epoch=6, steps_per_epoch=10)
     assert_newest(tmp_path / 'old', 'epoch_6.pth')
     write(tmp_path / 'steps', 'iter_1000.pth', 1000, 1.0, steps_per_epoch=100)

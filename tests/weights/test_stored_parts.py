@@ -1,4 +1,4 @@
-"""Configs that come with a file build what ours build, and nothing that runs, opens or imports anything else."""
+"""Configs stored in a file build what ours build, and nothing that runs, opens or imports anything else."""
 
 import copy
 from pathlib import Path
@@ -60,9 +60,9 @@ ATTACKS = (
     dict(type='evil.run'),
     dict(type='os.system', command='x'),
     dict(type=['mmpretrain.ResNet']),
-    dict(type='mmpretrain.models.backbones.ResNet', depth=18),  # the way to it is followed by imports
+    dict(type='mmpretrain.models.backbones.ResNet', depth=18),  # its path would be imported
     dict(type='mmengine.load', file='a.pkl'),
-    dict(type='KNNAccuracy'),  # of another registry
+    dict(type='KNNAccuracy'),  # in another registry
     dict(type='LoadImage'),
     dict(type='mmpretrain.HuggingFaceClassifier', model_name='a', trust_remote_code=True),
     dict(type='mmpretrain.VQAGenerationHead', answer_list_path='a.pkl'),
@@ -74,7 +74,7 @@ ATTACKS = (
     dict(BACKBONE, style='{{$HOME:x}}'),
     dict(BACKBONE, style="'+print()"),
     {**BACKBONE, '\uff54ype': 'evil'},  # in a config file Python reads it as 'type'
-    {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys as they are
+    {**BACKBONE, "a': evil.run(), 'b": 1},  # mmengine writes keys unescaped
     dict(BACKBONE, x={1, 2}),
     dict(BACKBONE, backend_args=dict(backend='memcached', sys_path='evil')),
 )  # fmt: skip

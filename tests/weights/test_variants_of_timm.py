@@ -24,7 +24,7 @@ NOT_IN_WEIGHTS = {
     'vit': {'vit_base_patch16_clip_quickgelu_224'},
     'resnet': {'resnetaa50', 'resnetblur18', 'resnetblur50'},
 }
-"""Activations and pooling: every name and shape is the plain network's."""
+"""Models with other activations or pooling: every name and shape is the plain network's."""
 
 LOADED = {
     'vit': {'test_vit', 'vit_small_patch8_224', 'vit_base_patch16_224_miil'} | {'vit_xsmall_patch16_clip_224'},
@@ -32,11 +32,11 @@ LOADED = {
     'convnext': {'convnext_atto', 'convnext_tiny'},
     'swin': {'swin_tiny_patch4_window7_224'},
 }
-"""Some that fit."""
+"""Some models that fit."""
 
 
 def smallest_of_each_kind(family: str) -> list[str]:
-    """By the names of weights (whatever the number of the block) and the classes of layers."""
+    """Return models by kind: names of weights (whatever the block's number) and classes of layers."""
     found: dict[object, tuple[int, str]] = {}
     for name in (name for module in FAMILIES[family] for name in timm.list_models(module=module)):
         with torch.device('meta'):
@@ -49,7 +49,7 @@ def smallest_of_each_kind(family: str) -> list[str]:
 
 
 def made(family: str, name: str) -> Any:
-    """The model, with fewer blocks where it can be built so."""
+    """Build the model, with fewer blocks where possible."""
     with torch.device('meta'):
         whole: Any = timm.create_model(name)
     changes: dict[str, Any] = dict(depth=2) if family == 'vit' else {}
@@ -63,7 +63,7 @@ def made(family: str, name: str) -> Any:
 
 
 def plain_backbones(family: str, other: Any) -> Iterator[dict]:
-    """Configs of the plain networks of a model's size."""
+    """Yield configs of the plain networks of a model's size."""
     if family == 'vit':
         block, width, images = other.blocks[0], other.embed_dim, dict(img_size=224, patch_size=16)
         if hasattr(other.patch_embed, 'patch_size'):
@@ -94,14 +94,14 @@ def plain_backbones(family: str, other: Any) -> Iterator[dict]:
 
 @torch.no_grad()
 def outputs(model: Any, images: Tensor) -> Tensor:
-    """The class token or the maps before any head."""
+    """Return the class token or the maps before any head."""
     model = getattr(model, 'model', model)
     found = model.forward_features(images) if hasattr(model, 'forward_features') else model(images)[-1]
     return found[:, 0] if found.dim() == 3 else found
 
 
 def differences(family: str, name: str) -> list[float]:
-    """By how much features differ, as a share of the largest, in the networks that do not refuse the weights."""
+    """Return how much features differ, as a share of the largest, in networks that do not refuse the weights."""
     other, found = made(family, name), []
     state, size = other.state_dict(), 64 if family in ('resnet', 'convnext') else other.pretrained_cfg['input_size'][-1]
     for config in plain_backbones(family, other):

@@ -20,7 +20,7 @@ def keys_of(
 
 
 def joined(world_size: int, **settings: int) -> list[SampleKey]:
-    """The keys of all processes, in the order in which their steps take them."""
+    """Return the keys of all processes, in the order in which their steps take them."""
     shares = [keys_of(rank, world_size, **settings) for rank in range(world_size)]
     return [key for step in zip(*shares, strict=True) for key in step]
 
@@ -50,7 +50,7 @@ def test_order_follows_seed_and_epoch() -> None:
 
 
 def test_epochs_of_whole_steps() -> None:
-    """Of 30 images the first 24 of the order make three steps of 8, on any number of processes."""
+    """The first 24 of 30 images in order make three steps of 8, on any number of processes."""
     assert joined(1, multiple_of=8) == joined(4, multiple_of=8) == keys_of()[:24]
 
 

@@ -91,7 +91,7 @@ def test_the_orientation_tag_turns_the_image_as_pillow_does(kind: str, orientati
     np.testing.assert_array_equal(decode(content, 'turned')[0], np.asarray(upright)[..., ::-1])
 
 
-# Width, height, bits, no compression, 0 is black, place of the row, channels, rows, bytes.
+# Width, height, bits, no compression, 0 is black, offset of the row, channels, rows, bytes.
 TIFF_TAGS = [(256, 3), (257, 1), (258, 12), (259, 1), (262, 1), (273, 8), (277, 1), (278, 1), (279, 5)]
 TIFF_OF_12_BITS = b''.join([
     *(b'II*\0', struct.pack('<I', 14), b'\x00\x08\x00\xff\xf0\x00', struct.pack('<H', len(TIFF_TAGS))),
@@ -130,17 +130,17 @@ def test_a_quarter_turn() -> None:
     kind, image = 'JPEG', Image.new('L', (16, 8))
     image.paste(255, (0, 0, 8, 8))
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned clockwise by a quarter
+    exif[0x0112] = 6  # turned clockwise by a quarter when read
     pixels, *_ = decode(encoded(image, kind, exif=exif), 'turned')
     assert pixels.shape == (16, 8, 3) and pixels[:6].min() > 200 and pixels[10:].max() < 50
 
 
 def huge(kind: str) -> bytes:
-    """An image file whose header says that it is 65,000 pixels wide and as high."""
+    """Return an image file whose header claims a width and height of 65,000 pixels."""
     content = encoded(NOISE, kind)
     code, height, width = {'JPEG': ('>HH', 20, 24), 'BMP': ('<ii', 24, 20), 'PNG': ('>II', 24, 20)}[kind]
     changed = content.replace(struct.pack(code, height, width), struct.pack(code, 65_000, 65_000), 1)
-    # Readers of PNG look at the checksum of the header.
+    # Readers of PNG check the checksum of the header.
     return changed[:29] + struct.pack('>I', zlib.crc32(changed[12:29])) + changed[33:] if kind == 'PNG' else changed
 
 
@@ -192,7 +192,7 @@ def test_no_more_is_unpacked_than_the_header_says(chunks: list[bytes], reason: s
 
 
 def claiming(kind: str) -> bytes:
-    """A small file whose header says that it is 13,000 pixels wide and as high."""
+    """Return a small file whose header claims a width and height of 13,000 pixels."""
     content = encoded(NOISE, kind)
     code = {'JPEG': '>HH', 'BMP': '<ii', 'PNG': '>II', 'GIF': '<HH'}[kind]
     sides = (20, 24) if kind == 'JPEG' else (24, 20)
@@ -218,7 +218,7 @@ def highest_memory() -> int:
 
 
 def test_no_more_is_unpacked_than_a_chunk_has(tmp_path: Path) -> None:
-    """OpenCV makes room for all that a chunk says to have, here 2 GB."""
+    """OpenCV allocates all that a chunk claims to have, here 2 GB."""
     rows = zlib.compress(bytes(8 * 25))
     for kind in (b'tEXt', b'IDAT'):
         long = chunk(kind, rows)
@@ -232,13 +232,13 @@ def test_no_more_is_unpacked_than_a_chunk_has(tmp_path: Path) -> None:
 
 
 def test_long_texts_of_a_png_are_passed_over() -> None:
-    """Pillow refuses them."""
+    """Pillow refuses such texts."""
     whole, text = encoded(NOISE, 'PNG'), chunk(b'zTXt', b'k\0\0' + zlib.compress(bytes(2**22)))
     assert np.array_equal(decode(whole[:33] + text + whole[33:], 'a.png')[0], np.asarray(NOISE)[..., ::-1])
 
 
 def test_no_program_reads_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pillow gives EPS, which is a program, to Ghostscript."""
+    """Pillow would give EPS, which is a program, to Ghostscript."""
     (tmp_path / 'gs').write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\n')
     (tmp_path / 'gs').chmod(0o755)
     monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)

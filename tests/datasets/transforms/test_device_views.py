@@ -1,4 +1,4 @@
-"""Views that the device finishes are those of the transforms on the CPU."""
+"""Views finished on the device are those of the transforms on the CPU."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_an_operation_is_pillows(operation: Operation, run_programs: RunPrograms
             programs = torch.tensor([[(operation, number)]] * len(images), dtype=torch.float32)
             ours = run_programs(batch(images), programs)
             difference = (ours - batch([pillow(image, number) for image in images]).float()).abs()
-            # Pillow's blur rounds six times, which the device does not: a third level in few pixels.
+            # Pillow's blur rounds six times, the device does not: they differ by a third level in few pixels.
             most = 1 if run_programs is on_a_cpu else 2 + (operation == Operation.BLUR)
             assert difference.max() <= most, number
             assert (difference > 2).float().mean() < 1e-3, number
@@ -117,7 +117,7 @@ def test_a_batch_in_which_every_image_has_a_program_of_its_own(run_programs: Run
 
 
 def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8, to_rgb: bool = True) -> list[torch.Tensor]:
-    """(n, 3, h, w) in [0, 255], of the device and of Pillow, two views of each image."""
+    """Return views (n, 3, h, w) in [0, 255], two of each image, from the device and from Pillow."""
     view = dict(type='KeyedMultiView', num_views=[2], transforms=[steps])
     pipeline = [view, dict(type='mmpretrain.PackInputs')]
     kinds = []
@@ -135,12 +135,12 @@ def test_colours_are_the_same_for_models_that_take_bgr() -> None:
     assert (device - pillow).abs().mean() < 0.5
 
 
-@pytest.mark.parametrize('dtype', [torch.uint8, torch.float32], ids=['on a CPU', 'on the device'])  # tells which way
+@pytest.mark.parametrize('dtype', [torch.uint8, torch.float32], ids=['on a CPU', 'on the device'])  # decides which way
 @pytest.mark.parametrize('recipe', RECIPES)
 @pytest.mark.parametrize('number', [300, pytest.param(5000, marks=pytest.mark.long)])
 def test_a_key_gives_the_same_view_either_way(recipe: str, number: int, dtype: torch.dtype) -> None:
     device, pillow = both_kinds([CROP, *RECIPES[recipe]], number, dtype)
-    # Solarising and hues tear roundings apart, in few pixels.
+    # Solarising and hues enlarge rounding differences, in few pixels.
     assert (device - pillow).abs().mean() < 0.5
     assert (device - pillow).abs().flatten(1).mean(1).quantile(0.99) < 2
     for ours, theirs in zip(device.unbind(1), pillow.unbind(1), strict=True):
@@ -163,7 +163,7 @@ def test_the_crop_is_pillows() -> None:
             assert difference.max() <= 2 and difference.mean() < 0.3, (interpolation, difference.mean())
             assert results[0]['crop_box'] == results[1]['crop_box']
             assert results[0]['img_shape'] == results[1]['img_shape']
-    assert not FastResizedCrop.replaces(RandomResizedCrop(32))  # cv2's is another one
+    assert not FastResizedCrop.replaces(RandomResizedCrop(32))  # cv2's crop differs
 
 
 def test_steps_that_the_device_cannot_do_stay_in_their_order() -> None:
@@ -179,10 +179,10 @@ def test_steps_that_the_device_cannot_do_stay_in_their_order() -> None:
 def test_large_photos_are_decoded_no_larger_than_needed(tmp_path: Path) -> None:
     upright = photo(6, 8).resize((643, 482), Image.BICUBIC)
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned by a right angle
+    exif[0x0112] = 6  # turned by a right angle when read
     upright.transpose(Image.Transpose.ROTATE_90).save(tmp_path / 'turned.jpg', quality=95, exif=exif)
     upright.save(tmp_path / 'upright.jpg', quality=95)
-    upright.save(tmp_path / 'upright.png')  # which knows no reduced size
+    upright.save(tmp_path / 'upright.png')  # PNG cannot be decoded at a reduced size
     crop = dict(CROP, type='RecordedResizedCrop', crop_ratio_range=(0.2, 1.0))
     pipeline = [dict(type='LoadImage'), dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, FLIP]])]
     images = dict(type='ImageFolder', data_root=str(tmp_path), pipeline=pipeline)
@@ -217,7 +217,7 @@ STATISTICS = dict(mean=[1, 2, 3], std=[4, 5, 6])
 
 
 def of_classifiers(steps: list, views: str) -> torch.Tensor:
-    """Normalised images (12, 3, h, w)."""
+    """Return normalised images (12, 3, h, w)."""
     images = SyntheticImages(12, 48, pipeline=[*steps, dict(type='mmpretrain.PackInputs')])
     data = default_collate(list(KeyedDataset(images, views=views)))
     kind = ClsDataPreprocessor if views == 'pillow' else ClassifierViewPreprocessor

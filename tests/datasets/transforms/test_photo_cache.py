@@ -1,4 +1,4 @@
-"""Views cut from reduced copies of photos are those of the photos, whatever the folder of the copies holds."""
+"""Views cut from reduced copies of photos are those of the photos, whatever the folder of copies holds."""
 
 import io
 import os
@@ -35,7 +35,7 @@ SCALE = (32**2 / 0.75 / 0.2 / (480 * 643)) ** 0.5
 
 
 def photo(seed: int = 0, width: int = SHAPE[1], height: int = SHAPE[0]) -> Image.Image:
-    """Soft colours."""
+    """Return a photo of soft colours."""
     coarse = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)
     return Image.fromarray(coarse).resize((width, height), Image.BICUBIC)
 
@@ -53,7 +53,7 @@ def data_set(photos: Path, cache: Path | None, gigabytes: float = 1.0, **images:
 
 
 def drawn(dataset: KeyedDataset, index: int = 0, number: int = 10) -> list[dict]:
-    """The views of an image under several keys."""
+    """Return the views of an image under several keys."""
     views, _ = dataset.pipelines[0]
     info = dataset.get_data_info(index)
     return [view for epoch in range(number) for view in views.drawn({**info, 'sample_key': (0, epoch, index)})[1]]
@@ -74,13 +74,13 @@ def photos(tmp_path: Path) -> Path:
 
 def test_views_show_the_same_region(tmp_path: Path) -> None:
     exif, upright = Image.Exif(), photo()
-    exif[0x0112] = 6  # to be turned by a right angle
+    exif[0x0112] = 6  # turned by a right angle when read
     png = io.BytesIO()
     upright.save(png, 'PNG')
     turned = jpeg(upright.transpose(Image.Transpose.ROTATE_90), exif=exif)
     write_folder(tmp_path / 'photos', {'a.jpg': turned, 'b.jpg': jpeg(upright), 'c.png': png.getvalue()})
     plain, cached = data_set(tmp_path / 'photos', None), data_set(tmp_path / 'photos', tmp_path / 'cache')
-    plain.pipelines[0][0]._reduction = lambda *_: 1  # the photos whole
+    plain.pipelines[0][0]._reduction = lambda *_: 1  # reads whole photos
     differences = []
     for index in range(3):
         for whole, now in zip(drawn(plain, index), drawn(cached, index), strict=True):
@@ -134,11 +134,11 @@ def test_a_changed_photo_is_read_anew(photos: Path, tmp_path: Path) -> None:
     dataset = data_set(photos, tmp_path / 'cache')
     before, time = pixels(dataset), (photos / 'a.jpg').stat().st_mtime_ns
     (photos / 'a.jpg').write_bytes(jpeg(photo(1)))
-    os.utime(photos / 'a.jpg', ns=(time, time))  # of another size
+    os.utime(photos / 'a.jpg', ns=(time, time))  # only the size differs
     now = pixels(dataset)
     np.testing.assert_array_equal(now, pixels(data_set(photos, tmp_path / 'other')))
     assert np.abs(before.astype(int) - now).mean() > 20
-    os.utime(photos / 'a.jpg', ns=(time, time + 1))  # of another time
+    os.utime(photos / 'a.jpg', ns=(time, time + 1))  # only the time differs
     (copy,) = copies(tmp_path / 'cache')
     written = copy.read_bytes()
     pixels(dataset)
@@ -146,7 +146,7 @@ def test_a_changed_photo_is_read_anew(photos: Path, tmp_path: Path) -> None:
 
 
 def test_only_photos_that_become_much_smaller_are_copied(tmp_path: Path) -> None:
-    """With 6,827 pixels that the smallest crop needs; of panoramas the short side has those of a view."""
+    """Copies keep the 6,827 pixels that the smallest crop needs, and a panorama's short side those of a view."""
     files = {'a.jpg': jpeg(photo(0, 116, 116)), 'b.jpg': jpeg(photo(0, 118, 118)), 'c.jpg': jpeg(photo(0, 3000, 48))}
     write_folder(tmp_path / 'photos', files | {'d.jpg': jpeg(photo(0, 3000, 40))})
     plain, cached = data_set(tmp_path / 'photos', None), data_set(tmp_path / 'photos', tmp_path / 'cache')

@@ -1,4 +1,4 @@
-"""Which patches are drawn: worked vectors, frequencies of draws, flips, mistakes."""
+"""Which patches are drawn: worked examples, frequencies of draws, flips, wrong settings."""
 
 import itertools
 
@@ -19,7 +19,7 @@ FLIP = dict(type='RandomFlip', prob=0.5)
 
 @pytest.mark.parametrize(
     ('selected', 'box1', 'box2', 'side', 'expected', 'drawn'),
-    [  # shifted crops, one inside the other, the other way round, apart by whole patches, flipped, four patches
+    [  # shifted crops, one inside the other, the reverse, apart by whole patches, flipped, four patches
         (DIAGONAL, (0, 0, 16, 16), (2, 2, 16, 16), 4,
          {**dict.fromkeys((0, 5, 10), 1 / 2), **dict.fromkeys((1, 4, 6, 9, 11, 14, 15), 1 / 4)},
          {0: 0.013400, 1: 0.045226, 2: 0.107203}),
@@ -84,7 +84,7 @@ def test_every_ratio_fills_its_chunks(ratio: float, kept: int, most: int) -> Non
 
 
 def test_samples_follow_their_key_and_patches_not_the_colours() -> None:
-    """Runs that differ in their colours only can be compared patch by patch."""
+    """Runs that differ only in their colours can be compared patch by patch."""
     first = sample(pair())
     np.random.seed(5)
     again, other = sample(pair()), sample(pair(), 1)
@@ -136,7 +136,7 @@ def test_the_box_is_what_was_cropped() -> None:
         (dict(transforms=[[CROP]]), 'must be two pipelines'),
         (dict(transforms=[[dict(CROP, type='mmpretrain.RandomResizedCrop')]] * 2), 'start with RecordedResizedCrop'),
         (dict(transforms=[[FLIP, CROP]] * 2), 'crop first, then flip'),
-        # at the first image
+        # found at the first image
         (dict(patch_size=3), 'patch_size=3 must divide'),
         (dict(transforms=[[CROP], [dict(CROP, scale=8)]]), '(16, 16) and (8, 8)'),
         (dict(patch_size=8, ratio=0.2), 'of 4 patches keeps none'),

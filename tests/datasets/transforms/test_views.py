@@ -1,4 +1,4 @@
-"""Views are functions of their key, and transforms of colour do what they say."""
+"""Views are functions of their key, and colour transforms do what they say."""
 
 import random
 
@@ -54,7 +54,7 @@ def test_views_number_on_over_the_pipelines() -> None:
 
 def test_without_a_key_it_is_mmpretrains_multi_view() -> None:
     def blacken(results: dict) -> dict:
-        results['img'][:] = 0  # in place, which spoils no other view
+        results['img'][:] = 0  # in place, but no other view changes
         return results
 
     outputs = []

@@ -43,7 +43,7 @@ def test_some_images_of_some_classes_are_drawn_by_the_seed() -> None:
 
 
 def test_of_collapsed_features_nothing_can_be_said_and_very_small_ones_are_as_large_ones() -> None:
-    """scikit-learn's map of either ends the process."""
+    """scikit-learn's map of either kind would end the process."""
     features, labels = clusters()
     same = torch.full_like(features, 0.1)
     assert map_to_plane(same).isnan().all()

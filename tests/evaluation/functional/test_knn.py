@@ -1,4 +1,4 @@
-"""Neighbours and their vote against scikit-learn and brute force."""
+"""Neighbours and their votes agree with scikit-learn and brute force."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_neighbours_are_those_of_scikit_learn(k: int, block: int, monkeypatch: p
     search = NearestNeighbors(n_neighbors=k, algorithm='brute', metric='cosine').fit(bank.double().numpy())
     distances, _ = search.kneighbors(queries.double().numpy())
     cosines, indices = nearest_neighbours(queries, bank, k)
-    # Two that are as near but for rounding may change places.
+    # Neighbours equally near up to rounding may change places.
     exact = 1 - cosine_distances(queries.double().numpy(), bank.double().numpy())
     np.testing.assert_allclose(np.take_along_axis(exact, indices.numpy(), 1), 1 - distances, atol=1e-6)
     assert all(len(set(row)) == k for row in indices.tolist())
@@ -74,7 +74,7 @@ def brute_force(queries: np.ndarray, labels: np.ndarray, bank: np.ndarray, bank_
 
 
 def test_many_k_at_once_against_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knn, 'QUERIES_AT_ONCE', 9)  # the vote, too, goes block by block
+    monkeypatch.setattr(knn, 'QUERIES_AT_ONCE', 9)  # votes are computed in blocks, too
     queries, bank = random_features(40, 12), random_features(120, 12, seed=1)
     sets = queries, queries[:, :9].argmax(dim=1), bank, bank[:, :9].argmax(dim=1)
     found = knn_accuracy(*sets, (200, 1, 3, 30), TEMPERATURE)

@@ -1,4 +1,4 @@
-"""Linear probes against scikit-learn's logistic regression and torch's SGD."""
+"""Linear probes agree with scikit-learn's logistic regression and torch's SGD."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def test_a_weight_decay_leads_to_the_penalised_optimum_of_scikit_learn() -> None
     features, labels = random_data(300)
     features, labels = StandardScaler().fit_transform(features), labels.numpy()
     reference = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(features, labels)
-    decay = 1 / 300  # scikit-learn's penalty is |w|^2 / 2 beside the sum of the losses
+    decay = 1 / 300  # scikit-learn adds the penalty |w|^2 / 2 to the sum of losses
     settings = ProbeSettings(rates=(1.0,), weight_decays=(decay,), epochs=300, batch_size=300)
     rows = torch.tensor(features)
     probes = train_probes(rows, torch.tensor(labels), 3, settings)
@@ -56,7 +56,7 @@ def test_each_of_many_probes_is_what_sgd_of_torch_trains_alone() -> None:
 
 
 def test_the_held_out_part_is_not_trained_on() -> None:
-    # Labels without a relation to the features: only what was trained on can be told.
+    # Labels are unrelated to the features: only labels that were trained on can be predicted.
     random = torch.Generator().manual_seed(0)
     features, labels = torch.randn(200, 150, generator=random), torch.randint(2, (200,), generator=random)
     settings = ProbeSettings(rates=(0.3,), weight_decays=(0.0,), held_out=0.5)
@@ -81,7 +81,7 @@ def test_the_held_out_part_chooses_and_the_seed_decides() -> None:
     features, labels = random_data(200)
     images, classes = random_data(200, seed=1)
     settings = ProbeSettings(rates=(1e-6, 0.3), weight_decays=(0.0,), epochs=3, batch_size=16, held_out=0.3)
-    # The better probe is the worse one on wrong labels.
+    # The better probe is worse on wrong labels.
     found = probe_sweep(features, labels, images, (classes + 1) % 3, settings)
     assert found['probe_lr1e-06_wd0_top1'] > found['probe_lr0.3_wd0_top1'] == found['probe_top1']
     assert (found['probe_rate'], found['probe_weight_decay']) == (0.3, 0)

@@ -19,7 +19,7 @@ def few_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def distances(values: Tensor, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Squared, between the unit vectors of the pairs."""
+    """Return squared distances between the unit vectors of the pairs."""
     rows = values.double().numpy()
     points = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.array([np.sum((points[i] - points[j]) ** 2) for i, j in pairs])

@@ -1,4 +1,4 @@
-"""Metrics of features give what the functions measure."""
+"""Metrics of features return what the functions measure."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Few labels against scikit-learn on the same draws, and draws that do not depend on the features."""
+"""Few labels agree with scikit-learn on the same draws, and draws do not depend on the features."""
 
 import numpy as np
 import pytest

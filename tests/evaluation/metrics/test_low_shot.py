@@ -1,4 +1,4 @@
-"""Low-shot SVMs: what is drawn, and the numbers against the protocol spelt out."""
+"""Low-shot SVMs: what is drawn, and numbers compared with the protocol spelt out."""
 
 import numpy as np
 import pytest

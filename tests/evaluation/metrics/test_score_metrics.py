@@ -1,4 +1,4 @@
-"""Metrics of scores against counting: of ImageNet-A, -R and -C, and of several depths."""
+"""Metrics of scores agree with counting: ImageNet-A, -R and -C, and several depths."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_corruption_robustness() -> None:
 
 
 def test_accuracy_by_depth() -> None:
-    """Of two stages and three images."""
+    """Two stages, three images."""
     evaluator = Evaluator(StageAccuracy(topk=(1, 2)))
     first, second, third = [0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]
     stages = (first, third), (first, second), (first, third)

@@ -1,4 +1,4 @@
-"""VOC07's SVMs against scikit-learn used directly, average precision against its definition, and what is refused."""
+"""VOC07's SVMs agree with scikit-learn used directly, and average precision with its definition; refused settings."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def plain_svm(cost: float) -> LinearSVC:
 
 
 def validated(features: np.ndarray, label: np.ndarray, cost: float) -> float:
-    """Mean of scikit-learn's average precision over three folds, spelt out."""
+    """Compute the mean of scikit-learn's average precision over three folds, spelt out."""
     precisions = []
     for train, held_out in StratifiedKFold(3).split(features, label):
         svm = plain_svm(cost).fit(features[train], label[train])
@@ -47,7 +47,7 @@ def test_the_settings_of_the_protocol() -> None:
 def test_the_same_as_scikit_learn_used_directly() -> None:
     precisions = []
     for label, test_label in zip(BANK_PRESENT.T.numpy(), PRESENT.T.numpy(), strict=True):
-        assert (label == 0).any() and (test_label == 0).any()  # these images take no part
+        assert (label == 0).any() and (test_label == 0).any()  # these images do not count
         train, label = scaled(BANK)[label != 0], label[label != 0]
         test, positive = scaled(QUERIES)[test_label != 0], test_label[test_label != 0] == 1
         best = FEW_COSTS[int(np.argmax([validated(train, label, cost) for cost in FEW_COSTS]))]
@@ -59,7 +59,7 @@ def test_the_same_as_scikit_learn_used_directly() -> None:
 
 @pytest.mark.parametrize('different_scores', [2, 10**6])
 def test_average_precision_is_the_area_under_the_interpolated_curve(different_scores: int) -> None:
-    """Also where scores tie."""
+    """This holds even if scores tie."""
     for seed in range(10):
         random = np.random.default_rng(seed)
         size = int(random.integers(1, 60))

@@ -1,4 +1,4 @@
-"""Features of frozen backbones against the same computed by hand."""
+"""Features of frozen backbones equal those computed by hand."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ RESNET = dict(type='mmpretrain.ResNet', depth=50, base_channels=4, stem_channels
 
 
 def frozen(backbone: dict, name: str | None = None, **settings: object) -> FrozenFeatures:
-    """With random normalisation, so that a norm left out shows."""
+    """Build features with random normalisation, so that a missing norm shows."""
     torch.manual_seed(0)
     model = FrozenFeatures(backbone, name and dict(type=name, **settings))
     for module in model.modules():
@@ -38,7 +38,7 @@ def images(size: int, number: int = 3) -> torch.Tensor:
 
 
 def tokens_of_blocks(model: nn.Module, batch: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """What each block of mmpretrain's transformer gives, before the final norm."""
+    """Return the output of each block of mmpretrain's transformer, before the final norm."""
     reference = MODELS.build(dict(VIT, out_indices=range(5), out_type='raw', final_norm=False))
     reference.load_state_dict(model.state_dict(), strict=False)
     reference.eval()

@@ -1,4 +1,4 @@
-"""Probes of several depths: what they compute, and that none disturbs another."""
+"""Probes at several depths: what they compute, and that none affects another."""
 
 import pytest
 import torch

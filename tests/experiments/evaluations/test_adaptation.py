@@ -35,7 +35,7 @@ def test_knn_takes_the_backbone_at_its_own_image_size() -> None:
 
 @pytest.mark.parametrize('protocol', ['knn', 'quality', 'linear'])
 def test_an_untrained_backbone_starts_as_in_its_own_config(protocol: str) -> None:
-    """MoCo v3's position embedding is that of sines and cosines."""
+    """MoCo v3's position embedding consists of sines and cosines."""
     model = composed(protocol, 'cifar10', backbone=SMALL).model
     backbone = model.backbone.get('backbone', model.backbone)
     of_its_own, random = (MODELS.build(config) for config in (backbone, dict(backbone, fixed_position=False)))

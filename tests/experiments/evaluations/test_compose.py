@@ -1,4 +1,4 @@
-"""Recipes and data sets put together: what images a protocol sees, and a data set in a file of one's own."""
+"""Recipes and data sets combined: which images a protocol sees, and a user's own data set file."""
 
 import itertools
 from pathlib import Path

@@ -26,7 +26,7 @@ def plan(*protocols: str, data: str = 'digits', subject: Subject = RANDOM, **set
 
 
 def with_encoders(*encoders: str) -> Subject:
-    """Of a file whose weights are not looked into."""
+    """Return the subject of a file whose weights are not read."""
     return Subject('epoch_1.pth', 'ab', dict.fromkeys(encoders))
 
 
@@ -166,14 +166,14 @@ def test_deits_recipe_starts_from_the_encoder_of_the_linear_probe(
         config = Config(dict(config_name=f'sdmp/vit-s16_in1k_{host}'))
         subject = Subject('x.pth', 'ab', dict.fromkeys(('online', 'target')), TINY_VIT, config)
         (found,) = plan('finetune', data='in1k', subject=subject, roots=dict(in1k=archives['in1k']))
-        # the config says it, too, for those who run it by itself
+        # the config says so, too, for running it by itself
         assert (found.cfg.protocol.recipe, found.encoder, found.cfg.protocol.encoder) == ('deit', expected, expected)
 
 
 def test_robustness_is_that_of_the_encoder_and_recipe_that_finetune_takes(
     archives: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PatchMix fine-tunes the EMA encoder, and so the tests are of that one."""
+    """PatchMix fine-tunes the EMA encoder, so that one is tested."""
     monkeypatch.setattr('mixcl.experiments.evaluations.plan.fit', lambda cfg, weights: None)
     config = Config(dict(config_name='patchmix/vit-s16_in1k'))
     subject = Subject('x.pth', 'ab', dict.fromkeys(('online', 'target')), TINY_VIT, config)
@@ -185,7 +185,7 @@ def test_robustness_is_that_of_the_encoder_and_recipe_that_finetune_takes(
 
 
 def classifier(folder: Path, heads: int = 6, classes: int = 1000, stored: bool = True) -> str:
-    """Checkpoint of an untrained classifier, as fine-tuning writes it, or its weights alone."""
+    """Save a checkpoint of an untrained classifier, as fine-tuning writes it, or its weights alone."""
     backbone = TINY_VIT | dict(arch=ARCH | dict(num_heads=heads))
     cfg = composed('finetune', 'in1k', backbone=backbone, overrides={'model.head.num_classes': classes})
     return str(of_classifier(folder / 'best.pth', cfg, stored=stored))
@@ -209,7 +209,7 @@ def test_robustness_tests_the_classifier_that_is_given(archives: dict[str, str],
 
 
 def test_folders_that_do_not_fit_are_told_before_anything_starts(archives: dict[str, str], tmp_path: Path) -> None:
-    """Every data set tells by itself; here, that all of them are asked."""
+    """Every data set checks itself; this test checks that all are asked."""
     subject = read_subject(classifier(tmp_path))
     with pytest.raises(UserError, match=r'ImageNetC: .* is missing; expected under'):
         robustness(subject, archives | {'imagenet-c': archives['imagenet-r']})
@@ -235,7 +235,7 @@ def test_backbones_that_a_checkpoint_names_must_exist_and_build(tmp_path: Path) 
 
 
 def test_what_a_checkpoint_brings_stays_data() -> None:
-    """mmengine fills in variables where two braces stand when it reads the written file, whatever is around them."""
+    """mmengine fills in variables at two braces when it reads the written file, whatever is around them."""
     backbone, braces = read_subject('random', PRETRAINING).backbone, '{{$HOME:x}}'
     for stored in (
         dict(data_preprocessor=dict(mean=[braces]), config_name=7),
@@ -253,7 +253,7 @@ def test_what_an_override_decides_follows_or_is_noted() -> None:
     assert knn.cfg.protocol.neighbours == [1] and knn.cfg.protocol.temperature == 0.07
     assert [linear.cfg.param_scheduler[-1].milestones, linear.cfg.train_cfg.max_epochs] == [[6, 8], 10]
     (shortest,) = plan('linear', overrides={'train_cfg.max_epochs': 1}, subject=subject)
-    assert shortest.cfg.param_scheduler[-1].milestones == [1, 1]  # none before the first step
+    assert shortest.cfg.param_scheduler[-1].milestones == [1, 1]  # no milestone before the first step
     for epochs, ends in ((1, [5, 100]), (50, [5, 50])):
         (tuned,) = plan('finetune', overrides={'train_cfg.max_epochs': epochs}, own_configs=[str(MAE)])
         assert [one.end for one in tuned.cfg.param_scheduler] == ends
@@ -262,7 +262,7 @@ def test_what_an_override_decides_follows_or_is_noted() -> None:
 
 
 def test_a_recipe_of_ones_own_keeps_its_numbers(tmp_path: Path) -> None:
-    """Those that it inherits have variants for digits."""
+    """The numbers that it inherits have variants for digits."""
     path = tmp_path / 'own.py'
     base = CONFIGS / 'evaluation/recipes/linear/patchmix.py'
     path.write_text(

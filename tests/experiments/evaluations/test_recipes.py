@@ -1,4 +1,4 @@
-"""Which recipe a checkpoint gets, and that each is complete and builds what it says."""
+"""Which recipe a checkpoint gets, and that every recipe is complete and builds what it says."""
 
 import itertools
 
@@ -17,7 +17,7 @@ RESNET, CIFAR_RESNET = (dict(type=f'mmpretrain.{name}', depth=18) for name in ('
 DATA = ('in1k', 'in100', 'cifar10', 'cifar100', 'tinyimagenet', 'digits', 'fashionmnist')
 DEIT = 'evaluation/backbones/vit-s16_deit'
 
-# Protocol, data, config of pretraining, --recipe: recipe, and learning rate, batch, epochs where no paper has a number
+# Protocol, data, pretraining config, --recipe: recipe, and learning rate, batch, epochs where no paper has a number
 # (test_published.py has those of the papers).
 ROWS = [
     ('linear', 'in1k', 'patchmix/vit-s16_in1k_800e', None, 'linear/patchmix'),
@@ -27,7 +27,7 @@ ROWS = [
     ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', None, 'linear/dino'),
     ('linear', 'in1k', 'sdmp/vit-s16_in1k_dino', 'mocov3', 'linear/mocov3'),
     ('linear', 'in1k', 'imix/r50_in1k_mocov3', None, 'linear/mocov3_resnet', 0.4, 1024, 90),
-    ('linear', 'in1k', 'mocov3/r50_cifar10', None, 'linear/moco', 30, 256, 100),  # its stem is another one
+    ('linear', 'in1k', 'mocov3/r50_cifar10', None, 'linear/moco', 30, 256, 100),  # its stem differs
     ('linear', 'cifar10', 'mocov3/r50_in1k', None, 'linear/mixco', 3, 256, 100),
     ('linear', 'in1k', 'bsim/r50_in1k_byol', 'moco', 'linear/moco'),
     ('linear', 'in1k', 'mocov2/r50_in1k', 'bsim', 'linear/bsim', 0.01, 256, 90),
@@ -67,7 +67,7 @@ def test_names_and_families() -> None:
 
 
 def test_protocols_with_data_of_their_own() -> None:
-    assert data_of('knn', 'cifar10') == data_of('robustness', 'cifar10') == ('cifar10',)  # which has no robustness
+    assert data_of('knn', 'cifar10') == data_of('robustness', 'cifar10') == ('cifar10',)  # cifar10 has no robustness
     assert data_of('svm', 'in1k') == data_of('lowshot', 'voc07') == ('voc07',)
     assert data_of('robustness', 'in1k') == ('in1k', 'imagenet-a', 'imagenet-r', 'imagenet-c')
     assert data_of('robustness', 'imagenet-c') == ('imagenet-c',)
@@ -92,7 +92,7 @@ def test_every_host_on_cifar_is_evaluated_as_patchmix_is() -> None:
 
 
 def test_residual_networks_get_recipes_of_their_own() -> None:
-    """Few labels as OpenSelfSup: the head learns a hundred times as fast, the rates fall after 60 and 80 %."""
+    """Few labels follow OpenSelfSup: the head learns a hundred times as fast, rates fall after 60 and 80 %."""
     for protocol, asked in (('linear', None), ('finetune', None), ('semi', None), ('semi', '1percent')):
         for data, backbone in itertools.product(DATA, (RESNET, CIFAR_RESNET)):
             cfg = composed(protocol, data, backbone=backbone, recipe=asked, builds=False)

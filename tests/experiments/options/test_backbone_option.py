@@ -86,7 +86,7 @@ def test_patches_are_dropped_where_there_are_tokens() -> None:
 
 
 def test_weight_decay_spares_what_timm_spares() -> None:
-    """Also in the recipe of MoCo v3, which lets all parameters of its own network decay."""
+    """This holds in MoCo v3's recipe, too, which lets all parameters of its own network decay."""
     cfg = with_backbone('mocov3/vit-s16_in1k', 'timm:vit_tiny_patch16_224', 32)
     model = build(cfg)
     with DefaultScope.overwrite_default_scope('mixcl'):
@@ -121,9 +121,9 @@ def test_refused_in_one_sentence(config: str, name: str, message: str) -> None:
 def test_an_evaluation_of_another_backbone_is_by_a_recipe_for_any() -> None:
     cfg = with_backbone('dino/vit-s16_in1k_0local', 'timm:resnet18')
     assert cfg.config_name == 'dino/resnet18_in1k_0local'
-    assert with_backbone('mocov3/vit-s16_in1k', NAME).config_name == 'mocov3/vit-s16_in1k'  # the same one of timm
+    assert with_backbone('mocov3/vit-s16_in1k', NAME).config_name == 'mocov3/vit-s16_in1k'  # the same model from timm
     (linear,) = planned(FOLDER, ['linear'], 'digits', Subject(backbone=cfg.model.backbone.to_dict(), config=cfg))
-    assert linear.path.stem == 'patchmix'  # and not dino, for transformers with a class token
+    assert linear.path.stem == 'patchmix'  # not dino, which is for transformers with a class token
 
 
 def test_features_that_are_frozen_stay_so(tmp_path: Path) -> None:

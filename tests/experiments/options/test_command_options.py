@@ -1,4 +1,4 @@
-"""What options of the commands change in a config."""
+"""Changes that options of the commands make in a config."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""--data: people's own images in any config that trains, in evaluations and in extraction."""
+"""--data: a user's own images in any config that trains, in evaluations and in extraction."""
 
 import os
 import re
@@ -41,8 +41,8 @@ def loaders(cfg: Config) -> dict[str, Config]:
         ('patchmix/vit-s16_in1k', 224),
         ('mixco/r18_tinyimagenet_mocov2', 224),
         ('aps/vit-s2_cifar10', 32),
-        ('patchmix/vit-xs4_digits', 16),  # whose own images need no crop
-        ('patchmix/vit-s16_folder', 224),  # which has no kNN of its own
+        ('patchmix/vit-xs4_digits', 16),  # its own images need no crop
+        ('patchmix/vit-s16_folder', 224),  # it has no kNN of its own
     ],
 )
 def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: dict) -> None:
@@ -52,7 +52,7 @@ def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: d
         train, val, bank = (DATASETS.build(loader.dataset) for loader in loaders(cfg).values())
     assert COUNTS.format(len(bank), len(val)) in said and len(train) == len(val) + len(bank) == 18
     labelled = ['gt_label' in sample['data_samples'] for sample in train]
-    assert sum(labelled) == len(bank) and len(train[0]['inputs']) >= 2  # those of tested images are hidden
+    assert sum(labelled) == len(bank) and len(train[0]['inputs']) >= 2  # labels of tested images are hidden
     assert val[0]['inputs'].shape == (3, size, size) and 0 <= val[0]['data_samples'].gt_label.item() < 3
 
 
@@ -91,7 +91,7 @@ def test_evaluations_have_the_classes_the_size_of_the_pretraining_and_batches_fo
     assert linear.cfg.model.head.num_classes == 3 and linear.cfg.val_evaluator.topk == (1,)
     assert (knn.cfg.protocol.crop, linear.cfg.model.backbone.backbone.img_size) == (16, 16)
     assert (linear.cfg.train_dataloader.batch_size, semi.cfg.train_dataloader.batch_size) == (2, 2)
-    assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)  # SGD's; AdamW keeps its own
+    assert linear.cfg.optim_wrapper.optimizer.lr == pytest.approx(0.02 * 2 / 256)  # SGD's is scaled, AdamW's is not
     assert semi.cfg.optim_wrapper.optimizer.lr == pytest.approx(5e-4)
     with pytest.raises(UserError, match=r'the protocol robustness is not for hf:.*; choose in1k'):
         planned(CONFIGS, ['robustness'], sources['hf'], subject)

@@ -1,4 +1,4 @@
-"""--image-size: model and views change together."""
+"""--image-size changes model and views together."""
 
 import copy
 

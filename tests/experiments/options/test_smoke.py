@@ -25,7 +25,7 @@ def shrunk(name: str) -> Config:
 
 
 def one_step(cfg: Config) -> tuple[torch.nn.Module, list[torch.Tensor], dict[str, torch.Tensor]]:
-    """The model after forward and backward of one batch of the config's own data; the views; the outputs."""
+    """Run one batch of the config's own data forward and backward; return the model, views and outputs."""
     with DefaultScope.overwrite_default_scope('mixcl'):
         dataset = DATASETS.build(cfg.train_dataloader.dataset)
         model = MODELS.build(dict(cfg.model, data_preprocessor=cfg.data_preprocessor))
