@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 JUDGED = (NAMED, 'nearest', 'linear', 'tuned')
 HEAD = """# Evidence: the tables
 
-Written by `tools/benchmark/evidence.py`; [evidence.md](../evidence.md) has the ruler and the rule. Accuracies in
+Written by `tools/benchmark/evidence.py`; [evidence.md](../evidence.md) says how runs are made and judged. Accuracies in
 percent, mean ± standard deviation over seeds; verdicts are about the encoder that `mixcl embed` takes. Differences are
 paired by seed, with their 95 % interval; "better" and "worse" mean that it excludes 0. A pair is here when all its
 seeds are done.
