@@ -145,7 +145,7 @@ def test_the_tables_of_terms_are_those_of_the_configs(page):
 
 @pytest.mark.parametrize(('page', 'begin', 'end'), [
     ('README.md', '\n## Results', '\n## Further'),
-    ('docs/results.md', '\n## Do PatchMix', '\n## Questions in line'),
+    ('docs/results.md', '\n## Do PatchMix', '\n## Open questions'),
 ])  # fmt: skip
 def test_numbers_of_results_are_those_that_the_evidence_wrote(page, begin, end):
     text = (ROOT / page).read_text()
