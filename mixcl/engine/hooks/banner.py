@@ -60,7 +60,7 @@ def _learning_rate_line(runner: Runner, batch: int) -> str:
     line = f'learning rate {rate:.4g}' + (f', by layers down to {least:.2g}' if least < rate else '')
     if base and scaling.get('enable'):
         line += f': the {rate * base / batch:.4g} of batch {base}, scaled linearly to {batch}'
-        few = "; WARNING: at less than a hundredth of the recipe's rate a run may learn nothing; larger batches raise it"
+        few = "; WARNING: below a hundredth of the recipe's rate a run may learn nothing; larger batches raise it"
         return line + (few if 100 * batch < base else '')
     line += ', as configured' + (f' for batch {base}' if base else '')
     if base and base not in (batch, batch * runner.optim_wrapper._accumulative_counts):

@@ -86,7 +86,7 @@ def test_learning_rate_and_its_rule(caplog: pytest.LogCaptureFixture, auto_scale
 def test_a_rate_below_a_hundredth_of_the_recipes_is_told(caplog: pytest.LogCaptureFixture) -> None:
     line = next(line for line in banner(caplog, auto_scale_lr=dict(base_batch_size=102401, enable=True)).splitlines()
                 if 'learning rate' in line)  # fmt: skip
-    assert 'scaled linearly to 1024; WARNING: at less than a hundredth of the recipe' in line
+    assert 'scaled linearly to 1024; WARNING: below a hundredth of the recipe' in line
 
 
 @pytest.mark.parametrize(
