@@ -112,7 +112,7 @@ class FailOnce(Hook):
 def test_a_step_with_nan_leaves_the_weights_and_no_step_waits(train: Train, device: str) -> None:
     hook = FailOnce(device)
     try:
-        train('nonfinite', hook, default_hooks__nonfinite__policy='skip')
+        train('nonfinite', hook, default_hooks__nonfinite__policy='skip', default_hooks__checkpoint__interval=1000)
     finally:
         hook.waiting('default')
     steps = range(FAILING - 1, FAILING + 2)

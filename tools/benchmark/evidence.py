@@ -162,7 +162,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main(args: argparse.Namespace) -> None:
-    if not torch.cuda.is_available() and 'OMP_NUM_THREADS' not in os.environ:
+    if 'OMP_NUM_THREADS' not in os.environ:
         torch.set_num_threads(1)
     end, state = time.monotonic() + 60 * args.minutes, State(args.out.resolve())
     if args.jobs > 1:

@@ -37,13 +37,13 @@ def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
     peers = ' '.join(f'--python {entry}' for entry in pythons)
 
     def check(name: str, seconds: float) -> Item:
-        tests = 'tests/gpu/test_gpu_runs.py' if name in ('runs', 'nan') else 'tests/gpu/test_gpu_steps.py'
+        tests = 'tests/gpu/test_gpu_runs.py' if name in ('continue', 'nan') else 'tests/gpu/test_gpu_steps.py'
         return Item(name, f'-m pytest -m gpu {tests} -k {name} --device {device}', seconds)
 
     def measure(name: str, command: str, seconds: float) -> Item:
         return Item(name, f'tools/benchmark/{command}', seconds)
 
-    checks = [check('losses', 150), check('views', 150), check('nan', 150), check('runs', 150)]
+    checks = [check(name, 150) for name in ('losses', 'views', 'nan', 'continue')]
     step, forward, dropping = 'step.py --device', 'evaluation.py forward --device', 'token_dropping.py --device'
     if device == 'cpu':
         digits = 'configs/mocov3/vit-xs4_digits.py --repeats 1'
