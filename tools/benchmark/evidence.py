@@ -39,6 +39,8 @@ from mixcl.experiments.subject import default_encoder
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
 """Seconds that must be left to begin a run; seconds reserved for measuring, and for fine-tuning."""
+TO_LOOK_AGAIN = 5
+"""Seconds after which a process with nothing to do looks again."""
 
 
 class State:
@@ -125,8 +127,12 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
     while True:
         runs = [run for run in wanted(tables, state.found()) if run.name not in (*failed, *busy)]
         runs = [run for run in runs if not only or any(fnmatch(run.name, f'*{text}*') for text in only)]
-        if not runs or end - time.monotonic() < TO_BEGIN:
-            return bool(runs), failed
+        if end - time.monotonic() < TO_BEGIN or not (runs or busy):
+            return bool(runs or busy), failed
+        if not runs:  # what other processes do may decide a setting, and so open further runs
+            time.sleep(TO_LOOK_AGAIN)
+            busy.clear()
+            continue
         with state.taken(runs[0]) as ours:
             if not ours:
                 busy.add(runs[0].name)
