@@ -213,7 +213,10 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path: Path) -> None:
         assert not ours, 'it is done'
 
 
-def test_a_process_waits_for_choices_that_another_one_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize('succeeds', [True, False])
+def test_a_process_waits_for_the_choice_of_another_one_unless_it_fails(
+    succeeds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, found = evidence.State(tmp_path), done_in_order(TABLE)
     last = next(run for run in wanted((TABLE,), {}) if run.method == 'patchmix')
     opened = {key for key in found if key.startswith('patchmix-temperature0.4-digits-200e-s')}
@@ -226,12 +229,14 @@ def test_a_process_waits_for_choices_that_another_one_makes(tmp_path: Path, monk
 
     def sleep(seconds: float) -> None:
         looks.append(seconds)
-        left.discard(last.key())  # the other process is done
+        assert len(looks) < 3
+        if succeeds:
+            left.discard(last.key())
         other.__exit__(None, None, None)
 
     monkeypatch.setattr(evidence.time, 'sleep', sleep)
     assert evidence.work(state, ['patchmix'], time.monotonic() + 1000) == (False, [])
-    assert done == [f'patchmix-temperature0.4-digits-200e-s{seed}' for seed in range(3)] and len(looks) == 1
+    assert done == [f'patchmix-temperature0.4-digits-200e-s{seed}' for seed in range(3)] * succeeds and len(looks) == 1
 
 
 SMALL = """

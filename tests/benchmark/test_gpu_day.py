@@ -1,5 +1,6 @@
 """The GPU day ends in time whatever fails, continues where it stopped, and runs on a CPU as a whole."""
 
+import re
 import subprocess
 import sys
 import time
@@ -44,6 +45,9 @@ def test_every_program_and_config_of_the_day_exists(device: str) -> None:
     for item in plan(device):
         files = [word for word in item.command.split() if word.endswith('.py') or '/' in word]
         assert files and all((ROOT / file).is_file() for file in files if '{' not in file)
+        if ' -k ' in item.command:
+            (name,) = re.findall(' -k (.+?) ', item.command)
+            assert name not in files[0] and len(re.findall(f'def test_.*{name}', (ROOT / files[0]).read_text())) == 1
 
 
 @pytest.mark.long

@@ -106,13 +106,13 @@ def test_views_of_a_batch_are_those_of_single_images_on_the_cpu(small_config: Co
     with DefaultScope.overwrite_default_scope('mixcl'):
         batch = next(iter(Runner.build_dataloader(small_config.train_dataloader, seed=0)))
         preprocessor = MODELS.build(small_config.data_preprocessor)
-    batch['inputs'] = crops = [crop.float() for crop in batch['inputs']]
-    programs = batch['photometry']
+    crops, programs = [crop.float() for crop in batch['inputs']], batch['photometry']
     expected = [
         preprocessor(dict(inputs=[crop[i : i + 1] for crop in crops], photometry=programs[i : i + 1]))['inputs']
         for i in range(len(programs))
     ]
-    found = copy.deepcopy(preprocessor).to(device)(dict(batch))['inputs']
+    given = dict(batch) if device == 'cuda' else dict(batch, inputs=crops)
+    found = copy.deepcopy(preprocessor).to(device)(given)['inputs']
     off = [
         ((torch.cat(singles) - view.cpu()) * preprocessor.std.cpu()).abs().flatten() > 2.5
         for singles, view in zip(zip(*expected, strict=True), found, strict=True)

@@ -39,7 +39,7 @@ from mixcl.experiments.subject import default_encoder
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
 """Seconds that must be left to begin a run; seconds reserved for measuring, and for fine-tuning."""
-TO_LOOK_AGAIN = 5
+TO_LOOK_AGAIN = 20
 """Seconds after which a process with nothing to do looks again."""
 
 
@@ -77,6 +77,15 @@ class State:
                 yield False
             else:
                 yield run.key() not in self.found()
+
+    def is_taken(self, run: Run) -> bool:
+        """Return whether a process has locked the run."""
+        with (self.work / f'{run.training().name}.lock').open('w') as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
 
 def perform(run: Run, state: State, seconds: float) -> None:
@@ -123,19 +132,20 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
     """Do runs in order while there is time; return whether something is left, and which runs failed."""
     tables = tuple(table for table in TABLES if torch.cuda.is_available() or not table.on_gpu)
     failed: list[str] = []
-    busy: set[str] = set()
+    left_to_others: set[Run] = set()
     while True:
-        runs = [run for run in wanted(tables, state.found()) if run.name not in (*failed, *busy)]
+        # Asked before the results are read: what others finish may decide a setting, and so open further runs.
+        others_work = any(map(state.is_taken, left_to_others))
+        runs = [run for run in wanted(tables, state.found()) if run.name not in failed and run not in left_to_others]
         runs = [run for run in runs if not only or any(fnmatch(run.name, f'*{text}*') for text in only)]
-        if end - time.monotonic() < TO_BEGIN or not (runs or busy):
-            return bool(runs or busy), failed
-        if not runs:  # what other processes do may decide a setting, and so open further runs
+        if end - time.monotonic() < TO_BEGIN or not (runs or others_work):
+            return bool(runs or others_work), failed
+        if not runs:
             time.sleep(TO_LOOK_AGAIN)
-            busy.clear()
             continue
         with state.taken(runs[0]) as ours:
             if not ours:
-                busy.add(runs[0].name)
+                left_to_others.add(runs[0])
                 continue
             try:
                 to_measure = TO_FINE_TUNE if 'fine_tuning_rate' in dict(runs[0].settings) else TO_MEASURE
