@@ -68,24 +68,25 @@ class State:
         return found
 
     @contextmanager
-    def taken(self, run: Run) -> Iterator[bool]:
-        """Lock a run and those that share its training; yield False if another process has locked or just done it."""
+    def locked(self, run: Run) -> Iterator[bool]:
+        """Lock a run and those that share its training; yield False if another process has done so."""
         with (self.work / f'{run.training().name}.lock').open('w') as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 yield False
             else:
-                yield run.key() not in self.found()
+                yield True
+
+    @contextmanager
+    def taken(self, run: Run) -> Iterator[bool]:
+        """Lock a run; yield False if another process has locked or just done it."""
+        with self.locked(run) as ours:
+            yield ours and run.key() not in self.found()
 
     def is_taken(self, run: Run) -> bool:
-        """Return whether a process has locked the run."""
-        with (self.work / f'{run.training().name}.lock').open('w') as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        with self.locked(run) as ours:
+            return not ours
 
 
 def perform(run: Run, state: State, seconds: float) -> None:
