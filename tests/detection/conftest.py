@@ -33,6 +33,15 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return LeftOutModule.from_parent(parent, path=module_path) if REASON else None
 
 
+@pytest.fixture(autouse=True)
+def own_visualizer() -> Iterator[None]:
+    """Forget mmdet's visualizer: later runs of a process take the first one, whose folder a passed test removes."""
+    from mmdet.visualization import DetLocalVisualizer
+
+    yield
+    DetLocalVisualizer._instance_dict.clear()
+
+
 @pytest.fixture(scope='session')
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write six images in COCO's format, for reading only: three steps of two images are a pass over them."""
