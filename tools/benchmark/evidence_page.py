@@ -106,7 +106,7 @@ def row(*cells: object, heading: bool = False) -> list[str]:
 
 def draw(compared: list[tuple[Pair, dict[str, Difference]]]) -> Figure:
     """Draw the differences in the named measure, their intervals, and every seed."""
-    figure = Figure(figsize=(7, 1 + 0.35 * len(compared)), layout='constrained')
+    figure = Figure(figsize=(9, 1 + 0.35 * len(compared)), layout='constrained')
     axis = figure.subplots()
     for place, (_, gains) in enumerate(compared):
         gain = gains[NAMED]
@@ -115,5 +115,5 @@ def draw(compared: list[tuple[Pair, dict[str, Difference]]]) -> Figure:
     axis.axvline(0, color='0.3', linewidth=0.8)
     axis.set_yticks(range(len(compared)), [f'{pair.method} - {label(pair.host, pair.length)}' for pair, _ in compared])
     axis.set_ylim(len(compared) - 0.5, -0.5)
-    axis.set_xlabel('points, mean over 1, 2, 5 and 20 labels per class\n(95 % interval; dots are seeds)')
+    axis.set_xlabel('points, mean of 1, 2, 5 and 20 labels per class\n(95 % interval; dots are seeds)')
     return figure
