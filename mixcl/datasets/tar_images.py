@@ -10,7 +10,7 @@ from functools import cache, partial
 from json import loads
 from typing import Any
 
-from mixcl.datasets.folder import is_image
+from mixcl.datasets.folder import EXTENSIONS, is_image
 from mixcl.datasets.own_images import Images, OwnImages, parts_by_name, split_word
 from mixcl.datasets.transforms.decoding import MAX_BYTES
 from mixcl.errors import UserError
@@ -28,8 +28,9 @@ class TarImages(OwnImages):
     """The images in the tar files that match a pattern, in WebDataset's layout, read in any order.
 
     A file ``key.jpg`` (any common format) has its label in ``key.cls`` (a number or a word) or under ``label``, ``cls``
-    or ``class`` in ``key.json``. Headers are read once per process; images are then read where they lie, without
-    unpacking. The shards' file names give the split if some begin with ``train`` and others with ``val`` or ``test``.
+    or ``class`` in ``key.json``. Beside it, ``key.seg.png`` and the like (masks, depth) are left out. Headers are read
+    once per process; images are then read where they lie, without unpacking. The shards' file names give the split if
+    some begin with ``train`` and others with ``val`` or ``test``.
 
     Args:
         source: paths of uncompressed tar files, with ``*`` and ranges: ``shards/train-{000..099}.tar``.
@@ -104,8 +105,11 @@ def index_shard(path: str, size: int, modified: int) -> Images:
             f'{path} cannot be read as a tar file without compression (at byte {place}: '
             f'{" ".join(str(error).split())}): unpack it where it is compressed, or write it again'
         ) from error
-    found.labels.extend(labels.get(_key_and_ending(name)[0]) for name in found.names)
-    return found
+    keys = [_key_and_ending(name) for name in found.names]
+    with_image = {key for key, ending in keys if ending in EXTENSIONS}
+    rows = [row for row, (key, ending) in enumerate(keys) if ending in EXTENSIONS or key not in with_image]
+    names, places = ([column[row] for row in rows] for column in (found.names, found.places))
+    return Images(names, [labels.get(keys[row][0]) for row in rows], [], places)
 
 
 def _content(member: tarfile.TarInfo, files: dict[str, tuple[int, int]]) -> tuple[int, int]:

@@ -252,7 +252,8 @@ def test_tar_files_that_name_their_split_and_images_with_several_endings(tmp_pat
         write_tar(
             tmp_path / f'{shard}.tar', names | {'./a/.hidden.jpg': b'', f'./a/{shard}.cls': b'7', f'{shard}.txt': b''}
         )
-    write_tar(tmp_path / 'train-1.tar', {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'[{}]'})
+    names = {'k.jpg': b'1', 'k.json': b'{"cls": 8}', 'l.jpg': b'2', 'l.json': b'[{}]'}
+    write_tar(tmp_path / 'train-1.tar', names | {'k.seg.png': b'a mask', 'k.depth.png': b'a map'})
     train, test, learnt = (TarImages(f'{tmp_path}/*.tar', split=split) for split in ('train', 'test', 'pretrain'))
     assert labelled(train) == [(b'x', '7'), (b'y', '7'), (b'1', '8')] and len(learnt) == 4
     assert labelled(test) == [(b'x', '7'), (b'y', '7')]
