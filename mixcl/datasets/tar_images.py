@@ -108,7 +108,7 @@ def index_shard(path: str, size: int, modified: int) -> Images:
     keys = [_key_and_ending(name) for name in found.names]
     with_image = {key for key, ending in keys if ending in EXTENSIONS}
     rows = [row for row, (key, ending) in enumerate(keys) if ending in EXTENSIONS or key not in with_image]
-    names, places = ([column[row] for row in rows] for column in (found.names, found.places))
+    names, places = [found.names[row] for row in rows], [found.places[row] for row in rows]
     return Images(names, [labels.get(keys[row][0]) for row in rows], [], places)
 
 
