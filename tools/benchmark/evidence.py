@@ -29,13 +29,14 @@ import torch
 from evidence_measures import measured, packed, unpacked
 from evidence_methods import DATA, METHODS
 from evidence_page import write
-from evidence_statistics import accuracies, headline
+from evidence_statistics import accuracies, accuracy
 from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
 from mixcl.engine.runners.stop_signals import kill_workers
 from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
+from mixcl.files import written_whole
 
 TO_BEGIN, TO_MEASURE, TO_FINE_TUNE = 60, 120, 1800
 """Seconds that must be left to begin a run; seconds reserved for measuring, and for fine-tuning."""
@@ -57,11 +58,8 @@ class State:
         for file in sorted(self.results.glob('*.json')):
             try:
                 result = json.loads(file.read_text())
-                headline(result), [value for _, value in result['settings']]
-                for right in result['answers'].values():
-                    unpacked(right)
-                if result['answers']:
-                    result['answers'][result['encoder']]
+                answers = {name: unpacked(right) for name, right in result['answers'].items()}
+                accuracy(result), dict(result['settings']), answers and answers[result['encoder']]  # raise if damaged
                 found[result['key']] = dict(result, seconds=float(result['seconds']))
             except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
                 print(f'{file} is damaged and counts as not done: {error!r}', file=sys.stderr)
@@ -92,12 +90,12 @@ class State:
 def perform(run: Run, state: State, seconds: float) -> None:
     """Train (except a baseline), measure, and write the result. RunStopped: the run is saved, and continues later."""
     cfg, method, folder = run.config(), METHODS[run.method], state.work / run.training().key()
-    for part in (cfg.train_dataloader, cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
+    for part in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
         part.update(num_workers=0, persistent_workers=False)
     cfg.train_dataloader.update(num_workers=1, persistent_workers=True)  # loading images costs a quarter of a step
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu'
     result: dict[str, Any] = dict(name=run.name, key=run.key(), settings=run.settings, device=device)
-    model, encoder, clock = None, 'features', folder / 'seconds.json'
+    model, clock = None, folder / 'seconds.json'
     before, begun = float(clock.read_text() or 0) if clock.exists() else 0.0, core_seconds()
     if not method.baseline:
         folder.mkdir(exist_ok=True)
@@ -107,19 +105,18 @@ def perform(run: Run, state: State, seconds: float) -> None:
         finally:
             kill_workers()
             clock.write_text(json.dumps(before + core_seconds() - begun))
-        model, encoder = runner.model, default_encoder(cfg.config_name, cfg.model.backbone)
+        model = runner.model
         result['steps'] = runner.max_iters
-    found = measured(model, cfg, method, dict(run.settings), DATA[run.data].probe)
+    found = measured(model, method.baseline, cfg, dict(run.settings), DATA[run.data].probe)
     result |= dict(
         seconds=round(before + core_seconds() - begun, 1),
-        encoder=encoder if encoder in found else 'online',
+        encoder=default_encoder(cfg.config_name, cfg.model.backbone, [*found]),
         accuracies={name: accuracies(right) for name, right in found.items()},
         # Runs that are only for choices are not judged again.
         answers={} if run.held_out else {name: packed(right) for name, right in found.items()},
     )
-    part = state.results / f'{run.name}.part'
-    part.write_text(json.dumps(result) + '\n')
-    part.replace(state.results / f'{run.name}.json')
+    with written_whole(state.results / f'{run.name}.json') as file:
+        file.write(f'{json.dumps(result)}\n'.encode())
     if not run.held_out or 'fine_tuning_rate' not in dict(method.chosen):  # else rates are tried on the same training
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -137,27 +134,27 @@ def work(state: State, only: list[str], end: float) -> tuple[bool, list[str]]:
     while True:
         # Asked before the results are read: what others finish may decide a setting, and so open further runs.
         others_work = any(map(state.is_taken, left_to_others))
-        runs = [run for run in wanted(tables, state.found()) if run.name not in failed and run not in left_to_others]
-        runs = [run for run in runs if not only or any(fnmatch(run.name, f'*{text}*') for text in only)]
-        if end - time.monotonic() < TO_BEGIN or not (runs or others_work):
-            return bool(runs or others_work), failed
-        if not runs:
+        runs = (run for run in wanted(tables, state.found()) if any(fnmatch(run.name, f'*{text}*') for text in only))
+        run = next((run for run in runs if run.name not in failed and run not in left_to_others), None)
+        if end - time.monotonic() < TO_BEGIN or not (run or others_work):
+            return bool(run or others_work), failed
+        if not run:
             time.sleep(TO_LOOK_AGAIN)
             continue
-        with state.taken(runs[0]) as ours:
+        with state.taken(run) as ours:
             if not ours:
-                left_to_others.add(runs[0])
+                left_to_others.add(run)
                 continue
             try:
-                to_measure = TO_FINE_TUNE if 'fine_tuning_rate' in dict(runs[0].settings) else TO_MEASURE
-                perform(runs[0], state, max(end - time.monotonic() - to_measure, 1))
-                print(f'{runs[0].name}: done', flush=True)
+                to_measure = TO_FINE_TUNE if 'fine_tuning_rate' in dict(run.settings) else TO_MEASURE
+                perform(run, state, max(end - time.monotonic() - to_measure, 1))
+                print(f'{run.name}: done', flush=True)
             except RunStopped:
                 return True, failed
             except Exception as error:  # must not keep other runs from being done
                 traceback.print_exc()
-                print(f'{runs[0].name}: failed: {error!r}', flush=True)
-                failed.append(runs[0].name)
+                print(f'{run.name}: failed: {error!r}', flush=True)
+                failed.append(run.name)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -165,13 +162,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--minutes', type=float, default=60.0, help='begin nothing that would end later')
     parser.add_argument('--jobs', type=int, default=1, help='runs at a time; more than one for a GPU')
     parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='results, runs that are not done, page')
-    parser.add_argument(
-        '--only',
-        nargs='+',
-        default=[],
-        metavar='TEXT',
-        help='runs with one of these in their names, such as pca*digits',
-    )
+    parser.add_argument('--only', nargs='+', default=['*'], metavar='TEXT', help='parts of names, such as pca*digits')
     args = parser.parse_args()
     if not 0 < args.minutes < math.inf:
         parser.error(f'--minutes must be a number of minutes above 0, not {args.minutes:g}')

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from evidence_methods import Method
 from mmengine.config import Config
 from mmengine.model import BaseModel
 from mmengine.runner import Runner
@@ -32,7 +31,6 @@ MAPPED = 5000
 
 Right = dict[str, np.ndarray]
 """Whether each test image was classified correctly in each draw of labels, by measure: (draws, images) bool."""
-Settings = Mapping[str, float]
 
 
 class Labelled(NamedTuple):
@@ -45,14 +43,14 @@ class Labelled(NamedTuple):
 
 
 def measured(
-    model: BaseModel | None, cfg: Config, method: Method, settings: Settings, probe: Mapping[str, Any]
+    model: BaseModel | None, baseline: str | None, cfg: Config, settings: Mapping[str, float], probe: Mapping[str, Any]
 ) -> dict[str, Right]:
     """Measure the features of each encoder, and return the results by encoder; a baseline's is called 'features'.
 
     Args:
         model: the pretrained model, None for a baseline.
+        baseline: name of the baseline, None for a pretrained model.
         cfg: config of the run, with the images to learn from and to test on, and the seed.
-        method: method of the run.
         settings: settings of the run; with a ``fine_tuning_rate`` encoders are also fine-tuned on few labels.
         probe: settings of the linear probe.
     """
@@ -61,32 +59,30 @@ def measured(
         for part in (cfg.val_cfg.bank_dataloader, cfg.val_dataloader)
     ]
 
-    def features(encoders: BaseModel, names: tuple[str, ...]) -> dict[str, Labelled]:
+    def features(encoders: BaseModel) -> dict[str, Labelled]:
+        names = ('online',) if baseline else encoders.encoder_names
         (bank, labels), (queries, truth) = [extract(encoders, loader, names) for loader in loaders]
         return {name: Labelled(bank[name], labels, queries[name], truth) for name in names}
 
-    pixels = features(RawPixels(build(MODELS, cfg.data_preprocessor)), ('pixels',))['pixels']
-    if method.baseline in BASELINES:
-        fitted = BASELINES[method.baseline](settings).fit(pixels.bank[:MAPPED].numpy())
+    pixels = features(RawPixels(build(MODELS, cfg.data_preprocessor)))['online']
+    if baseline in BASELINES:
+        fitted = BASELINES[baseline](**settings).fit(pixels.bank[:MAPPED].numpy())
         bank, queries = (torch.from_numpy(fitted.transform(rows.numpy())) for rows in (pixels.bank, pixels.queries))
         return dict(features=_frozen(pixels._replace(bank=bank, queries=queries), probe))
     model = model or untrained(cfg, cfg.randomness.seed)
-    names = ('online',) if method.baseline else tuple(model.encoder_names)
-    found: dict[str, Right] = {name: {} for name in names}
-    if 'fine_tuning_rate' in settings:
-        for name in names:
-            found[name] = _fine_tuned(model, cfg, name, pixels, settings['fine_tuning_rate'])
-    if method.baseline != 'scratch':
-        found = {name: found[name] | _frozen(images, probe) for name, images in features(model, names).items()}
-    return dict(features=found['online']) if method.baseline else found
+    rate = settings.get('fine_tuning_rate')
+    found: dict[str, Right] = {}
+    for name, images in features(model).items():
+        tuned = _fine_tuned(model, cfg, name, pixels, rate) if rate else {}
+        frozen = _frozen(images, probe) if baseline != 'scratch' else {}
+        found['features' if baseline else name] = tuned | frozen
+    return found
 
 
-BASELINES: dict[str, Callable[[Settings], Any]] = dict(
-    pixels=lambda settings: FunctionTransformer(),
-    pca=lambda settings: PCA(int(settings['components']), random_state=0),
-    isomap=lambda settings: Isomap(
-        n_neighbors=int(settings['neighbours']), n_components=int(settings.get('components', 20))
-    ),
+BASELINES: dict[str, Callable[..., Any]] = dict(
+    pixels=FunctionTransformer,
+    pca=lambda components: PCA(components, random_state=0),
+    isomap=lambda neighbours, components=20: Isomap(n_neighbors=neighbours, n_components=components),
 )
 """Maps fitted to pixels of training images, without labels."""
 

@@ -1,14 +1,14 @@
 """Methods of evidence.py and their configs: each method's own model on the same small network, views and schedule."""
 
 import copy
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 from mmengine.config import Config
+
+from mixcl.experiments.reading import read_config
 
 ROWS = ('mixer', 'streams', 'terms', 'views', 'joint', 'shared_plan', 'swap_views')
 """Parts of a model that a method changes in its host."""
@@ -17,8 +17,7 @@ OWN_HOOKS = ('FrozenPrototypesHook', 'ParameterClipHook')
 MOMENTUM_SHARE = 132
 """Steps of a run times (1 - EMA momentum), the same for all methods but the rivals: a momentum of .97 for 4,400 steps.
 
-With .97 the vectors of MoCo v2 can drift together, past its queue: the loss falls although images are not told apart.
-Hence ``mocov2_slow_keys`` and MixCo on it, with .99, added after runs had failed (docs/guides/curves.md, Collapse).
+The ``slow_keys`` of MoCo v2 and MixCo have .99; see docs/evidence.md, EMA momentum.
 """
 
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
@@ -60,8 +59,8 @@ class Method:
         changes: changes in the model, for the small network and short runs.
         warmup: share of the run, as in the paper; that of the host.
         momentum_share: steps of a run times (1 - EMA momentum); that of the host.
-        pipeline: how views are made: 'two_views', 'sampled_patches', or 'own', as the config says.
-        backbone: 'vit', 'vit_patch2', 'resnet', or 'own', that of the config.
+        sampled_patches: whether views are some of their patches, as APS samples them; that of the host.
+        backbone: 'vit', 'resnet', or 'own', that of the config, which then also says how views are made.
         chosen: settings with candidate values, chosen one after the other on held-out images; none for a rival. With
             a ``fine_tuning_rate`` the method is also judged by fine-tuning on few labels.
         like: method whose choices are taken, in place of own ones.
@@ -73,7 +72,7 @@ class Method:
     changes: Mapping[str, Any] = field(default_factory=dict)
     warmup: float = 1 / 8
     momentum_share: int = MOMENTUM_SHARE
-    pipeline: str = 'two_views'
+    sampled_patches: bool = False
     backbone: str = 'vit'
     chosen: tuple[tuple[str, tuple], ...] = (TEMPERATURES,)
     like: str | None = None
@@ -83,9 +82,9 @@ class Method:
 PREDICTOR: dict[str, Any] = dict(in_channels=128, hidden_channels=512, out_channels=128)
 NECK: dict[str, Any] = dict(hidden_channels=512, out_channels=128)
 RESNET = dict(type='mmpretrain.ResNet_CIFAR', depth=18, norm_cfg=dict(type='BN'), zero_init_residual=False)
-BACKBONES: dict[str, dict[str, Any]] = dict(
-    vit={}, own={}, vit_patch2=dict(patch_size=2), resnet=dict(RESNET, _delete_=True)
-)
+PATCH2: dict[str, Any] = dict(backbone=dict(patch_size=2))
+NETWORKS: dict[str, dict[str, Any]] = {'': {}, '_patch2': dict(changes=PATCH2), '_resnet': dict(backbone='resnet')}
+"""Networks of the baselines, by the suffix of their names."""
 MIXUP = dict(type='Mixup', share=dict(type='Beta', alpha=0.8), per_sample=False)
 MIXUP_OR_CUTMIX = dict(_delete_=True, type='Choice', mixers=[MIXUP, dict(type='CutMix', per_sample=False)])
 
@@ -104,14 +103,14 @@ def _mocov3(like: str | None = None, **changes: Any) -> Method:
     return Method('mocov3/vit-xs4_digits', changes=changes, like=like)
 
 
-def _baseline(name: str, *chosen: tuple[str, tuple], backbone: str = 'vit') -> Method:
-    return Method('mocov3/vit-xs4_digits', backbone=backbone, chosen=chosen, baseline=name)
+def _baseline(name: str, *chosen: tuple[str, tuple], **network: Any) -> Method:
+    return Method('mocov3/vit-xs4_digits', chosen=chosen, baseline=name, **network)
 
 
 _ablation = partial(_patchmix, like='patchmix')  # as the paper ablates, at one temperature
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
-_patch2 = partial(Method, backbone='vit_patch2', chosen=(TEMPERATURES, FINE_TUNING_RATES))
+_patch2 = partial(Method, chosen=(TEMPERATURES, FINE_TUNING_RATES))
 # Rivals keep loss, heads, optimizer, EMA momentum and OWN_HOOKS of their config; nothing is chosen.
 _rival = partial(Method, chosen=())
 
@@ -130,8 +129,8 @@ METHODS = dict(
     pca=_baseline('pca', COMPONENTS),
     isomap=_baseline('isomap', ('neighbours', (5, 10, 20)), COMPONENTS),
     **{
-        f'{name}{suffix}': _baseline(name, *chosen, backbone=backbone)
-        for backbone, suffix in dict(vit='', vit_patch2='_patch2', resnet='_resnet').items()
+        f'{name}{suffix}': _baseline(name, *chosen, **network)
+        for suffix, network in NETWORKS.items()
         for name, chosen in dict(random=(), scratch=(FINE_TUNING_RATES,)).items()
     },
     mocov3=_mocov3(),
@@ -152,12 +151,12 @@ METHODS = dict(
     mocov3_smooth10=_mocov3(objective=dict(smoothing=0.1)),
     mocov3_smooth30=_mocov3(objective=dict(smoothing=0.3)),
     mocov3_keep33=_mocov3(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
-    mocov3_patch2=_patch2('mocov3/vit-xs4_digits'),
+    mocov3_patch2=_patch2('mocov3/vit-xs4_digits', changes=PATCH2),
     aps_patch2=_patch2(
         'aps/vit-t2_cifar10',
-        changes=dict(neck=dict(NECK, in_channels=96), predictor=PREDICTOR),
+        changes=dict(PATCH2, neck=dict(NECK, in_channels=96), predictor=PREDICTOR),
         warmup=1 / 80,
-        pipeline='sampled_patches',
+        sampled_patches=True,
     ),
     simclr=_resnet('simclr/r50_in1k', changes=dict(neck=NECK), warmup=1 / 20),
     mixco_simclr=_resnet('mixco/r18_tinyimagenet_simclr', 'simclr'),
@@ -173,8 +172,8 @@ METHODS = dict(
     patchmix_learned=_ablation(**LEARNED),
     patchmix_oto_learned=_patchmix(**LEARNED, terms=_terms(0, 0), like='patchmix_oto'),
     mocov3_learned=_mocov3(**LEARNED, like='mocov3'),
-    mae=_rival('mae/vit-xs4_digits', pipeline='own', backbone='own'),
-    simmim=_rival('simmim/vit-xs4_digits', pipeline='own', backbone='own'),
+    mae=_rival('mae/vit-xs4_digits', backbone='own'),
+    simmim=_rival('simmim/vit-xs4_digits', backbone='own'),
     swav=_rival('swav/vit-xs4_digits'),
     dino=_rival('dino/vit-xs4_digits'),
     ibot=_rival('ibot/vit-xs4_digits', changes=MASK_TOKEN),
@@ -192,30 +191,31 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
     """
     own, images = METHODS[name], DATA[data]
     host = METHODS[own.host] if own.host else own
-    rival = not (own.chosen or own.baseline)
     cfg = _read(images.config)
     cfg.train_dataloader.batch_size = batch = 256 if data == 'fashionmnist' else 64
+    learnt, bank, tested = (
+        part.dataset for part in (cfg.train_dataloader.dataset, cfg.val_cfg.bank_dataloader, cfg.val_dataloader)
+    )
     if data != 'digits':  # images as they are, not a part of an enlargement
-        for part in (cfg.val_dataloader, cfg.val_cfg.bank_dataloader):
-            part.dataset.pipeline = part.dataset.pipeline[-1:]
-    kept = images.train - held_out * images.held_out
-    cfg.train_dataloader.dataset.dataset.indices = cfg.val_cfg.bank_dataloader.dataset.indices = kept
+        bank.pipeline, tested.pipeline = bank.pipeline[-1:], tested.pipeline[-1:]
+    learnt.indices = bank.indices = kept = images.train - held_out * images.held_out
     if held_out:
-        cfg.val_dataloader.dataset.update(split='train', indices=[*range(kept, images.train)])
+        tested.update(split='train', indices=[*range(kept, images.train)])
     cfg.model = _model(cfg, own, host, images)
-    cfg.train_dataloader.dataset.dataset.pipeline = _pipeline(host, cfg)
-    cfg.param_scheduler = [
-        dict(type='WarmupCosineLR', warmup=host.warmup * epochs, final=1e-6, by_epoch=True, convert_to_iter_based=True)
-    ]
-    loop = 'ChunkedPretrainLoop' if host.pipeline == 'sampled_patches' else 'PretrainLoop'
-    cfg.train_cfg = dict(type=loop, max_epochs=epochs, val_interval=epochs)
+    cfg.param_scheduler[0].warmup = host.warmup * epochs
+    cfg.train_cfg.update(max_epochs=epochs, val_interval=epochs)
     cfg.default_hooks.checkpoint.update(interval=max(epochs // 8, 1), max_keep_ckpts=1)
     cfg.visualizer.vis_backends = [dict(type='LocalVisBackend')]
     cfg.custom_hooks = [dict(type='BannerHook')]
-    if rival:
+    if host.sampled_patches:
+        learnt.pipeline = _sampling_patches(learnt.pipeline)
+        cfg.train_cfg.type = 'ChunkedPretrainLoop'
+    if not (own.chosen or own.baseline):  # a rival
         theirs = _read(own.config)
         cfg.custom_hooks += [hook for hook in theirs.custom_hooks if hook['type'] in OWN_HOOKS]
         cfg.optim_wrapper = theirs.optim_wrapper
+        if own.backbone == 'own':
+            learnt.pipeline = theirs.train_dataloader.dataset.dataset.pipeline
     elif own.chosen and cfg.model.get('target', {}).get('momentum'):
         momentum = max(1 - host.momentum_share / (epochs * (kept // batch)), 0.9)
         cfg.model.target.update({key: momentum for key in ('momentum', 'final_momentum') if key in cfg.model.target})
@@ -230,30 +230,25 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
 
 
 def _model(cfg: Config, own: Method, host: Method, images: DataSet) -> Any:
-    network = BACKBONES[own.backbone]
-    backbone = network if 'type' in network else dict(cfg.model.backbone, **network, _delete_=True)
-    cfg.model = _read(host.config).model
-    if own is not host:
-        cfg.model.update({name: value for name, value in _read(own.config).model.items() if name in ROWS})
-    for changes in ({} if own.backbone == 'own' else dict(backbone=backbone), host.changes, own.changes):
-        cfg.merge_from_dict(dict(model=copy.deepcopy(dict(changes))))  # merging takes `_delete_` out
+    """Return the host's model with the rows of the method, on the data set's ViT or a ResNet-18."""
+    network: dict[str, Any] = dict(backbone=dict(cfg.model.backbone, _delete_=True))
     if own.backbone == 'resnet':
-        cfg.model.backbone.update(base_channels=images.width, stem_channels=images.width)
-        cfg.model.neck.in_channels = 8 * images.width
+        backbone = dict(RESNET, base_channels=images.width, stem_channels=images.width, _delete_=True)
+        network = dict(backbone=backbone, neck=dict(in_channels=8 * images.width))
+    cfg.model = _read(host.config).model
+    cfg.model.update({name: value for name, value in _read(own.config).model.items() if name in ROWS})
+    for changes in ({} if own.backbone == 'own' else network, host.changes, own.changes):
+        cfg.merge_from_dict(dict(model=copy.deepcopy(dict(changes))))  # merging takes `_delete_` out
     return cfg.model
 
 
-def _pipeline(host: Method, cfg: Config) -> list[dict[str, Any]]:
-    if host.pipeline == 'own':
-        return _read(host.config).train_dataloader.dataset.dataset.pipeline
-    before, views = cfg.training_pipeline[:-2], cfg.views
-    if host.pipeline == 'sampled_patches':  # APS: 16 of 64 patches of each view, sampled to overlap little
-        crop = dict(type='RecordedResizedCrop', crop_ratio_range=(0.15, 1.0))
-        recorded = [[dict(view[0], **crop), *view[1:]] for view in views]
-        step = dict(type='SampledPatchPair', patch_size=2, ratio=0.25, power=3.0, transforms=recorded)
-        return [*before, step, dict(type='mmpretrain.PackInputs', algorithm_keys=['tokens', 'patch_grid'])]
-    step = dict(type='KeyedMultiView', num_views=[1, 1], transforms=list(views))
-    return [*before, step, dict(type='mmpretrain.PackInputs')]
+def _sampling_patches(pipeline: list[Any]) -> list[dict[str, Any]]:
+    """Return a pipeline of two views as APS has it: 16 of 64 patches of each view, sampled to overlap little."""
+    *before, views, packing = pipeline
+    crop = dict(type='RecordedResizedCrop', crop_ratio_range=(0.15, 1.0))
+    recorded = [[dict(view[0], **crop), *view[1:]] for view in views.transforms]
+    step = dict(type='SampledPatchPair', patch_size=2, ratio=0.25, power=3.0, transforms=recorded)
+    return [*before, step, dict(packing, algorithm_keys=['tokens', 'patch_grid'])]
 
 
 def _set_temperature(model: Any, value: float) -> None:
@@ -264,10 +259,8 @@ def _set_temperature(model: Any, value: float) -> None:
         options['temperature'] *= ratio
 
 
+_parsed = cache(read_config)
+
+
 def _read(name: str) -> Config:
     return copy.deepcopy(_parsed(name))
-
-
-@functools.cache
-def _parsed(name: str) -> Config:
-    return Config.fromfile(Path(__file__).parents[2] / f'configs/{name}.py')

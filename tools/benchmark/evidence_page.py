@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evidence_measures import unpacked
-from evidence_statistics import MEASURES, NAMED, Difference, accuracies, difference, headline
+from evidence_statistics import MEASURES, NAMED, Difference, accuracies, accuracy, difference
 from evidence_tables import TABLES, Found, Pair, Table
 from matplotlib.figure import Figure
 
@@ -44,7 +44,7 @@ def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Di
     """Yield each pair whose seeds are all done, with its differences by measure."""
     for pair in table.pairs:
         own, host = table.results(pair.method, 1, found), table.results(pair.host, pair.length, found)
-        seeds = sorted({*own} & {*host})
+        seeds = sorted(own.keys() & host.keys())
         if len(seeds) < table.seeds:
             continue
         one, other = (
@@ -63,14 +63,15 @@ def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str
         if not results:
             continue
         judged = results[0]['encoder']
-        mean = statistics.mean(map(headline, results))
+        mean = statistics.mean(map(accuracy, results))
         below = ', '.join(name for name, value in baselines.items() if mean < value)
         if method in table.baselines:
             baselines[method], below = mean, ''
         hours = f'{statistics.mean(one["seconds"] for one in results) / 3600:.2f}'
         settings = ', '.join(f'{name} {value:g}' for name, value in results[0]['settings'])
         for encoder in (judged, *sorted({*results[0]['accuracies']} - {judged})):
-            cells = [mean_and_spread([one['accuracies'][encoder].get(name) for one in results]) for name in MEASURES]
+            by_measure = [one['accuracies'][encoder] for one in results]
+            cells = [mean_and_spread([one[name] for one in by_measure if name in one]) for name in MEASURES]
             cells += [str(results[0].get('steps', '')), hours, below if encoder == judged else '']
             yield from row(label(method, length), settings, encoder, len(results), *cells)
 
@@ -79,8 +80,7 @@ def gain_rows(compared: list[tuple[Pair, dict[str, Difference]]]) -> Iterator[st
     yield from row('method', 'beside', 'seeds', *(MEASURES[name] for name in JUDGED), 'paper', heading=True)
     for pair, gains in compared:
         cells = [words(gains[name]) if name in gains else '' for name in JUDGED]
-        seeds = len(next(iter(gains.values())).by_seed)
-        yield from row(pair.method, label(pair.host, pair.length), seeds, *cells, pair.papers)
+        yield from row(pair.method, label(pair.host, pair.length), len(gains[NAMED].by_seed), *cells, pair.papers)
 
 
 def label(method: str, length: float) -> str:
@@ -92,11 +92,9 @@ def words(gain: Difference) -> str:
     return f'{gain.mean:+.1f}{interval} {gain.verdict}'
 
 
-def mean_and_spread(values: list[float | None]) -> str:
-    measured = [value for value in values if value is not None]
-    if not measured:
-        return ''
-    return f'{statistics.mean(measured):.1f}' + (f' ± {statistics.stdev(measured):.1f}' if len(measured) > 1 else '')
+def mean_and_spread(values: list[float]) -> str:
+    spread = f' ± {statistics.stdev(values):.1f}' if len(values) > 1 else ''
+    return f'{statistics.mean(values):.1f}{spread}' if values else ''
 
 
 def row(*cells: object, heading: bool = False) -> list[str]:

@@ -27,8 +27,7 @@ RESAMPLES = 2000
 
 def values(right: Right, measure: str) -> np.ndarray:
     """Return how correctly each image is classified in each draw, (draws, images) in [0, 1]; empty if not measured."""
-    kind = MEANS.get(measure)
-    names = [f'few{shot}_{kind}' for shot in SHOTS] if kind else [measure]
+    names = [f'few{shot}_{MEANS[measure]}' for shot in SHOTS] if measure in MEANS else [measure]
     rows = [right[name] for name in names if name in right]
     return np.mean(rows, axis=0) if rows else np.empty((0, 0))
 
@@ -39,10 +38,10 @@ def accuracies(right: Right) -> dict[str, float]:
     return {name: round(100 * float(rows.mean()), 3) for name, rows in means.items() if rows.size}
 
 
-def headline(result: Mapping[str, Any]) -> float:
-    """Return a result's accuracy in the named measure; for a network trained on labels alone, in 'tuned'."""
+def accuracy(result: Mapping[str, Any], measure: str = NAMED) -> float:
+    """Return an accuracy of the encoder that verdicts are about; a network trained on labels alone has only 'tuned'."""
     accuracies = result['accuracies'][result['encoder']]
-    return float(accuracies[NAMED if NAMED in accuracies else 'tuned'])
+    return float(accuracies[measure if measure in accuracies else 'tuned'])
 
 
 class Difference(NamedTuple):

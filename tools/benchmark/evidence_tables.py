@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evidence_measures import FINE_TUNED_DRAWS, FINE_TUNING_BATCH, FINE_TUNING_STEPS, MAPPED
+from evidence_measures import BASELINES, FINE_TUNED_DRAWS, FINE_TUNING_BATCH, FINE_TUNING_STEPS, MAPPED
 from evidence_methods import DATA, METHODS, evidence_config
-from evidence_statistics import NAMED
+from evidence_statistics import NAMED, accuracy
 from mmengine.config import Config
 
 from mixcl.evaluation.functional.few_labels import DRAWS, SHOTS
@@ -26,7 +26,6 @@ DECIDING = (
 """Parts of a config that decide the results of a run."""
 
 EPOCHS = dict(digits=200, fashionmnist5000=128, fashionmnist=100)
-ALWAYS_THE_SAME = ('pixels', 'pca', 'isomap')
 MOST_SEEDS = 5
 CHOICES_ON = 'digits'
 """The data set that settings are chosen on, for all of them."""
@@ -89,7 +88,7 @@ class Table:
 
     @property
     def baselines(self) -> list[str]:
-        return ['pixels', 'pca', 'isomap', f'random{self.network}', f'scratch{self.network}']
+        return [*BASELINES, f'random{self.network}', f'scratch{self.network}']
 
     @property
     def rows(self) -> list[tuple[str, float]]:
@@ -108,13 +107,12 @@ class Table:
             self.run(method, length, seed, found)
             for seed in range(self.seeds)
             for method, length in self.rows
-            if not seed or METHODS[method].baseline not in ALWAYS_THE_SAME
+            if not (seed and method in BASELINES)  # these do not depend on the seed
         ]
 
     def results(self, method: str, length: float, found: Found) -> dict[int, dict[str, Any]]:
-        """Return results so far by seed, also of other tables; one seed for fixed baselines or without verdicts."""
-        seeds = range(1 if METHODS[method].baseline in ALWAYS_THE_SAME or self.seeds == 1 else MOST_SEEDS)
-        runs = {seed: self.run(method, length, seed, found) for seed in seeds}
+        """Return results so far by seed, also of other tables; one seed if the table has no verdicts."""
+        runs = {seed: self.run(method, length, seed, found) for seed in range(MOST_SEEDS if self.seeds > 1 else 1)}
         return {seed: found[run.key()] for seed, run in runs.items() if run and run.key() in found}
 
 
@@ -124,23 +122,15 @@ def choices(method: str, found: Found) -> tuple[Chosen, list[Run]]:
     Settings are chosen one after the other, from full-length runs with one seed: the ``fine_tuning_rate`` by 'tuned',
     others by the named measure.
     """
-    own = METHODS[method]
-    if own.like:
-        return choices(own.like, found)
-    settings: Chosen = ()
-    for name, values in own.chosen:
-        runs = {
-            value: Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], 0, (*settings, (name, value)), held_out=True)
-            for value in values
-        }
-        missing = [run for run in runs.values() if run.key() not in found]
-        if missing:
-            return settings, missing
+    method = METHODS[method].like or method
+    best = Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], held_out=True)
+    for name, values in METHODS[method].chosen:
+        runs = [best._replace(settings=(*best.settings, (name, value))) for value in values]
+        if missing := [run for run in runs if run.key() not in found]:
+            return best.settings, missing
         measure = 'tuned' if name == 'fine_tuning_rate' else NAMED
-        results = {value: found[run.key()] for value, run in runs.items()}
-        best = max(values, key=lambda value: results[value]['accuracies'][results[value]['encoder']][measure])
-        settings = (*settings, (name, best))
-    return settings, []
+        best = max(runs, key=lambda run: accuracy(found[run.key()], measure))
+    return best.settings, []
 
 
 def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
@@ -151,16 +141,11 @@ def wanted(tables: tuple[Table, ...], found: Found) -> Iterator[Run]:
         yield from (run for run in table.runs(found) if run and run.key() not in found)
 
 
-_OTO, _MOCOV3 = 'kNN +7.6 (PatchMix T7, CIFAR-10)', 'kNN +5.5 (PatchMix T3, CIFAR-10)'
-_SDMP = 'linear +0.6 (SDMP T1, ImageNet-1K)'
 # A pass with gradient counts as three: PatchMix and SDMP make 9 per image and step, MoCo v3 8, the frame alone 4.
 HOSTS = (
-    Pair('patchmix', 'patchmix_oto', 1, _OTO),
-    Pair('patchmix', 'patchmix_oto', 9 / 4, _OTO),
-    Pair('patchmix', 'mocov3', 1, _MOCOV3),
-    Pair('patchmix', 'mocov3', 9 / 8, _MOCOV3),
-    Pair('sdmp_mocov3', 'mocov3', 1, _SDMP),
-    Pair('sdmp_mocov3', 'mocov3', 9 / 8, _SDMP),
+    *(Pair('patchmix', 'patchmix_oto', length, 'kNN +7.6 (PatchMix T7, CIFAR-10)') for length in (1, 9 / 4)),
+    *(Pair('patchmix', 'mocov3', length, 'kNN +5.5 (PatchMix T3, CIFAR-10)') for length in (1, 9 / 8)),
+    *(Pair('sdmp_mocov3', 'mocov3', length, 'linear +0.6 (SDMP T1, ImageNet-1K)') for length in (1, 9 / 8)),
     Pair('patchmix', 'sdmp_mocov3'),
 )
 
@@ -169,12 +154,10 @@ def _against(host: str, papers: str, **gains: str) -> tuple[Pair, ...]:
     return tuple(Pair(method, host, 1, f'{gain} ({papers})') for method, gain in gains.items())
 
 
-_T5, _T6 = 'PatchMix T5, kNN, CIFAR-10', 'PatchMix T6, kNN, CIFAR-10'
-_T7, _T7_SINGLE = 'PatchMix T7, kNN, CIFAR-10', 'PatchMix T7, kNN, CIFAR-100'
+_T5, _T6, _T7 = (f'PatchMix T{number}, kNN, CIFAR-10' for number in (5, 6, 7))
 _LATER = 'added when the runs were known'
 _MIXERS = dict(patchmix='+6.4', patchmix_resizemix='+3.9', patchmix_regionswap='+3.1', patchmix_cutmix_mixup='+0.5')
 _CONTROLS = ('mocov3_smooth10', 'mocov3_smooth30', 'mocov3_keep33')
-_RIVALS = ('mocov3', 'mae', 'simmim', 'swav', 'dino', 'ibot')
 TABLES = (
     Table('PatchMix and SDMP beside their hosts', HOSTS, seeds=5),
     Table('Mixers in the frame of PatchMix (Table 5)', _against('patchmix_m1', _T5, **_MIXERS)),
@@ -189,11 +172,10 @@ TABLES = (
         'Terms of the loss (Table 7)',
         (
             *_against('patchmix_oto', _T7, patchmix='+7.6', patchmix_oto_mto='+6.8'),
-            *_against('patchmix_oto', _T7_SINGLE, patchmix_mto='-2.5', patchmix_mtm='-12.3'),
+            *_against('patchmix_oto', 'PatchMix T7, kNN, CIFAR-100', patchmix_mto='-2.5', patchmix_mtm='-12.3'),
             *_against('patchmix_oto_mto', f'{_T7}; {_LATER}', patchmix='+0.8'),
             # With M = 1 nothing is mixed, which leaves MoCo v3's symmetric loss.
-            Pair('patchmix_m1', 'patchmix_oto', 1, _LATER),
-            Pair('patchmix_m1', 'patchmix_oto', 9 / 4, _LATER),
+            *(Pair('patchmix_m1', 'patchmix_oto', length, _LATER) for length in (1, 9 / 4)),
             Pair('patchmix_m1', 'mocov3', 1, _LATER),
         ),
     ),
@@ -234,7 +216,7 @@ TABLES = (
     ),
     Table(
         'Masked images, clusters and tokens beside PatchMix',
-        tuple(Pair(method, 'patchmix') for method in _RIVALS),
+        tuple(Pair(method, 'patchmix') for method in ('mocov3', 'mae', 'simmim', 'swav', 'dino', 'ibot')),
         seeds=1,
     ),
     Table('Terms between patches', tuple(Pair(f'{method}_patches', method) for method in ('patchmix', 'dino', 'ibot'))),
