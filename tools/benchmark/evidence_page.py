@@ -55,18 +55,21 @@ def differences(table: Table, found: Found) -> Iterator[tuple[Pair, dict[str, Di
 
 
 def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str]:
-    """Yield the lines of all rows; a method's first says which baselines it is below in the named measure."""
+    """Yield the lines of all rows; a method's first says which baselines it is below, by judged measure."""
     yield from row('', 'settings', 'encoder', 'seeds', *MEASURES.values(), 'steps', 'hours', 'below', heading=True)
-    baselines: dict[str, float] = {}
+    baselines: dict[str, dict[str, float]] = {}
     for method, length in replace(table, pairs=tuple(pairs)).rows:
         results = list(table.results(method, length, found).values())
         if not results:
             continue
         judged = results[0]['encoder']
-        mean = statistics.mean(map(accuracy, results))
-        below = ', '.join(name for name, value in baselines.items() if mean < value)
+        measured = [name for name in JUDGED if name == NAMED or name in results[0]['accuracies'][judged]]
+        means = {name: statistics.mean(accuracy(one, name) for one in results) for name in measured}
+        below = ''
         if method in table.baselines:
-            baselines[method], below = mean, ''
+            baselines[method] = means
+        else:
+            below = '; '.join(filter(None, (above(means, name, baselines) for name in means)))
         hours = f'{statistics.mean(one["seconds"] for one in results) / 3600:.2f}'
         settings = ', '.join(f'{name} {value:g}' for name, value in results[0]['settings'])
         for encoder in (judged, *sorted({*results[0]['accuracies']} - {judged})):
@@ -74,6 +77,12 @@ def accuracy_rows(table: Table, pairs: list[Pair], found: Found) -> Iterator[str
             cells = [mean_and_spread([one[name] for one in by_measure if name in one]) for name in MEASURES]
             cells += [str(results[0].get('steps', '')), hours, below if encoder == judged else '']
             yield from row(label(method, length), settings, encoder, len(results), *cells)
+
+
+def above(means: dict[str, float], measure: str, baselines: dict[str, dict[str, float]]) -> str:
+    """Name a measure and the baselines that are better in it, if there are any."""
+    names = [name for name, theirs in baselines.items() if means[measure] < theirs.get(measure, 0)]
+    return f'{MEASURES[measure]}: {", ".join(names)}' if names else ''
 
 
 def gain_rows(compared: list[tuple[Pair, dict[str, Difference]]]) -> Iterator[str]:
