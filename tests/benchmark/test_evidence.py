@@ -75,6 +75,7 @@ def test_settings_reach_what_they_are_of() -> None:
     terms = config_of('mixco_mocov2', temperature=0.4).model.terms
     assert terms[1][3]['temperature'] == pytest.approx(0.1), 'in its ratio to .2'
     assert config_of('byol', rate=0.12).optim_wrapper.optimizer.lr == pytest.approx(0.03)  # batches of 64
+    assert config_of('aps_patch2', rate=0.004).optim_wrapper.optimizer.lr == pytest.approx(0.001)
     for epochs, momentum in ((200, 0.97), (450, 1 - 132 / 9900)):
         assert config_of('patchmix', epochs=epochs).model.target.momentum == pytest.approx(momentum)
     aps = config_of('aps_patch2')
@@ -151,6 +152,12 @@ def test_settings_are_chosen_on_held_out_images_before_anything_is_judged() -> N
     assert run and run.name == 'mocov3-temperature0.4-digits-225e-s1' and run.key() in found
     seeds = {run.seed for run in wanted((TABLE,), {key: one for key, one in found.items() if 'held_out' in key})}
     assert seeds == {0, 1, 2}
+
+
+def test_a_rate_that_all_methods_have_is_no_setting_of_one() -> None:
+    found = done_in_order(Table('APS', (Pair('aps_patch2', 'mocov3_patch2'),), seeds=1))
+    assert choices('mocov3_patch2', found)[0] == (('temperature', 0.4), ('fine_tuning_rate', 3e-4))
+    assert choices('aps_patch2', found)[0] == (('rate', 1e-3), ('temperature', 0.4), ('fine_tuning_rate', 3e-4))
 
 
 def test_the_page_and_its_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ The ``slow_keys`` of MoCo v2 and MixCo have .99; see docs/evidence.md, EMA momen
 TEMPERATURES = ('temperature', (0.1, 0.2, 0.4, 0.6, 1.0))
 SGD_RATES = ('rate', (0.03, 0.06, 0.12))
 """Learning rates for 256 images."""
+APS_RATES = (0.001, 0.002, 0.004)
+"""From that of APS' recipe upwards; with .008, the rate of all methods with AdamW, the features of APS collapse."""
 COMPONENTS = ('components', (3, 5, 10, 20))
 FINE_TUNING_RATES = ('fine_tuning_rate', (3e-4, 1e-3, 3e-3))
 
@@ -61,8 +63,8 @@ class Method:
         momentum_share: steps of a run times (1 - EMA momentum); that of the host.
         sampled_patches: whether views are some of their patches, as APS samples them; that of the host.
         backbone: 'vit', 'resnet', or 'own', that of the config, which then also says how views are made.
-        chosen: settings with candidate values, chosen one after the other on held-out images; none for a rival. With
-            a ``fine_tuning_rate`` the method is also judged by fine-tuning on few labels.
+        chosen: settings with candidate values, chosen one after the other on held-out images; none for a rival. None
+            stands for the value of all methods. With a ``fine_tuning_rate`` the method is also judged by fine-tuning.
         like: method whose choices are taken, in place of own ones.
         baseline: 'random', 'scratch' or a name in ``evidence_measures.BASELINES``; nothing is pretrained.
     """
@@ -110,7 +112,6 @@ def _baseline(name: str, *chosen: tuple[str, tuple], **network: Any) -> Method:
 _ablation = partial(_patchmix, like='patchmix')  # as the paper ablates, at one temperature
 _resnet = partial(Method, backbone='resnet', chosen=(SGD_RATES, TEMPERATURES))
 _resnet_without_temperature = partial(_resnet, chosen=(SGD_RATES,))
-_patch2 = partial(Method, chosen=(TEMPERATURES, FINE_TUNING_RATES))
 # Rivals keep loss, heads, optimizer, EMA momentum and OWN_HOOKS of their config; nothing is chosen.
 _rival = partial(Method, chosen=())
 
@@ -151,12 +152,17 @@ METHODS = dict(
     mocov3_smooth10=_mocov3(objective=dict(smoothing=0.1)),
     mocov3_smooth30=_mocov3(objective=dict(smoothing=0.3)),
     mocov3_keep33=_mocov3(streams=dict(view1=dict(keep=1 / 3), view2=dict(keep=1 / 3))),
-    mocov3_patch2=_patch2('mocov3/vit-xs4_digits', changes=PATCH2),
-    aps_patch2=_patch2(
+    mocov3_patch2=Method(
+        'mocov3/vit-xs4_digits',
+        changes=PATCH2,
+        chosen=(TEMPERATURES, ('rate', (None, *APS_RATES)), FINE_TUNING_RATES),
+    ),
+    aps_patch2=Method(
         'aps/vit-t2_cifar10',
         changes=dict(PATCH2, neck=dict(NECK, in_channels=96), predictor=PREDICTOR),
         warmup=1 / 80,
         sampled_patches=True,
+        chosen=(('rate', APS_RATES), TEMPERATURES, FINE_TUNING_RATES),
     ),
     simclr=_resnet('simclr/r50_in1k', changes=dict(neck=NECK), warmup=1 / 20),
     mixco_simclr=_resnet('mixco/r18_tinyimagenet_simclr', 'simclr'),
@@ -220,8 +226,10 @@ def evidence_config(name: str, data: str, epochs: int, settings: Mapping[str, fl
         momentum = max(1 - host.momentum_share / (epochs * (kept // batch)), 0.9)
         cfg.model.target.update({key: momentum for key in ('momentum', 'final_momentum') if key in cfg.model.target})
     if own.backbone == 'resnet':  # as small data sets are usually trained
-        optimizer = dict(type='SGD', lr=settings.get('rate', 0.06) * batch / 256, momentum=0.9, weight_decay=5e-4)
+        optimizer = dict(type='SGD', lr=0.06 * batch / 256, momentum=0.9, weight_decay=5e-4)
         cfg.optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer)
+    if 'rate' in settings:
+        cfg.optim_wrapper.optimizer.lr = settings['rate'] * batch / 256
     if 'temperature' in settings:
         _set_temperature(cfg.model, settings['temperature'])
     # `default_encoder` reads this name, so that all methods on a network are judged by the same encoder.

@@ -125,7 +125,7 @@ def choices(method: str, found: Found) -> tuple[Chosen, list[Run]]:
     method = METHODS[method].like or method
     best = Run(method, CHOICES_ON, EPOCHS[CHOICES_ON], held_out=True)
     for name, values in METHODS[method].chosen:
-        runs = [best._replace(settings=(*best.settings, (name, value))) for value in values]
+        runs = [best._replace(settings=(*best.settings, (name, value))) if value else best for value in values]
         if missing := [run for run in runs if run.key() not in found]:
             return best.settings, missing
         measure = 'tuned' if name == 'fine_tuning_rate' else NAMED
