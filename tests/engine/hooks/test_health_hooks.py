@@ -65,6 +65,16 @@ def test_a_healthy_run_is_left_in_peace_to_the_bit(tmp_path: Path) -> None:
     torch.testing.assert_close(runner.model.state_dict(), watched.model.state_dict(), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(('gap', 'told'), [(0.16, False), (0.03, True)])
+def test_a_high_temperature_is_not_taken_for_guessing(
+    gap: float, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of APS on digits at a temperature of 1, whose 1-NN had 92%.
+    monkeypatch.setattr(HealthHook, '_values', lambda self, runner: dict(chance_ratio=0.987, similarity_gap=gap))
+    trained(run_config(tmp_path, default_hooks__health=dict(type='HealthHook', grace=0, patience=1)))
+    assert ('of what guessing gives' in log_of(tmp_path)) == told
+
+
 def test_a_spike_is_told_by_the_median() -> None:
     hook, (rule,) = HealthHook(), [rule for rule in RULES if rule.name == 'spike']
     assert not any(hook._compared(1.0) > rule.high for _ in range(10))

@@ -21,6 +21,8 @@ from mixcl.registry import HOOKS
 
 EMBEDDINGS = 1024
 """Number of rows, from several steps, whose rank is measured, so that a small batch does not bound it."""
+APART = 0.05
+"""Similarity gap above which images are told apart, even if a high temperature keeps the loss near its chance level."""
 
 
 class Rule(NamedTuple):
@@ -133,6 +135,8 @@ class HealthHook(Hook):
             return
         if 'gradient_norm' in values:
             values['gradient_ratio'] = self._compared(values['gradient_norm'])
+        if 'chance_ratio' in values and values.get('similarity_gap', 0) > APART:
+            values['chance_ratio'] = 0
         for rule in RULES:
             if rule.scalar in values:
                 self._apply(runner, rule, values[rule.scalar])
