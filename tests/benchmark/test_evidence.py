@@ -274,10 +274,10 @@ def test_a_small_table_from_its_choices_to_its_page(tmp_path: Path) -> None:
     assert command(60) == 0
     results = [json.loads(file.read_text()) for file in (tmp_path / 'results').glob('*.json')]
     trained = {one['name']: one for one in results if one.get('steps')}
-    assert len(results) == 14 and len(trained) == 5 and {one['steps'] for one in trained.values()} == {34, 44, 136, 176}
+    assert {one['steps'] for one in trained.values()} == {34, 44, 136, 176}
     assert all(30 < one['accuracies'][one['encoder']][NAMED] < 100 for one in trained.values()), trained
     (alike, tuned) = (
-        trained[f'aps_patch2-temperature1-{name}digits-2e-held_out-s0']['accuracies']['online']
+        trained[f'aps_patch2-rate0.004-temperature1-{name}digits-2e-held_out-s0']['accuracies']['online']
         for name in ('', 'fine_tuning_rate0.003-')
     )
     assert tuned == alike | dict(tuned=tuned['tuned']), 'one training, and its fine-tuning'
