@@ -55,7 +55,7 @@ def add_allow_pickle(parser: ArgumentParser) -> None:
 
 def add_launcher(parser: ArgumentParser) -> None:
     """Add ``--launcher``, and the option by which old launchers tell a process its local rank."""
-    parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none')
+    parser.add_argument('--launcher', choices=['none', 'pytorch', 'slurm'], default='none')
     parser.add_argument('--local-rank', '--local_rank', type=int, default=0, help=SUPPRESS)
 
 

@@ -57,11 +57,13 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
     options = {setting: f'--{setting.replace("_", "-")}' for setting in vars(args)}
     options |= getattr(command, 'SETTINGS', {})
     with reported_to_user(getattr(command, 'AFTERWARDS', ''), options):
-        if getattr(args, 'allow_pickle', False):
-            from mixcl.weights import allow_pickle
+        if not getattr(args, 'allow_pickle', False):
+            command.run(args)
+            return
+        from mixcl.weights import allow_pickle
 
-            allow_pickle()
-        command.run(args)
+        with allow_pickle():
+            command.run(args)
 
 
 def overview() -> str:

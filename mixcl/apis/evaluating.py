@@ -22,7 +22,7 @@ from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.quiet_log import tell
 from mixcl.shipped import shipped
-from mixcl.weights import allow_pickle as allow_pickles
+from mixcl.weights import allow_pickle as pickle_allowed
 
 CONFIGS = shipped('configs')
 
@@ -72,26 +72,25 @@ def evaluate(
         [one] if isinstance(one, str) else one for one in (protocols, recipe_config, data_root)
     )
     folder = Path(work_dir) if work_dir else default_folder(checkpoint)
-    if allow_pickle:
-        allow_pickles()
-    results = Results(out or folder)
-    subject = read_subject(checkpoint, config)
-    named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
-    roots = {name: root for name, root in named}
-    evaluations = planned(
-        CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
-        recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, launcher=launcher,
-        processes=process_count(launcher),
-    )  # fmt: skip
-    join_processes(evaluations[0].cfg)
-    check_writable(results.folder, '`out` or `work_dir`')
-    check_writable(folder, '`work_dir`')
-    for evaluation in evaluations:
-        written = write_config(evaluation, folder)
-        tell(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
-    if dry_run:
-        return Evaluated([], results.folder, [])
-    return evaluate_all(evaluations, subject, results, folder, rerun)
+    with pickle_allowed(allow_pickle):
+        results = Results(out or folder)
+        subject = read_subject(checkpoint, config)
+        named = (text.split('=', 1) if '=' in text else [data, text] for text in data_root)
+        roots = {name: root for name, root in named}
+        evaluations = planned(
+            CONFIGS, list(dict.fromkeys(protocols)), data, subject, own_configs=recipe_config, encoder=encoder,
+            recipe=recipe, roots=roots, overrides=cfg_options, amp=amp, launcher=launcher,
+            processes=process_count(launcher),
+        )  # fmt: skip
+        join_processes(evaluations[0].cfg)
+        check_writable(results.folder, '`out` or `work_dir`')
+        check_writable(folder, '`work_dir`')
+        for evaluation in evaluations:
+            written = write_config(evaluation, folder)
+            tell(f'{evaluation.name} by {shown(evaluation.path)}, composed in {written}')
+        if dry_run:
+            return Evaluated([], results.folder, [])
+        return evaluate_all(evaluations, subject, results, folder, rerun)
 
 
 MACHINE_SETTINGS = ('num_workers', '_dataloader.batch_size', 'persistent_workers', 'pin_memory', 'data_root')

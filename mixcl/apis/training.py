@@ -43,19 +43,18 @@ def train(config: str | Path, **options: Any) -> Runner:
 
 def run(cfg: Config, asked: Options) -> Runner:
     """Train with a prepared config."""
-    if asked.allow_pickle:
-        allow_pickle()
-    runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
-    if asked.data:
-        runner.logger.info(f'images: {cfg.found_images}', extra=FOR_PEOPLE)
-    if asked.smoke and runner.rank == 0:
-        _preview(runner)
-    if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
-        from mixcl.apis.learnt_hook import LearntHook  # it imports figures
+    with allow_pickle(asked.allow_pickle):
+        runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
+        if asked.data:
+            runner.logger.info(f'images: {cfg.found_images}', extra=FOR_PEOPLE)
+        if asked.smoke and runner.rank == 0:
+            _preview(runner)
+        if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):
+            from mixcl.apis.learnt_hook import LearntHook  # it imports figures
 
-        runner.register_hook(LearntHook())  # in place of kNN
-    runner.train()
-    return runner
+            runner.register_hook(LearntHook())  # in place of kNN
+        runner.train()
+        return runner
 
 
 def _preview(runner: Runner) -> None:

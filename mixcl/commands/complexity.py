@@ -10,16 +10,16 @@ APS's to 3 %, and twice ours with PatchMix's to 1 %.
 
 from argparse import ArgumentParser, Namespace
 
-from mixcl.command_line import add_overrides
+from mixcl.command_line import add_overrides, positive
 
 CPU_BATCH = 4
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('config', help='config file')
-    parser.add_argument('--batch-size', type=int, help=f'default: of the config on a GPU, {CPU_BATCH} on a CPU')
+    parser.add_argument('--batch-size', type=positive, help=f'default: of the config on a GPU, {CPU_BATCH} on a CPU')
     parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--iterations', type=int, default=5, help='timed iterations, of which the mean is printed')
+    parser.add_argument('--iterations', type=positive, default=5, help='timed iterations, of which the mean is printed')
     parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16 autocast')
     parser.add_argument('--smoke', action='store_true', help='at the reduced size of mixcl train --smoke')
     add_overrides(parser)

@@ -85,7 +85,8 @@ def extract(args: Namespace) -> None:
         pipeline = subject.pipeline(args.image_size)
         images = source_images(spec, subject.config or Config(), pipeline, args.data_root)
     dataset = KeyedDataset(images)
-    check_whole_patches(model.backbone, dataset[0]['inputs'], 'give a multiple of it by --image-size')
+    advice = 'crop to a multiple of it in its pipeline' if args.data_config else 'give a multiple of it by --image-size'
+    check_whole_patches(model.backbone, dataset[0]['inputs'], advice)
     identity = dict(
         checkpoint=subject.sha256,
         encoder=model.side,

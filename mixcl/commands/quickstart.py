@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixcl.command_line import add_data_root, add_overrides
+from mixcl.errors import UserError
 
 if TYPE_CHECKING:
     from mmengine.runner import Runner
@@ -44,12 +45,14 @@ def run(args: Namespace) -> None:
     from mixcl.experiments.prepared import prepared
     from mixcl.visualization.canvas import write
     from mixcl.visualization.curves import curves_figure
-    from mixcl.visualization.mix_preview import mixture_figure
+    from mixcl.visualization.mix_preview import mixed_streams, mixture_figure
     from mixcl.visualization.report import write_report
 
     started = time.perf_counter()
     cfg = prepared(args.config, cfg_options=args.cfg_options, data_root=args.data_root)
     cfg.work_dir = args.work_dir
+    if not (cfg.get('val_dataloader') and mixed_streams(cfg)):
+        raise UserError(f'--config {args.config}: the quick start is for configs that mix images and validate')
     torch.set_num_threads(min(2, torch.get_num_threads()))
     work_dir = Path(args.work_dir)
     runner = build_runner(cfg, overwrite=args.overwrite or args.work_dir == WORK_DIR)

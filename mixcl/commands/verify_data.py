@@ -47,6 +47,7 @@ def run(args: Namespace) -> None:
     for kind, number in sorted(Counter(note.kind for note in unreadable).items()):
         print(f'{number} {kind}: NOT readable')
     print(f'{len(files) - len(unreadable)} of {len(files)} images can be read')
+    out.unlink(missing_ok=True)  # the list of an earlier call
     if unreadable:
         out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
         print(f'the others are listed in {printable(args.out)}')
@@ -65,6 +66,8 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     from mixcl.shipped import known_configs
 
     if Path(args.data).is_dir():
+        if args.data_root:
+            raise UserError('--data-root is for configs and lists: leave it out')
         return [ImageFolder(args.data)]
     if ':' in args.data and '::' not in args.data:
         with DefaultScope.overwrite_default_scope('mixcl'):

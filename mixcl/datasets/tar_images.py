@@ -107,7 +107,8 @@ def index_shard(path: str, size: int, modified: int) -> Images:
         ) from error
     keys = [_key_and_ending(name) for name in found.names]
     with_image = {key for key, ending in keys if ending in EXTENSIONS}
-    rows = [row for row, (key, ending) in enumerate(keys) if ending in EXTENSIONS or key not in with_image]
+    last = {name: row for row, name in enumerate(found.names)}  # of members with one name, tar unpacks the last
+    rows = [row for row in last.values() if keys[row][1] in EXTENSIONS or keys[row][0] not in with_image]
     names, places = [found.names[row] for row in rows], [found.places[row] for row in rows]
     return Images(names, [labels.get(keys[row][0]) for row in rows], [], places)
 

@@ -1,5 +1,6 @@
 """Features and labels of whole data sets, in data set order, collected by the first process."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from typing import Any
 
 import torch
 from mmengine.dist import get_dist_info
+from mmengine.logging import print_log
 from mmengine.model import BaseModel
 from torch import Tensor, distributed, nn
 from torch.utils.data import DataLoader
@@ -125,18 +127,24 @@ def extract(
 
     Returns:
         features (N, D) float32 by encoder, and labels (N, ...); on the CPU, in data set order. Only the first process
-        gets rows.
+        gets rows. Images that cannot be read, in whose place the data set gives others, are left out with a warning.
 
     Raises:
         UserError: if images lack the labels, have several views, or are dropped by the loader.
     """
 
     def step(batch: dict) -> dict[str, Tensor]:
-        labels = read_labels(batch['data_samples'], dataloader)
-        return encode(model, batch, encoders) | dict(labels=labels)
+        samples = batch['data_samples']
+        readable = torch.tensor(['unreadable' not in sample for sample in samples])
+        return encode(model, batch, encoders) | dict(labels=read_labels(samples, dataloader), readable=readable)
 
     parts = encode_all(model, with_progress(dataloader), watched(step))
-    whole = {name: gather(parts.pop(name), dataloader, group) for name in (*encoders, 'labels')}
+    whole = {name: gather(parts.pop(name), dataloader, group) for name in (*encoders, 'labels', 'readable')}
+    readable = whole.pop('readable')
+    if not readable.all():
+        lost = f'{int((~readable).sum())} of {len(readable)} images cannot be read and are left out'
+        print_log(f'{lost}; mixcl verify-data lists them', level=logging.WARNING)
+        whole = {name: rows[readable] for name, rows in whole.items()}
     return whole, whole.pop('labels')
 
 

@@ -14,6 +14,7 @@ from mixcl.experiments.evaluations.plan import Evaluation
 from mixcl.experiments.options.run import use_pretrained
 from mixcl.experiments.subject import Subject
 from mixcl.files import written_whole
+from mixcl.weights.run_state import checkpoints_of
 
 
 class Revalidation(Hook):
@@ -68,7 +69,7 @@ def run_evaluation(
         # FrozenEncoder calls every encoder 'online'; the row of the result says which one it was.
         found = {name.removeprefix('online_'): float(value) for name, value in metrics.items()}
         return dict(metrics=found, best={}, trained=None)
-    cfg.resume = resume and any(Path(cfg.work_dir).glob('epoch_*.pth'))
+    cfg.resume = resume and any(checkpoints_of(cfg.work_dir))
     runner = build_runner(cfg, overwrite=not cfg.resume)
     runner.register_hook(Revalidation())
     runner.train()

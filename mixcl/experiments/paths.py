@@ -54,8 +54,9 @@ def runner_sections(cfg: Config) -> Iterator[tuple[str, Any]]:
 
 
 def kind_of(part: Mapping[str, Any]) -> str:
-    """Return the type of a part of a config, without its scope."""
-    return str(part.get('type')).rpartition('.')[2]
+    """Return the type of a part of a config, a name or a class, without its scope."""
+    kind = part.get('type')
+    return str(getattr(kind, '__name__', kind)).rpartition('.')[2]
 
 
 def pretrains(config: Mapping[str, Any]) -> bool:

@@ -50,10 +50,10 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     drawn = _drawn(dataset, keys)
     crops = training_crops(cfg, samples)
     columns = 1 + min(len(crops), MOST_VIEWS)
-    lines = max(len(_parameters(view, image)) for image, views in drawn for view in views)
+    lines = max(len(_parameters(view, full)) for _, full, views in drawn for view in views)
     figure = Figure(figsize=(1.6 * columns, num_images * (1.75 + 0.13 * lines) + 0.4), layout='constrained')
     axes = figure.subplots(num_images, columns, squeeze=False)
-    for row, (image, views) in enumerate(drawn):
+    for row, (image, full, views) in enumerate(drawn):
         pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)
         show(axes[row][0], displayed(cfg, pixels[None])[0], f'image {row + 1}')
         tokens = samples[row]['data_samples'].get('tokens') if 'data_samples' in samples[row] else None
@@ -63,10 +63,11 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
             if tokens is not None:
                 crop = _dimmed(crop, tokens[number, 0], samples[row]['data_samples'].patch_grid)
                 title += f', {tokens.shape[2]} patches'
-            show(axis, crop, title, _parameters(view, image))
+            show(axis, crop, title, _parameters(view, full))
             axis.title.set_color(colour)
             if 'crop_box' in view:
-                top, left, height, width = view['crop_box']
+                scale = image.shape[0] / full[0], image.shape[1] / full[1]  # a JPEG may be decoded at reduced size
+                top, left, height, width = np.multiply(view['crop_box'], (*scale, *scale))
                 place = (left - 0.5, top - 0.5)
                 axes[row][0].add_patch(Rectangle(place, width, height, fill=False, color=colour, lw=1.5))
     title = f'Views of {plain(cfg.get("config_name") or "the config", 60)}, made by: {dataset.views}'
@@ -74,19 +75,20 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
     return figure
 
 
-def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, list[dict]]]:
-    """Return each image as its views found it, with the results of their pipelines, up to the photometry."""
+def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.ndarray, tuple[int, int], list[dict]]]:
+    """Return each image as its views found it, the (height, width) of its file, and the views before the photometry."""
     dataset = KeyedDataset(dataset.dataset, views='device')
     steps: list[Any] = [
         step for steps in dataset.pipelines for step in steps if isinstance(step, DeviceViews) and step.whole
     ]
     if not steps:
         raise UserError('the training pipeline makes no views: it has neither KeyedMultiView nor SampledPatchPair')
-    seen: list[tuple[np.ndarray, list[dict]]] = []
+    seen: list[tuple[np.ndarray, tuple[int, int], list[dict]]] = []
 
     def noted(make: Callable, results: dict) -> tuple[dict, list[dict]]:
         loaded, views = make(results)
-        seen.append((loaded['img'], list(map(dict, views))))
+        image = loaded['img']
+        seen.append((image, loaded.get('full_shape', image.shape[:2]), list(map(dict, views))))
         return loaded, views
 
     for step in steps:
@@ -98,12 +100,12 @@ def _drawn(dataset: KeyedDataset, keys: Sequence[SampleKey]) -> list[tuple[np.nd
     return found
 
 
-def _parameters(view: dict, image: np.ndarray) -> list[str]:
+def _parameters(view: dict, full: tuple[int, int]) -> list[str]:
     """List what was done to make a view, a line each."""
     lines = []
     if 'crop_box' in view:
         _, _, height, width = view['crop_box']
-        lines.append(f'crop of {height * width / (image.shape[0] * image.shape[1]):.0%}')
+        lines.append(f'crop of {height * width / (full[0] * full[1]):.0%}')
     program = [(Operation(int(code)), number) for code, number in view['program']]
     if view.get('flip') and (Operation.FLIP, 0.0) not in program:
         lines.append(WORDS[Operation.FLIP])

@@ -6,6 +6,7 @@ import pickle
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -21,18 +22,26 @@ from mixcl.files import matches_checksum, open_regular
 _pickle_allowed = False
 
 
-def allow_pickle() -> None:
-    """Let this process read checkpoints that hold more than tensors and plain values (``--allow-pickle``).
+@contextmanager
+def allow_pickle(allowed: bool = True) -> Iterator[None]:
+    """Read checkpoints that hold more than tensors and plain values, within ``with`` (``--allow-pickle``).
 
-    Such a file can do anything while it is read, and so can its config when parts of the config are built.
+    Such a file can do anything while it is read, and so can its config when parts of the config are built. With
+    ``allowed=False`` nothing changes.
     """
     global _pickle_allowed
-    _pickle_allowed = True
-    print_log('`allow_pickle`: checkpoints may run code while they are read', level=logging.WARNING)
+    before = _pickle_allowed
+    if allowed and not before:
+        print_log('`allow_pickle`: checkpoints may run code while they are read', level=logging.WARNING)
+    _pickle_allowed = before or allowed
+    try:
+        yield
+    finally:
+        _pickle_allowed = before
 
 
 def is_trusted() -> bool:
-    """Whether :func:`allow_pickle` was called, after which files may do anything."""
+    """Whether this is within :func:`allow_pickle`, where files may do anything."""
     return _pickle_allowed
 
 
@@ -112,13 +121,13 @@ read_checkpoint = load_from_file
 """Same as :func:`load_from_file`, with the name of what it reads."""
 
 
-def position_and_time(path: Path) -> tuple[float, float]:
-    """Return after how many epochs (or steps, in a run by steps) and when a checkpoint was written; read no tensors."""
+def position_and_time(path: Path, in_epochs: bool) -> tuple[float, float]:
+    """Return after how many epochs (else steps) and when a checkpoint was written; read no tensors."""
     try:
         open_regular(path).close()
         meta = torch.load(path, map_location='cpu', weights_only=True, mmap=True)['meta']
         done = int(meta['iter'])
-        if path.name.startswith('epoch_'):  # steps do not compare if a resumed run has another batch size
+        if in_epochs:  # steps do not compare if a resumed run has another batch size
             done = done / meta['steps_per_epoch'] if 'steps_per_epoch' in meta else meta.get('epoch', done)
         return done, float(meta.get('written', 0))
     except Exception as error:  # as above
@@ -131,7 +140,7 @@ def _reason(error: Exception) -> str:
         return 'it is damaged, or holds more than tensors and plain values'
     return (
         f'it holds more than tensors and plain values ({wanted.group(1)}), and could run code; if you trust its '
-        'source, read it with `allow_pickle`'
+        'source, read it with `allow_pickle` (in Python: with mixcl.weights.allow_pickle(): ...)'
     )
 
 

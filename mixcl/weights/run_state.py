@@ -71,6 +71,11 @@ def check_resumable(checkpoint: dict, path: str | Path) -> None:
         )
 
 
+def checkpoints_of(folder: str | Path) -> list[Path]:
+    """Return the checkpoints of a run in its folder, written after epochs or after steps, in no useful order."""
+    return sorted((*Path(folder).glob('epoch_*.pth'), *Path(folder).glob('iter_*.pth')))
+
+
 def newest_checkpoint(work_dir: str | Path) -> str | None:
     """Return the furthest undamaged checkpoint of a work dir; None, with a warning, if there is none.
 
@@ -80,16 +85,15 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
     Raises:
         UserError: if there are checkpoints, and all are damaged.
     """
-    folder = Path(work_dir)
-    paths = sorted((*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth')))
+    paths = checkpoints_of(work_dir)
     if not paths:
-        message = f'there is no checkpoint in {folder}, the run starts from the beginning'
+        message = f'there is no checkpoint in {work_dir}, the run starts from the beginning'
         print_log(message, level=logging.WARNING)
         return None
-    times = {}
+    times, in_epochs = {}, any(path.name.startswith('epoch_') for path in paths)
     for path in paths:
         try:
-            times[path] = position_and_time(path)
+            times[path] = position_and_time(path, in_epochs)
         except UserError as error:
             _warn(str(error))
     for path in sorted(times, key=times.__getitem__, reverse=True):
@@ -97,7 +101,7 @@ def newest_checkpoint(work_dir: str | Path) -> str | None:
             return str(path)
         _warn(f'{path} is damaged')
     raise UserError(
-        f'none of the {len(paths)} checkpoint(s) in {folder} can be read; remove them, or choose another folder, to '
+        f'none of the {len(paths)} checkpoint(s) in {work_dir} can be read; remove them, or choose another folder, to '
         'start from the beginning'
     )
 
@@ -111,7 +115,7 @@ def checkpoint_in(path: str | Path) -> str:
     folder = Path(path)
     if not folder.is_dir() or (folder / 'config.json').is_file():  # a folder of Hugging Face is read as such
         return str(path)
-    found = newest_checkpoint(folder) if any((*folder.glob('epoch_*.pth'), *folder.glob('iter_*.pth'))) else None
+    found = newest_checkpoint(folder) if checkpoints_of(folder) else None
     if found is None:
         raise UserError(f'the folder {path} holds no checkpoint of a run; give a file, or the folder of a run')
     return found

@@ -36,8 +36,8 @@ unpickles its ``answer_list_path``, ``LAD`` runs its ``teacher_config``, Hugging
 NAMING = frozenset({'type', 'resize_type', 'conv_type', 'norm_layer'})
 """Keys whose values are looked up in a registry, and imported if the registry does not have them."""
 
-LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 'batch_augments'})
-"""Arguments for initial weights and for training, which are not needed where weights are evaluated."""
+LEFT_OUT = frozenset({'init_cfg', 'pretrained', 'checkpoint_path', 'train_cfg', 'batch_augments', 'cache'})
+"""Arguments for initial weights, for training and for its speed, which are not needed where weights are evaluated."""
 
 REACHING = frozenset({'backend_args', 'file_client_args'})
 """Arguments that choose how files are opened; one of mmengine's backends imports a module from any given folder."""

@@ -4,9 +4,10 @@ import shutil
 from pathlib import Path
 
 from mmpretrain.datasets import BaseDataset
+from own_sources import photo, write_hugging_face
 from PIL import Image
 
-from mixcl.datasets import Digits, FolderImages, ListedImages
+from mixcl.datasets import Digits, FolderImages, HuggingFaceImages, ListedImages
 from mixcl.datasets.image_digest import image_digest
 
 
@@ -40,6 +41,14 @@ def test_labels_count_where_they_are_learnt(tmp_path: Path) -> None:
         (tmp_path / f'{number}.jpg').touch()
     assert digest('abab', labelled=False) == digest('aabb', labelled=False)
     assert digest('abab', labelled=True) == digest('abab', labelled=True) != digest('aabb', labelled=True)
+
+
+def test_contents_count_where_names_are_numbers(tmp_path: Path) -> None:
+    def digest(name: str, first: int) -> dict:
+        path = write_hugging_face(tmp_path / f'{name}.parquet', {f'ant/{i}': photo(first + i) for i in range(9)})
+        return image_digest(HuggingFaceImages(str(path), split='pretrain', pipeline=[]))
+
+    assert digest('a', 0) == digest('moved', 0) != digest('others', 1)
 
 
 class Named(BaseDataset):

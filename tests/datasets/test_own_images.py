@@ -232,6 +232,15 @@ def test_images_of_one_name_in_two_tar_files_keep_their_labels(tmp_path: Path) -
         assert all(info['read_bytes']().decode() == '12'[info['gt_label']] for info in infos if 'gt_label' in info)
 
 
+def test_of_two_members_with_one_name_the_last_counts(tmp_path: Path) -> None:
+    for content in (b'first', b'last'):
+        (tmp_path / 'a.jpg').write_bytes(content)
+        with tarfile.open(tmp_path / 'x.tar', 'a') as shard:
+            shard.add(tmp_path / 'a.jpg', 'a.jpg')
+    dataset = TarImages(f'{tmp_path}/x.tar', split='pretrain')
+    assert [dataset.get_data_info(index)['read_bytes']() for index in range(len(dataset))] == [b'last']
+
+
 def test_hard_links_in_tar_files_are_the_files_that_they_name(tmp_path: Path) -> None:
     write_folder(tmp_path, {'a.jpg': b'photo', 'a.cls': b'7'})
     os.link(tmp_path / 'a.jpg', tmp_path / 'b.jpg')

@@ -20,6 +20,25 @@ def test_every_image_once_in_order_under_every_encoder() -> None:
     assert labels.tolist() == [sample['data_samples'].gt_label.item() for sample in samples]
 
 
+def test_images_that_cannot_be_read_are_left_out(capsys: pytest.CaptureFixture) -> None:
+    loader = built(dataloader(10))
+    everything, labels = extract(ToyModel(), loader, ('online',))
+    readable, give = [index not in (0, 7) for index in range(10)], type(loader.dataset).__getitem__
+
+    class Replacing(type(loader.dataset)):
+        def __getitem__(self, index: int) -> dict:
+            sample = give(self, index)
+            if not readable[index]:
+                sample['data_samples'].set_metainfo(dict(unreadable=['a note']))
+            return sample
+
+    loader.dataset.__class__ = Replacing
+    features, found = extract(ToyModel(), loader, ('online',))
+    assert found.tolist() == labels[readable].tolist()
+    torch.testing.assert_close(features['online'], everything['online'][readable])
+    assert '2 of 10 images cannot be read and are left out' in capsys.readouterr().out
+
+
 def test_modes_and_statistics_of_the_model_are_as_before() -> None:
     model = ToyModel()
     before = {name: value.clone() for name, value in model.state_dict().items()}

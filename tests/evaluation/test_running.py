@@ -10,6 +10,7 @@ from evaluation.composed import CONFIGS
 from tools.command import run
 from tools.in_process import run_here
 
+from mixcl.evaluation import running
 from mixcl.evaluation.results import Row
 from mixcl.evaluation.running import Revalidation, folder_name, run_evaluation
 from mixcl.experiments.evaluations.plan import planned
@@ -52,6 +53,18 @@ def test_a_resumed_training_has_the_same_outcome(whole: tuple[Path, Row], lost: 
     for name in lost:
         (run / name).unlink()
     assert probe(folder, resume=True) == outcome
+
+
+def test_checkpoints_within_epochs_are_continued_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (evaluation,) = planned(CONFIGS, ('linear',), 'digits', RANDOM, overrides=SMALL)
+    file = tmp_path / folder_name(evaluation, RANDOM) / 'iter_5.pth'
+    file.parent.mkdir()
+    file.touch()
+    asked = []
+    monkeypatch.setattr(running, 'build_runner', lambda cfg, overwrite: asked.append((cfg.resume, overwrite)) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_evaluation(evaluation, RANDOM, tmp_path)
+    assert asked == [(True, False)]
 
 
 def test_a_validation_is_repeated_at_the_end_of_an_epoch_only() -> None:

@@ -48,6 +48,11 @@ def test_a_folder_with_every_fault(tmp_path: Path, capfd: pytest.CaptureFixture)
     assert faults == {name: kind for name, (_, kind) in FAULTS.items()} | {r'\udcff\n\t.jpg': 'no image'}
     printed = capfd.readouterr().out
     assert '43 of 47 images can be read' in printed and '1 truncated: NOT readable' in printed
+    for row in rows:
+        (folder / os.path.basename(row[0])).unlink(missing_ok=True)
+    (folder / os.fsdecode(b'\xff\n\t.jpg')).unlink()
+    assert run_here(TOOL, folder, '--out', tmp_path / 'bad.txt', '--num-workers', 2) == 0
+    assert not (tmp_path / 'bad.txt').exists()
     assert '1 four channels: readable' in printed and '1 grey: readable' in printed and '1 tiny: readable' in printed
 
 
@@ -75,6 +80,7 @@ def test_arrays_of_a_config_with_channels(tmp_path: Path, capfd: pytest.CaptureF
 
 def test_mistakes(capfd: pytest.CaptureFixture) -> None:
     assert 'neither a folder nor a config' in refusal(capfd, TOOL, '/nowhere/at/all')
+    assert '--data-root is for configs and lists' in refusal(capfd, TOOL, 'configs', '--data-root', 'x')
     assert '--out docs is a folder' in refusal(capfd, TOOL, 'configs', '--out', 'docs')
 
 

@@ -72,14 +72,30 @@ def test_the_parameters_under_a_view_make_the_view(tmp_path: Path, views: str) -
     cfg.train_dataloader.dataset.views = views
     dataset = training_set(cfg, 4)
     crops = training_crops(cfg, [dataset[key] for key in keys])
-    for row, (_, (view, *_)) in enumerate(drawn):
+    for row, (_, _, (view, *_)) in enumerate(drawn):
         finished = torch.from_numpy(view['img'][..., ::-1].copy()).permute(2, 0, 1)[None]
         finished = run_programs(finished, torch.tensor([view['program']], dtype=torch.float32))
         assert (finished[0].float() - crops[0][row] * 255).abs().max() <= 4  # rounding of the crop, times a contrast
-    image, (view, *_) = drawn[0]
+    _, full, (view, *_) = drawn[0]
     _, _, height, width = view['crop_box']
-    words = _parameters(view, image)
+    words = _parameters(view, full)
     assert words[0] == f'crop of {height * width / 64:.0%}' and any(word.startswith('brightness x') for word in words)
+
+
+def test_a_crop_is_a_share_of_the_whole_photo_however_small_it_was_decoded(tmp_path: Path) -> None:
+    Image.new('RGB', (1600, 1200)).save(tmp_path / 'large.jpg')
+    crop = dict(type='mmpretrain.RandomResizedCrop', scale=32, backend='pillow')
+    views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop]])
+    cfg = run_config(tmp_path / 'run')
+    cfg.train_dataloader.dataset.dataset = dict(
+        type='ImageFolder',
+        data_root=str(tmp_path),
+        pipeline=[dict(type='LoadImage'), views, dict(type='mmpretrain.PackInputs')],
+    )
+    ((image, full, made),) = _drawn(training_set(cfg, 1), [SampleKey(0, 0, 0)])
+    assert image.shape[0] < 1200 and full == (1200, 1600)
+    for view in made:
+        assert 8 <= int(re.match(r'crop of (\d+)%', _parameters(view, full)[0])[1]) <= 100
 
 
 def test_similarities_and_targets_are_those_of_the_loss(tmp_path: Path) -> None:

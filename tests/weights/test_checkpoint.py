@@ -17,7 +17,7 @@ from weights.damage import checksum
 
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
-from mixcl.weights import allow_pickle, check_fits, checkpoint, load_checkpoints_as_data, read_checkpoint, weights_of
+from mixcl.weights import allow_pickle, check_fits, load_checkpoints_as_data, read_checkpoint, weights_of
 
 REFUSED = 'holds more than tensors and plain values'
 
@@ -120,14 +120,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.shutdown()
 
 
-def test_only_the_explicit_way_out_runs_a_file(malicious: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_explicit_way_out_runs_a_file(malicious: Path) -> None:
     with pytest.raises(UserError, match=rf'{REFUSED} \(posix\.mkdir\).*read it with `allow_pickle`'):
         read(malicious)
     assert not (malicious.parent / 'ran').exists()
-    monkeypatch.setattr(checkpoint, '_pickle_allowed', False)
-    allow_pickle()
-    assert torch.equal(read(malicious)['weight'], torch.zeros(2))
+    with allow_pickle():
+        assert torch.equal(read(malicious)['weight'], torch.zeros(2))
     assert (malicious.parent / 'ran').exists()
+    with pytest.raises(UserError, match=REFUSED), allow_pickle(False):
+        read(malicious)
 
 
 def test_no_program_is_left_for_the_engine_to_run(tmp_path: Path) -> None:

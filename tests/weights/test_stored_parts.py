@@ -40,6 +40,8 @@ def test_what_the_figures_of_a_run_build_passes() -> None:
         found = checked_run(cfg.to_dict(), 'a.pth')
         assert found.model.mixer == cfg.model.get('mixer') if 'mixer' in cfg.model else 'mixer' not in found.model
         assert found.train_dataloader.dataset == cfg.train_dataloader.dataset
+        cfg.train_dataloader.dataset.cache = dict(folder='/a/folder')
+        assert checked_run(cfg.to_dict(), 'a.pth').train_dataloader == found.train_dataloader
         steps = innermost(cfg.train_dataloader.dataset)['pipeline']
         steps[0] = dict(type='os.system')
         with pytest.raises(UserError, match=r'pipeline\[0\]\.type=.*no class that any file may name'):

@@ -109,6 +109,9 @@ class CheckpointHook(EngineCheckpointHook):
         with self._reporting_failed_write(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
             super()._save_checkpoint_with_step(runner, step, meta)
             self._last_step = meta['iter']
+        written = torch.tensor(self._last_step is not None, dtype=torch.int)
+        all_reduce(written, op='min')  # only the main process writes
+        self._last_step = self._last_step if written else None
         if is_new and self._last_step is None:
             self.keep_ckpt_ids.remove(step)  # it could not be written
         while self._kept > 0 and len(self.keep_ckpt_ids) > self._kept:
@@ -133,7 +136,9 @@ class CheckpointHook(EngineCheckpointHook):
                 'those before it are still there'
             )
             if last:
-                raise UserError(f'{message}: make room and resume the run') from error
+                problem = UserError(f'{message}: make room and resume the run')
+                problem.on_one_process_only = True
+                raise problem from error
             runner.logger.error(f'{message}, and the run goes on')
 
 

@@ -52,7 +52,7 @@ class EnvironmentHook(Hook):
 def installed_packages() -> dict[str, str]:
     """Return the versions of all installed packages, by name."""
     found = (package.metadata for package in metadata.distributions())
-    return dict(sorted((one['Name'], one['Version']) for one in found))
+    return dict(sorted((one['Name'], one['Version']) for one in found if one['Name']))  # else it is damaged
 
 
 def source_state(folder: Path) -> dict[str, Any]:

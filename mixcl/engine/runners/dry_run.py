@@ -23,7 +23,7 @@ from mixcl.experiments.checks.values import schedule_notes
 from mixcl.experiments.data_roots import check_files
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of
+from mixcl.experiments.paths import kind_of, whole_model
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, LOOPS, MODELS, PARAM_SCHEDULERS
 
@@ -42,9 +42,7 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
     _try_hooks(cfg)
     try_schedules(cfg)
     with DefaultScope.overwrite_default_scope(cfg.get('default_scope') or 'mmengine'), built_from(cfg):
-        # Like the Runner, which passes the preprocessor of the top level to the model.
-        preprocessor = {'data_preprocessor': cfg.data_preprocessor} if cfg.get('data_preprocessor') else {}
-        model = MODELS.build({**preprocessor, **cfg.model})
+        model = MODELS.build(whole_model(cfg))
         if cfg.get('train_cfg'):
             # Without loss scaling, which fails without a GPU, though another machine may train with it.
             shared = ('optimizer', 'constructor', 'paramwise_cfg', 'clip_grad', 'accumulative_counts')

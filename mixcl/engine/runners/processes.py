@@ -18,7 +18,7 @@ from mixcl.errors import UserError
 
 def process_count(launcher: str) -> int:
     """Return the number of processes that a launcher has started, even before they have joined."""
-    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS', mpi='OMPI_COMM_WORLD_SIZE').get(launcher, '')
+    variable = dict(pytorch='WORLD_SIZE', slurm='SLURM_NTASKS').get(launcher, '')
     return int(os.environ.get(variable, 1))
 
 

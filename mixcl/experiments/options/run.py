@@ -100,14 +100,16 @@ def measure_in_bfloat16(cfg: Config) -> None:
 
 
 def use_launcher(cfg: Config, launcher: str) -> None:
-    """Make a run join the processes that a launcher started (torchrun, SLURM, MPI); without GPUs through gloo.
+    """Make a run join the processes that a launcher started (torchrun, SLURM); without GPUs through gloo.
 
     Raises:
         UserError: if the launcher's environment is missing, or cannot work without a GPU.
     """
     cfg.launcher = launcher
     if launcher == 'pytorch' and 'RANK' not in os.environ:
-        raise UserError('`launcher=pytorch` is for processes started by torchrun; use tools/dist_train.sh CONFIG GPUS')
+        raise UserError(
+            '`launcher=pytorch` is for processes started by torchrun --nproc-per-node GPUS -m mixcl COMMAND'
+        )
     if launcher == 'none' or torch.cuda.is_available():
         return
     if launcher != 'pytorch':

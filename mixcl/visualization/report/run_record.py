@@ -13,6 +13,7 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.visualization.curves import read_log
 from mixcl.visualization.pictured import Pictured, read_pictured
+from mixcl.weights.run_state import checkpoints_of
 from mixcl.weights.stored_config import stored_config
 
 WARNED = re.compile(r'^\S+ \S+ - \S+ - (?:WARNING|ERROR|CRITICAL) - (.*)$', re.M)
@@ -32,9 +33,7 @@ class RunRecord:
     named: str | None = None
 
     def __post_init__(self) -> None:
-        if not any(
-            (*self.folder.glob('*/vis_data'), *self.folder.glob('epoch_*.pth'), *self.folder.glob('iter_*.pth'))
-        ):
+        if not any((*self.folder.glob('*/vis_data'), *checkpoints_of(self.folder))):
             raise UserError(
                 f'{self.folder} is not the folder of a run: it has neither a log (*/vis_data) nor a checkpoint'
             )

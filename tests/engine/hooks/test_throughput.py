@@ -57,6 +57,9 @@ def test_batches_that_a_sampler_makes_are_counted() -> None:
     runner = SimpleNamespace(hooks=[], message_hub=hub, train_dataloader=loader, world_size=2)
     throughput.ThroughputHook().after_train_iter(runner, batch_idx=1)
     assert found['train/images_per_second'] == 6 * 2 / 3.0
+    loader.chunks = 4  # as those of APS, each of which is a step
+    throughput.ThroughputHook().after_train_iter(runner, batch_idx=1)
+    assert found['train/images_per_second'] == 6 * 2 / 3.0 / 4
 
 
 def test_attention_of_the_cpu_is_counted() -> None:

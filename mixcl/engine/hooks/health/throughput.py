@@ -87,7 +87,8 @@ class ThroughputHook(Hook):
         hub, steps = runner.message_hub, batch_idx % log_interval(runner) + 1
         seconds = max(hub.get_scalar('train/time').mean(steps), 1e-9)
         waiting = hub.get_scalar('train/data_time').mean(steps)
-        hub.update_scalar('train/images_per_second', batch * runner.world_size / seconds)
+        images = batch / getattr(runner.train_dataloader, 'chunks', 1)
+        hub.update_scalar('train/images_per_second', images * runner.world_size / seconds)
         hub.update_scalar('train/data_wait', min(waiting / seconds, 1.0))
         if self.flops:
             hub.update_scalar('train/mfu', self.flops / seconds / self.peak)
