@@ -87,8 +87,9 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
     """Whether a config asks only for more epochs than the run in a folder had, and for what follows from that."""
     path = checkpoint_in(out)
     checkpoint = read_checkpoint(path)
-    stored, digest = stored_config(checkpoint, path), checkpoint['meta'].get('images')
-    if digest not in (None, image_digest(build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))):
+    stored, images = stored_config(checkpoint, path), checkpoint['meta'].get('images') or {}
+    now = image_digest(build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
+    if any(images.get(part, value) != value for part, value in now.items()):
         return False
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False

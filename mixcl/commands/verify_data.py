@@ -47,11 +47,12 @@ def run(args: Namespace) -> None:
     for kind, number in sorted(Counter(note.kind for note in unreadable).items()):
         print(f'{number} {kind}: NOT readable')
     print(f'{len(files) - len(unreadable)} of {len(files)} images can be read')
-    out.unlink(missing_ok=True)  # the list of an earlier call
     if unreadable:
         out.write_text(''.join('\t'.join(map(printable, note)) + '\n' for note in unreadable), encoding='utf-8')
         print(f'the others are listed in {printable(args.out)}')
         sys.exit(1)
+    if out.is_file():
+        out.unlink()  # the list of an earlier call
 
 
 def find_datasets(args: Namespace) -> 'list[BaseDataset]':

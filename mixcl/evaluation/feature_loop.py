@@ -96,7 +96,7 @@ class FeatureLoop(ValLoop):
         return metrics
 
     def _with_hooks(self, step: Step) -> Step:
-        """Wrap a step in the hooks of a query batch, whose outputs are the features by encoder, and ``labels``."""
+        """Wrap a step in the hooks of a query batch, whose outputs are those of :func:`extract`'s step."""
         numbers, mode = count(), self.mode
 
         def watched(batch: dict) -> Mapping[str, Any]:

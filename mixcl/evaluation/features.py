@@ -143,7 +143,7 @@ def extract(
     readable = whole.pop('readable')
     if not readable.all():
         lost = f'{int((~readable).sum())} of {len(readable)} images cannot be read and are left out'
-        print_log(f'{lost}; mixcl verify-data lists them', level=logging.WARNING)
+        print_log(f'{lost}; mixcl verify-data lists them', 'current', logging.WARNING)
         whole = {name: rows[readable] for name, rows in whole.items()}
     return whole, whole.pop('labels')
 

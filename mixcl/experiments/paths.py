@@ -87,4 +87,5 @@ def preprocessors_of(config: Mapping[str, Any]) -> list[Any]:
 
 def whole_model(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config of the model with the data preprocessor in it, as the Runner builds it."""
-    return dict(config['model'], data_preprocessor=next(iter(preprocessors_of(config)), None))
+    found = preprocessors_of(config)
+    return dict(config['model'], **(dict(data_preprocessor=found[0]) if found else {}))

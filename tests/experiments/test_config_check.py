@@ -14,12 +14,13 @@ from configuration.all_configs import read
 from mmengine.config import Config
 from mmengine.registry import HOOKS, MODELS
 
+from mixcl.engine.runners import PretrainLoop
 from mixcl.errors import UserError
 from mixcl.experiments.checks.annotations import mistyped
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.checks.values import wrong_values
-from mixcl.experiments.paths import readable, runner_sections
+from mixcl.experiments.paths import kind_of, readable, runner_sections
 
 MMPRETRAIN_CONFIGS = Path(mmpretrain.__file__).parent / '.mim' / 'configs'
 
@@ -238,6 +239,10 @@ def test_keywords_are_followed_to_the_bases() -> None:
         (zip, set(), True),
     ):
         assert accepted_keywords(factory)[:2] == (names, is_open)
+
+
+def test_a_type_may_be_a_class_as_in_configs_with_imports() -> None:
+    assert kind_of(dict(type=PretrainLoop)) == kind_of(dict(type='mixcl.PretrainLoop')) == 'PretrainLoop'
 
 
 @pytest.mark.skipif(not MMPRETRAIN_CONFIGS.is_dir(), reason="mmpretrain's config files are not installed")

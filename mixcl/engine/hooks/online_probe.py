@@ -134,7 +134,8 @@ class OnlineProbe(Hook):
         found = outputs[0] if outputs else None
         if self.probe is not None and isinstance(found, dict) and found['labels'].dim() == 1:
             guesses = self.probe.eval()(found['online'].to(self.probe[1].weight.device)).argmax(dim=1)
-            self._hits.append(guesses == found['labels'].to(guesses.device))
+            readable = found['readable'].to(guesses.device)
+            self._hits.append(torch.stack([readable & (guesses == found['labels'].to(guesses.device)), readable]))
 
     def after_val_epoch(self, runner: Runner, metrics: dict[str, float] | None = None) -> None:
         """Add the accuracy to the metrics of the validation."""
@@ -142,7 +143,7 @@ class OnlineProbe(Hook):
             rank, processes = get_dist_info()
             size = len(runner.val_dataloader.dataset)
             # The sampler deals images out in turn, and repeats some at the end.
-            hits = torch.cat(self._hits)[: len(range(rank, size, processes))].sum()
+            hits = torch.cat(self._hits, dim=1)[:, : len(range(rank, size, processes))].sum(dim=1)
             all_reduce(hits)
-            metrics['online_probe_top1'] = 100 * hits.item() / size
+            metrics['online_probe_top1'] = 100 * (hits[0] / hits[1]).item()
         self._hits = []

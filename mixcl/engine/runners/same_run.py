@@ -120,8 +120,9 @@ def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
     then = meta.get('images') or now
     if then['number'] != now['number']:
         return 'the number of training images', then['number'], now['number']
-    if then['digest'] == now['digest'] and 'labels' in then and 'labels' in now:
-        return 'the digest of the labels of the training images', then['labels'], now['labels']
+    for part in ('labels', 'contents') if then['digest'] == now['digest'] else ():
+        if part in then and part in now and then[part] != now[part]:
+            return f'the digest of the {part} of the training images', then[part], now[part]
     return 'the digest of the training images (their names, in order)', then['digest'], now['digest']
 
 
