@@ -14,6 +14,7 @@ from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixcl.algorithms import Learner, PatchSamplingLearner
+from mixcl.engine.runners.quiet_runner import put_channels_last, with_fused_optimizer
 from mixcl.errors import UserError
 from mixcl.experiments.options.smoke import synthetic_images
 from mixcl.experiments.paths import pretrains, whole_model
@@ -53,28 +54,30 @@ PAPERS = {
 class SyntheticIteration:
     """Model and optimiser of a pretraining config, and one batch of its own views of synthetic images.
 
-    If a batch makes several iterations (APS), the iteration uses its first chunk.
+    Both are built as for a run: channels last, a fused optimiser. If a batch makes several iterations (APS), the
+    iteration uses its first chunk.
 
     Args:
         cfg: a pretraining config; its data set is not read.
         batch_size: images per iteration, at least 2.
         device: 'cpu' or 'cuda'.
+        views: where views are finished; with 'device' an iteration does their photometry.
 
     Raises:
         UserError: if the config does not pretrain, or cannot use such a batch.
     """
 
-    def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu') -> None:
+    def __init__(self, cfg: Config, batch_size: int, device: str = 'cpu', views: str = 'pillow') -> None:
         if not pretrains(cfg):
             raise UserError('mixcl complexity measures pretraining configs, whose train_cfg has type PretrainLoop')
         self.device = torch.device(device)
         self.batch_size = batch_size
         self.epochs = cfg.train_cfg.max_epochs
         with DefaultScope.overwrite_default_scope('mixcl'):
-            model = MODELS.build(whole_model(cfg))
-            self.model: Learner = model.to(self.device).train()
-            self.optimizer = build_optim_wrapper(self.model, cfg.optim_wrapper)
-            self.batch = _batch(cfg, self.model, batch_size)
+            self.model: Learner = MODELS.build(whole_model(cfg)).to(self.device).train()
+            put_channels_last(self.model)
+            self.optimizer = build_optim_wrapper(self.model, with_fused_optimizer(cfg.optim_wrapper))
+            self.batch = _batch(cfg, self.model, batch_size, views)
         self.model.check_batch([crop[0] for crop in self.batch['inputs']], batch_size)
 
     def run(self) -> None:
@@ -139,11 +142,11 @@ def activation_bytes(model: nn.Module, step: Callable[[], object]) -> int:
     return sum(saved.values())
 
 
-def _batch(cfg: Config, model: Learner, batch_size: int) -> dict:
+def _batch(cfg: Config, model: Learner, batch_size: int, views: str) -> dict:
     loader_cfg = cfg.train_dataloader.copy()
     loader_cfg.update(batch_size=batch_size, num_workers=0, persistent_workers=False, pin_memory=False)
     images = synthetic_images(loader_cfg.dataset, batch_size, cfg.model.backbone.get('in_channels', 3))
-    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images)
+    loader_cfg.dataset = dict(type='KeyedDataset', dataset=images, views=views)
     batch = next(iter(Runner.build_dataloader(loader_cfg, seed=0)))
     return model.chunk(batch, 0) if isinstance(model, PatchSamplingLearner) else batch
 

@@ -20,7 +20,7 @@ from step import specification
 sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
 
 STEP = 'tools/benchmark/step.py'
-HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k']
+HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k']
 
 
 def flops(name: str) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def test_what_the_plain_step_does_not_have_is_named(name: str, place: str) -> No
 
 @pytest.mark.long
 def test_the_table(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
-    options = '--smoke --batch-size 4 --repeats 1 --device cpu --precisions fp32 --out'
+    options = '--smoke --batch-size 4 --repeats 1 --precisions fp32 --out'
     assert run_as_given(STEP, 'configs/mocov3/vit-s16_in1k.py', *options.split(), tmp_path / 'rows.json') == 0
     (row,) = json.loads((tmp_path / 'rows.json').read_text())
     assert 'times the plain step in fp32' in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """The training step of a config as tools/train.py takes it, with all hooks: mixcl's side of tools/benchmark/step.py.
 
-It is a program of its own: ``mixcl_step.py CONFIG DEVICE WORK_DIR``, with the config that step.py has written. It
+It is a program of its own: ``mixcl_step.py CONFIG WORK_DIR``, with the config that step.py has written. It
 repeats one batch. For every line ``N`` on the standard input it takes N steps and prints their seconds by phase.
 """
 
@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, TextIO
 
-import torch
 from mmengine.hooks import Hook
 from mmengine.runner import Runner
 
@@ -35,19 +34,14 @@ PROBE, READINGS = 'online probe', 'ranks and other readings'
 class Stopwatch:
     """Seconds by phase; the time of a phase within another one counts only for the inner one."""
 
-    def __init__(self, device: str) -> None:
-        self.on_gpu = device == 'cuda'
-        self.marks: list[tuple[Any, str]] = []
+    def __init__(self) -> None:
+        self.marks: list[tuple[float, str]] = []
         self.phase = HOOKS
 
     def enter(self, phase: str) -> str:
         """Begin a phase; return the one before."""
         before, self.phase = self.phase, phase
-        now: Any = time.perf_counter()
-        if self.on_gpu:
-            now = torch.cuda.Event(enable_timing=True)
-            now.record()
-        self.marks.append((now, phase))
+        self.marks.append((time.perf_counter(), phase))
         return before
 
     def wrap(self, owner: Any, name: str, phase: str) -> None:
@@ -66,11 +60,9 @@ class Stopwatch:
     def read(self) -> dict[str, float]:
         """Return the seconds by phase since the last call."""
         self.enter(HOOKS)
-        if self.on_gpu:
-            torch.cuda.synchronize()
         totals: Counter[str] = Counter()
         for (start, phase), (end, _) in pairwise(self.marks):
-            totals[phase] += start.elapsed_time(end) / 1000 if self.on_gpu else end - start
+            totals[phase] += end - start
         self.marks = self.marks[-1:]
         return dict(totals)
 
@@ -121,8 +113,7 @@ class StepsOnDemand(Hook):
         self.left -= 1
         if self.left == 0:
             phases = self.watch.read()
-            used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            peak = torch.cuda.max_memory_allocated() if self.watch.on_gpu else used
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             answer = dict(seconds=sum(phases.values()), peak=peak, phases=phases)
             print(json.dumps(answer), file=self.answers, flush=True)
 
@@ -142,7 +133,7 @@ def watch_parts(runner: Runner, watch: Stopwatch) -> None:
 
 
 def main() -> None:
-    config, device, work_dir = sys.argv[1:]
+    config, work_dir = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # the log goes to the standard error
     cfg = prepared(config)
@@ -150,7 +141,7 @@ def main() -> None:
     runner = build_runner(cfg)
     loop: Any = runner.train_loop
     loop.dataloader = OneBatch(loop.dataloader)
-    runner.register_hook(StepsOnDemand(Stopwatch(device), answers))
+    runner.register_hook(StepsOnDemand(Stopwatch(), answers))
     runner.train()
 
 

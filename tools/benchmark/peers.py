@@ -57,7 +57,7 @@ def train_mixcl(args: argparse.Namespace, out: str) -> None:
     }
     if 'depth' in case:
         overrides |= {'model.backbone.depth': case['depth'], 'model.neck.in_channels': case['width']}
-    mixcl.train(case['config'], data=f'folder:{args.folder}', work_dir=out, amp=args.amp, cfg_options=overrides)
+    mixcl.train(case['config'], data=f'folder:{args.folder}', work_dir=out, cfg_options=overrides)
 
 
 def train_lightly_train(args: argparse.Namespace, out: str) -> None:
@@ -74,9 +74,9 @@ def train_lightly_train(args: argparse.Namespace, out: str) -> None:
         epochs=args.epochs,
         batch_size=args.batch_size,
         num_workers=args.num_workers,
-        accelerator='gpu' if args.device == 'cuda' else 'cpu',
+        accelerator='cpu',
         devices=1,
-        precision='bf16-mixed' if args.amp else '32-true',
+        precision='32-true',
     )
 
 
@@ -94,17 +94,16 @@ def train_lightly(args: argparse.Namespace, out: str) -> None:
         drop_last=True,
         num_workers=args.num_workers,
     )
-    step = (_lightly_simclr if method == 'simclr' else _lightly_dino)(network, args.device)
+    step = (_lightly_simclr if method == 'simclr' else _lightly_dino)(network)
     for _ in range(args.epochs):
         for batch in loader:
-            with torch.autocast(args.device, torch.bfloat16, enabled=args.amp):
-                loss = step([view.to(args.device) for view in batch[0]])
+            loss = step(batch[0])
             step.optimizer.zero_grad()  # type: ignore[attr-defined]
             loss.backward()
             step.optimizer.step()  # type: ignore[attr-defined]
 
 
-def _lightly_simclr(network: str, device: str) -> Callable:
+def _lightly_simclr(network: str) -> Callable:
     import torch
     import torchvision
     from lightly.loss import NTXentLoss
@@ -112,7 +111,7 @@ def _lightly_simclr(network: str, device: str) -> Callable:
 
     backbone = getattr(torchvision.models, network)()
     width, backbone.fc = backbone.fc.in_features, torch.nn.Identity()
-    model = torch.nn.Sequential(backbone, SimCLRProjectionHead(width, 2048, 128)).to(device)
+    model = torch.nn.Sequential(backbone, SimCLRProjectionHead(width, 2048, 128))
     criterion = NTXentLoss()
 
     def step(views: list) -> Any:
@@ -122,7 +121,7 @@ def _lightly_simclr(network: str, device: str) -> Callable:
     return step
 
 
-def _lightly_dino(network: str, device: str) -> Callable:
+def _lightly_dino(network: str) -> Callable:
     import timm
     import torch
     from lightly.loss import DINOLoss
@@ -131,12 +130,12 @@ def _lightly_dino(network: str, device: str) -> Callable:
 
     def encoder() -> torch.nn.Module:
         backbone = timm.create_model(network, num_classes=0, dynamic_img_size=True, drop_path_rate=0.1)
-        return torch.nn.Sequential(backbone, DINOProjectionHead(backbone.num_features, 2048, 256, 65536)).to(device)
+        return torch.nn.Sequential(backbone, DINOProjectionHead(backbone.num_features, 2048, 256, 65536))
 
     student, teacher = encoder(), encoder()
     teacher.load_state_dict(student.state_dict())
     deactivate_requires_grad(teacher)
-    criterion = DINOLoss(65536).to(device)
+    criterion = DINOLoss(65536)
 
     def step(views: list) -> Any:
         update_momentum(student, teacher, 0.996)
@@ -185,8 +184,6 @@ def run_side(args: argparse.Namespace) -> None:
     views: list[float] = []
 
     def ended(*_: Any) -> None:
-        if args.device == 'cuda':
-            torch.cuda.synchronize()
         ends.append(time.monotonic())
         views.append(sum(spent_on_views))
 
@@ -203,7 +200,7 @@ def run_side(args: argparse.Namespace) -> None:
         else args.batch_size * (len(ends) - 1) / (views[-1] - views[0]),
         'first step, s': ends[0] - BEGAN,
         'all, s': time.monotonic() - BEGAN,
-        'memory, GiB': torch.cuda.max_memory_allocated() / 2**30 if args.device == 'cuda' else peak,
+        'memory, GiB': peak,
     }
     version = importlib.metadata.version(PACKAGES[args.side])
     print(json.dumps(dict(steps=len(ends), version=version, torch=torch.__version__, found=found)), flush=True)
@@ -214,11 +211,11 @@ def run_side(args: argparse.Namespace) -> None:
 
 def measure_side(name: str, python: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
     """Run a side, and return what it printed."""
-    words = ['--side', name, '--folder', folder, '--case', args.case, '--device', args.device]
+    words = ['--side', name, '--folder', folder, '--case', args.case]
     for option in ('batch_size', 'num_workers', 'epochs'):
         words += [f'--{option.replace("_", "-")}', str(getattr(args, option))]
     ran = subprocess.run(
-        [python, __file__, *words, *['--amp'] * args.amp],
+        [python, __file__, *words],
         text=True, capture_output=True, env=dict(os.environ, LIGHTLY_TRAIN_EVENTS_DISABLED='1'),
     )  # fmt: skip
     if ran.returncode:
@@ -260,8 +257,6 @@ def parse_arguments() -> argparse.Namespace:
         '--num-workers', type=int, default=0, help='with workers, the time of views is not measured alone'
     )
     parser.add_argument('--repeats', type=int, default=1, help='turns of each side, of which the median is printed')
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cpu')
-    parser.add_argument('--amp', action='store_true', help='mixed precision: bfloat16')
     parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     parser.add_argument('--side', choices=SIDES, help=argparse.SUPPRESS)
     parser.add_argument('--folder', help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""A training step of MoCo v3, or of PatchMix on it, written by hand from timm and PyTorch, without mixcl.
+"""A training step of MoCo v3, of PatchMix on it, or of SimCLR, written by hand from timm and PyTorch, without mixcl.
 
 It is a program of its own, so that nothing of mixcl touches its process: ``plain_step.py SPECIFICATION`` with the JSON
 that ``specification`` of tools/benchmark/step.py makes of a config. For every line ``N`` on its standard input it takes
@@ -41,6 +41,8 @@ class Method(nn.Module):
         else:
             backbone = timm.create_model(spec['resnet'], num_classes=0)
         self.encoder = nn.Sequential(backbone, perceptron(*spec['neck']))
+        if not spec['predictor']:
+            return
         self.predictor = perceptron(*spec['predictor'])
         self.target = copy.deepcopy(self.encoder).requires_grad_(False)
         for part in self.target.modules():
@@ -48,6 +50,8 @@ class Method(nn.Module):
                 part.drop_prob = 0.0
 
     def forward(self, views: dict[str, Tensor]) -> Tensor:
+        if not self.spec['predictor']:
+            return self.between(*(self.encoder(view) for view in views.values()))
         spec, (queries, keys, _) = self.spec, zip(*self.spec['terms'], strict=True)
         streams, targets = mixed(views, spec['num_mix'], spec['patch_size']) if spec['num_mix'] else (views, {})
         q = {name: self.predictor(self.encoder(streams[name])) for name in dict.fromkeys(queries)}
@@ -59,6 +63,12 @@ class Method(nn.Module):
         q, k = F.normalize(q.float(), dim=1), F.normalize(k.float(), dim=1)
         labels = torch.arange(len(q), device=q.device) if target is None else target
         return F.cross_entropy(q @ k.T / self.spec['temperature'], labels)
+
+    def between(self, first: Tensor, second: Tensor) -> Tensor:
+        """SimCLR's NT-Xent."""
+        z = F.normalize(torch.cat([first, second]).float(), dim=1)
+        logits = (z @ z.T / self.spec['temperature']).fill_diagonal_(-torch.inf)
+        return F.cross_entropy(logits, torch.arange(len(z), device=z.device).roll(len(first)))
 
 
 def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, Tensor], dict]:
@@ -76,10 +86,11 @@ def mixed(views: dict[str, Tensor], num_mix: int, size: int) -> tuple[dict[str, 
 
 def stepper(spec: dict, device: torch.device) -> Callable[[], None]:
     """Return a training step: forward, backward, optimiser, and the moving average of the weights."""
-    model = Method(spec).to(device).train()
+    layout = torch.contiguous_format if spec['vit'] else torch.channels_last
+    model = Method(spec).to(device, memory_format=layout).train()
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = (torch.optim.AdamW if spec['vit'] else torch.optim.SGD)(trained, lr=1e-4)
-    views = {name: torch.randn(*spec['shape'], device=device) for name in ('view1', 'view2')}
+    views = {name: torch.randn(*spec['shape'], device=device).to(memory_format=layout) for name in ('view1', 'view2')}
 
     def step() -> None:
         with torch.autocast(device.type, torch.bfloat16, enabled=spec['precision'] == 'bf16'):
@@ -87,27 +98,24 @@ def stepper(spec: dict, device: torch.device) -> Callable[[], None]:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        with torch.no_grad():
-            for old, new in zip(model.target.parameters(), model.encoder.parameters(), strict=True):
-                old.mul_(0.99).add_(new, alpha=0.01)
+        if spec['predictor']:
+            with torch.no_grad():
+                for old, new in zip(model.target.parameters(), model.encoder.parameters(), strict=True):
+                    old.mul_(0.99).add_(new, alpha=0.01)
 
     return step
 
 
 def main() -> None:
     spec = json.loads(sys.argv[1])
-    device = torch.device(spec['device'])
-    step = stepper(spec, device)
+    step = stepper(spec, torch.device('cpu'))
     for line in sys.stdin:
         start = time.perf_counter()
         for _ in range(int(line)):
             step()
-        if device.type == 'cuda':
-            torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        peak = torch.cuda.max_memory_allocated() if device.type == 'cuda' else used
-        print(json.dumps(dict(seconds=seconds, peak=peak)), flush=True)
+        print(json.dumps(dict(seconds=seconds, peak=used)), flush=True)
 
 
 if __name__ == '__main__':

@@ -1,10 +1,10 @@
-"""The training step of a config against a plain one of the same method, written by hand from timm and PyTorch.
+"""The training step of a config on a CPU against a plain one of the same method, by hand from timm and PyTorch.
 
 ``python tools/benchmark/step.py configs/patchmix/vit-s16_in1k.py --batch-size 16`` prints a table: speed as a multiple
-of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3 and PatchMix.
-Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings, and
-take steps in turn. The FLOPs of MFU are those counted in the config's step; the peak is that of a matrix product in
-the same run.
+of the plain step's, images per second, MFU, peak memory, and the share of each phase. It is for MoCo v3, PatchMix and
+SimCLR. Both sides run in processes of their own (plain_step.py, mixcl_step.py), the plain one without mixcl's settings,
+and take steps in turn. The FLOPs of MFU are those counted in the config's step; the peak is that of a matrix product
+in the same run.
 """
 
 from mixcl.starting import begin
@@ -53,7 +53,7 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
     dropped = [name for name, stream in (model.get('streams') or {}).items() if 'keep' in stream]
     kinds: dict[str, tuple[Any, list]] = {
         'model.objective.type': (model.objective.type, ['InfoNCE']),
-        'model.target.type': (model.target.type, ['EMA']),
+        'model.target.type': (model.target.type, ['EMA', 'Shared']),
         'model.mixer.type': (mixer.get('type'), ['PatchMix', None]),
         'model.backbone.type': (model.backbone.type, ['ContrastiveViT', 'mmpretrain.ResNet']),
         'other streams': (sorted(streams - {'view1', 'view2', 'mix1', 'mix2'}), [[]]),
@@ -61,9 +61,12 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         'patches': (model.get('patches'), [None]),
         'memory': (list(model.get('memory') or {}), [[]]),
     }
+    if model.target.type == 'Shared':  # SimCLR
+        parts = dict(negatives=model.objective.get('negatives'), predictor=model.get('predictor'), mixer=mixer or None)
+        kinds |= {f'{name} beside a shared encoder': (parts[name], [None, ['own']]) for name in parts}
     for place, (value, known) in kinds.items():
         if value not in known:
-            raise UserError(f'the plain step knows no {place}={value!r}; it is for MoCo v3 and PatchMix on it')
+            raise UserError(f'the plain step knows no {place}={value!r}; it is for MoCo v3, PatchMix on it, and SimCLR')
     return dict(
         shape=list(shape),
         terms=[row[:3] for row in model.terms],
@@ -71,7 +74,7 @@ def specification(cfg: Config, shape: Sequence[int]) -> dict[str, Any]:
         num_mix=mixer.get('num_mix', 0),
         patch_size=mixer.get('patch_size'),
         neck=_perceptron(model.neck),
-        predictor=_perceptron(model.predictor),
+        predictor=_perceptron(model.predictor) if model.get('predictor') else None,
         resnet=f'resnet{model.backbone.get("depth")}',
         vit=_vit(model.backbone) if model.backbone.type == 'ContrastiveViT' else None,
         frozen_patches=model.backbone.get('frozen_patch_embed', False),
@@ -129,16 +132,14 @@ def race(plain_spec: dict, cfg: Config, args: argparse.Namespace) -> dict[str, A
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, 'config.py')
         cfg.dump(file)
-        given = [str(file), args.device, folder]
         with (
             Contestant('plain_step.py', [json.dumps(plain_spec)], machine.plain()) as plain,
-            Contestant('mixcl_step.py', given, dict(os.environ)) as own,
+            Contestant('mixcl_step.py', [str(file), folder], dict(os.environ)) as own,
         ):
-            turns = [(plain.take(args.steps), own.take(args.steps)) for _ in range(args.repeats)]
-    seconds = [answer['seconds'] for _, answer in turns]
+            turns = [(plain.take(1), own.take(1)) for _ in range(args.repeats)]
     return dict(
-        seconds=statistics.median(seconds) / args.steps,
-        plain_seconds=statistics.median(answer['seconds'] for answer, _ in turns) / args.steps,
+        seconds=statistics.median(answer['seconds'] for _, answer in turns),
+        plain_seconds=statistics.median(answer['seconds'] for answer, _ in turns),
         speed=statistics.median(p['seconds'] / o['seconds'] for p, o in turns),
         peak=turns[-1][1]['peak'],
         plain_peak=turns[-1][0]['peak'],
@@ -162,8 +163,7 @@ def synthetic(args: argparse.Namespace) -> Config:
 
 
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return a row for each precision, eager and (``--compile``) compiled, with a plain contestant of its own."""
-    torch.set_float32_matmul_precision('high')  # so that the peak of fp32 is that of TF32 on a GPU, as in runs of mixcl
+    """Return a row for each precision, with a plain contestant of its own."""
     cfg = synthetic(args)
     few = min(COUNTED, args.batch_size)
     iteration = SyntheticIteration(cfg, few)
@@ -172,40 +172,37 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     del iteration
     rows: list[dict[str, Any]] = []
     for precision in args.precisions:
-        for compiled in (False, True)[: 1 + args.compile]:
-            own = cfg.copy()
-            own.compile = compiled
-            if precision == 'bf16':
-                use_mixed_precision(own)
-            against = args.against or precision
-            row = race(dict(spec, device=args.device, precision=against), own, args)
-            mfu = flops / row['seconds'] / peak_flops(args.device, PRECISIONS[precision])
-            rows.append(row | dict(precision=precision, compiled=compiled, against=against, flops=flops, mfu=mfu))
-            keep_rows(rows, args.out)
+        own = cfg.copy()
+        if precision == 'bf16':
+            use_mixed_precision(own)
+        against = args.against or precision
+        row = race(dict(spec, precision=against), own, args)
+        mfu = flops / row['seconds'] / peak_flops('cpu', PRECISIONS[precision])
+        rows.append(row | dict(precision=precision, against=against, flops=flops, mfu=mfu))
+        keep_rows(rows, args.out)
     return rows
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description='A training step against a plain one.', parents=[common_options()])
+    description = 'A training step on a CPU against a plain one.'
+    parser = argparse.ArgumentParser(description=description, parents=[common_options(device=False)])
     parser.add_argument('config')
     parser.add_argument('--batch-size', type=int, default=16)
     parser.add_argument('--precisions', nargs='+', choices=PRECISIONS, default=list(PRECISIONS))
     parser.add_argument('--against', choices=PRECISIONS, help="the plain step's precision; by default the same")
-    parser.add_argument('--compile', action='store_true', help='the compiled step, too')
-    parser.add_argument('--steps', type=int, default=1, help='in a row, before the other side has its turn')
     parser.add_argument('--smoke', action='store_true', help='at the reduced size of tools/train.py --smoke')
     return parser.parse_args()
 
 
 def main(args: argparse.Namespace) -> None:
     rows = measure(args)
-    print(f'{args.config}: batch {args.batch_size} on {args.device}, {torch.get_num_threads()} thread(s), ', end='')
+    print(f'{args.config}: batch {args.batch_size}, {torch.get_num_threads()} thread(s), ', end='')
     print(f'{rows[0]["flops"] / args.batch_size / 1e9:.1f} GFLOPs per image')
     for row in rows:
         print(
-            f'{row["precision"]}{", compiled" if row["compiled"] else ""}: {row["speed"]:.2f} times the plain step in '
-            f'{row["against"]}, {args.batch_size / row["seconds"]:.3g} images per second, MFU {row["mfu"]:.0%}, peak '
-            f'memory {row["peak"] / 2**30:.2f} GiB (plain {row["plain_peak"] / 2**30:.2f})'
+            f'{row["precision"]}: {row["speed"]:.2f} times the plain step in {row["against"]}, '
+            f'{args.batch_size / row["seconds"]:.3g} images per second, MFU {row["mfu"]:.0%}, '
+            f'peak memory {row["peak"] / 2**30:.2f} GiB (plain {row["plain_peak"] / 2**30:.2f})'
         )
         print('  ' + '; '.join(f'{phase} {share:.1%}' for phase, share in row['phases'].items()))
 

@@ -12,11 +12,12 @@ import torch
 from mixcl.command_line import add_overrides
 
 
-def common_options() -> argparse.ArgumentParser:
+def common_options(device: bool = True) -> argparse.ArgumentParser:
     """Build a parent parser with the options that the benchmarks have in common."""
     parser = argparse.ArgumentParser(add_help=False)
     default = 'cuda' if torch.cuda.is_available() else 'cpu'
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default=default, help='default: cuda, where there is one')
+    if device:
+        parser.add_argument('--device', choices=['cpu', 'cuda'], default=default, help='default: cuda if there is one')
     parser.add_argument('--repeats', type=int, default=5, help='turns of each side, of which the median is printed')
     parser.add_argument('--out', type=Path, metavar='FILE', help='write the rows to this .json file, too')
     add_overrides(parser)

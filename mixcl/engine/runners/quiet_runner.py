@@ -57,17 +57,7 @@ class QuietRunner(Runner):
         return model
 
     def build_optim_wrapper(self, optim_wrapper: Any) -> Any:
-        """Use a fused optimiser if torch has one.
-
-        Not under loss scaling, where the optimiser, and hooks that clip gradients, would get them before the scale is
-        undone.
-        """
-        settings = optim_wrapper if isinstance(optim_wrapper, Mapping) else {}
-        optimizer = settings.get('optimizer') or {}
-        scaled = str(settings.get('type')).endswith('AmpOptimWrapper')
-        if optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
-            optim_wrapper = {**settings, 'optimizer': {'fused': True, **optimizer}}
-        return super().build_optim_wrapper(optim_wrapper)
+        return super().build_optim_wrapper(with_fused_optimizer(optim_wrapper))
 
     @staticmethod
     def build_dataloader(dataloader: Any, *args: Any, **kwargs: Any) -> DataLoader:
@@ -111,6 +101,20 @@ class QuietRunner(Runner):
 def _fail(record: LogRecord) -> None:
     """End a run whose log cannot be written, as on a full disk; the logger would print a traceback for every line."""
     raise  # the error that is being handled
+
+
+def with_fused_optimizer(optim_wrapper: Any) -> Any:
+    """Return the config of an optimiser wrapper with a fused optimiser, if torch has one.
+
+    Not under loss scaling, where the optimiser, and hooks that clip gradients, would get them before the scale is
+    undone.
+    """
+    settings = optim_wrapper if isinstance(optim_wrapper, Mapping) else {}
+    optimizer = settings.get('optimizer') or {}
+    scaled = str(settings.get('type')).endswith('AmpOptimWrapper')
+    if optimizer.get('type') in FUSED and 'foreach' not in optimizer and not scaled:
+        return {**settings, 'optimizer': {'fused': True, **optimizer}}
+    return optim_wrapper
 
 
 def put_channels_last(model: nn.Module) -> None:
