@@ -5,6 +5,7 @@
 # make lint         ruff and mypy
 # make docs         write the documentation as a site to build/docs (a minute)
 # make det          install detection: mmdet, and mmcv's compiled operators (10 to 20 minutes on two cores, once)
+# make gpu-rehearsal  run the GPU day at small size on this machine, in an environment like a GPU machine's (15 minutes)
 # VENV=dir uses another virtual environment than .venv; PYTHON=python3.12 another interpreter to make it with.
 
 PYTHON ?= python3
@@ -31,7 +32,13 @@ USABLE_OPENCV = $(BIN)/python -c "import cv2" 2>/dev/null || \
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: quickstart test test-long test-avx2 install docs det operators lint format clean
+# What a GPU machine without a network has; see tools/benchmark/gpu_wheels.py for what it lacks.
+REHEARSAL := build/rehearsal
+GPU_PYTHON ?= python3.12
+GPU_MACHINE := torch==2.11.0 torchvision==0.26.0 numpy==2.5.2 timm==1.0.31 scikit-learn==1.9.1 opencv-python-headless \
+	matplotlib tensorboard safetensors einops rich transformers pytest hypothesis
+
+.PHONY: quickstart test test-long test-avx2 install docs det operators lint format gpu-rehearsal clean
 
 quickstart: $(CORE)
 	$(BIN)/python tools/quickstart.py
@@ -94,6 +101,19 @@ operators:
 	ls $(OPERATORS)/*.whl 2>/dev/null || CFLAGS="-O3 -DNDEBUG $$CFLAGS" $(BIN)/python -m pip wheel --no-build-isolation \
 		--disable-pip-version-check --no-cache-dir --no-deps -c constraints.txt -w $(OPERATORS) onedl-mmcv
 	$(BIN)/python -m pip install --disable-pip-version-check --force-reinstall --no-deps $(OPERATORS)/*.whl
+
+# From the last commit, in another folder and not installed, as on such a machine.
+gpu-rehearsal:
+	test -x $(REHEARSAL)/venv/bin/python || $(GPU_PYTHON) -m venv $(REHEARSAL)/venv
+	$(REHEARSAL)/venv/bin/python -m pip install --disable-pip-version-check -q $(GPU_MACHINE)
+	$(REHEARSAL)/venv/bin/python tools/benchmark/gpu_wheels.py
+	rm -rf $(REHEARSAL)/tree $(REHEARSAL)/site $(REHEARSAL)/out
+	mkdir -p $(REHEARSAL)/tree
+	git archive HEAD | tar x -C $(REHEARSAL)/tree
+	$(REHEARSAL)/venv/bin/python -m pip install --disable-pip-version-check -q --no-index --no-deps --no-compile \
+		--target $(REHEARSAL)/site .wheels/*.whl
+	cd $(REHEARSAL)/tree && PYTHONPATH=$(abspath $(REHEARSAL))/site ../venv/bin/python tools/benchmark/gpu_day.py \
+		--device cpu --minutes 9 --out ../out
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info mixcl/.mim

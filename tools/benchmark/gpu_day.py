@@ -1,136 +1,192 @@
-"""All checks to make on a GPU whose time is short: is mixcl right, is it fast, does it learn.
+"""All that a GPU whose time is short should tell, the most important figures first.
 
-``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` runs the tests and benchmarks of :func:`plan` in order of
-value and keeps the output of each in ``DIR/NN-NAME.log``. Items that succeeded are not repeated. An item is not begun
-if too little time is left, so that the day ends in time. On a CPU the sizes are small, to see that everything runs.
+``python tools/benchmark/gpu_day.py --minutes 9 --out DIR`` goes through the parts of :data:`PARTS` in order. A worker
+(gpu_worker.py) does them in one process; if it dies or hangs, another one goes on with the next part. Every figure is a
+line of ``DIR/figures.jsonl`` at once, and a line of the table at the end. The same command again does the parts that
+were not begun; ``--only NAMES`` does these. ``--device cpu`` rehearses everything at small size.
 """
 
 import argparse
 import contextlib
+import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+STEPS = ('patchmix/vit-s16_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k', 'mocov3/r50_in1k')
+PARTS = {
+    'start': 30,
+    'ceilings': 5,
+    'right-losses': 12,
+    'right-loop': 18,
+    **{f'steps:{name}': 18 for name in STEPS},
+    f'profile:{STEPS[0]}': 20,
+    'end-to-end:8': 35,
+    'end-to-end:15': 25,
+    **{f'compiled:{name}': 58 for name in (*STEPS[:2], STEPS[3], STEPS[2])},
+    'tests': 90,
+}
+"""Seconds that a part takes on an H100, by estimate; it is begun if so many are left, and ended after twice as many."""
+SLOWEST = dict(cuda=30, cpu=120)
+"""Seconds that every part may take."""
 RESERVE = 5
 """Seconds left for processes to end."""
 
 
-class Item(NamedTuple):
-    """Command after ``python``, begun if ``seconds`` are left, and killed after them.
+class Day:
+    """The figures of a day, which outlive its processes."""
 
-    ``{minutes}`` stands for the time left of the day, ``{out}`` for the folder of the day.
-    """
+    def __init__(self, out: Path, device: str, end: float) -> None:
+        self.out, self.device, self.end = out, device, end
+        self.file = out / 'figures.jsonl'
+        self.worker: Worker | None = None
 
-    name: str
-    command: str
-    seconds: float
+    def lines(self) -> list[dict[str, Any]]:
+        """Read the figures; a line that was cut off is left out."""
+        found = []
+        for line in self.file.read_text().splitlines() if self.file.exists() else ():
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return found
 
+    def left(self, only: Sequence[str] = ()) -> list[str]:
+        """Return the parts that were not begun, or those whose names begin so."""
+        begun = {line['part'] for line in self.lines()}
+        return [part for part in PARTS if (part.startswith(tuple(only)) if only else part not in begun)]
 
-def plan(device: str, pythons: Sequence[str] = ()) -> list[Item]:
-    """List the items in order of value; ``pythons`` are interpreters of other toolkits, for peers.py."""
-    peers = ' '.join(f'--python {entry}' for entry in pythons)
+    def note(self, part: str, **values: Any) -> None:
+        with self.file.open('a') as file:
+            file.write(json.dumps(dict(part=part) | values) + '\n')
 
-    def check(name: str, seconds: float) -> Item:
-        tests = 'tests/gpu/test_gpu_runs.py' if name in ('continue', 'nan') else 'tests/gpu/test_gpu_steps.py'
-        return Item(name, f'-m pytest -m gpu {tests} -k {name} --device {device}', seconds)
+    def do(self, part: str) -> str:
+        """Do a part; return what became of it."""
+        left = self.end - time.time()
+        if left < PARTS[part]:
+            return 'not begun: too little time'
+        self.note(part, begun=time.strftime('%H:%M:%S'))
+        limit = min(left, max(SLOWEST[self.device], 2 * PARTS[part]))
+        if part == 'tests':
+            self.close()  # their memory is for the tests
+            return run_tests(self.device, self.out / 'tests.log', limit)
+        if self.worker is None:
+            self.worker = Worker(self.device, self.out)
+        became = self.worker.do(part, limit)
+        if self.worker.ended:
+            self.close()
+        return became
 
-    def measure(name: str, command: str, seconds: float) -> Item:
-        return Item(name, f'tools/benchmark/{command}', seconds)
-
-    checks = [check(name, 150) for name in ('losses', 'views', 'nan', 'continue')]
-    step, forward, dropping = 'step.py --device', 'evaluation.py forward --device', 'token_dropping.py --device'
-    if device == 'cpu':
-        digits = 'configs/mocov3/vit-xs4_digits.py --repeats 1'
-        return [
-            *checks,
-            measure('step', f'{step} cpu {digits} --smoke --batch-size 4 --precisions fp32', 150),
-            measure('evaluation', f'{forward} cpu --batch-size 4 --image-size 32 {digits}', 150),
-            measure('patch-dropping', f'{dropping} cpu {digits}', 150),
-            measure('loader', 'loader.py --sizes 500x375 --images 4 --repeats 1 --device cpu', 150),
-            measure('peers', f'peers.py --case simclr:resnet18 --epochs 1 --images 8 --batch-size 4 {peers}', 150),
-        ]
-    patchmix, bf16 = 'configs/patchmix/vit-s16_in1k.py', '--steps 5 --precisions bf16 --compile'
-    tf32 = '--steps 5 --precisions fp32 --compile'
-    hosts = f'configs/mocov3/vit-s16_in1k.py {patchmix} --batch-size 64 --amp'
-    evidence = 'evidence.py --minutes {minutes} --out {out}/evidence --jobs 8'
-    return [
-        *checks,
-        measure('step-vit-s16-bf16', f'{step} cuda {patchmix} --batch-size 128 {bf16}', 180),
-        measure('step-vit-b16-bf16', f'{step} cuda configs/patchmix/vit-b16_in1k.py --batch-size 128 {bf16}', 210),
-        check('compiled', 120),
-        measure('evaluation', f'{forward} cuda {patchmix} --batch-size 256', 60),
-        measure('patch-dropping', f'{dropping} cuda {hosts} --out {{out}}/token_dropping.json', 90),
-        measure('loader', 'loader.py --device cpu', 120),
-        measure('step-r50-bf16', f'{step} cuda configs/mocov3/r50_in1k.py --batch-size 256 {bf16}', 180),
-        measure('step-vit-s16-fp32', f'{step} cuda {patchmix} --batch-size 128 {tf32}', 180),
-        measure('loader-with-workers', 'loader.py --num-workers 1 2 4 8 --sizes 500x375 --images 256', 120),
-        measure('peers', f'peers.py --device cuda --amp --images 2048 --batch-size 128 --num-workers 12 {peers}', 240),
-        measure('evidence', evidence, 240),
-    ]
+    def close(self) -> None:
+        if self.worker:
+            self.worker.kill()
+        self.worker = None
 
 
-def run_day(items: list[Item], out: Path, end: float) -> dict[str, str]:
-    """Run items that are not done and fit until ``end`` (of ``time.monotonic()``); return what became of each."""
-    out.mkdir(parents=True, exist_ok=True)
-    became = {}
-    for number, item in enumerate(items):
-        log = out / f'{number:02d}-{item.name}.log'
-        done, left = log.with_suffix('.done'), end - time.monotonic()
-        if done.exists():
-            became[item.name] = 'done before'
-        elif item.seconds > left:
-            became[item.name] = 'not begun'
-        else:
-            seconds = left if '{minutes}' in item.command else item.seconds
-            words = item.command.format(out=out, minutes=f'{seconds / 60:.2f}').split()
-            status = end_status([sys.executable, *words], log, seconds)
-            became[item.name] = {0: 'done', None: f'killed after {seconds:.0f} s'}.get(status, f'status {status}')
-            if status == 0:
-                done.touch()
-        print(f'{item.name}: {became[item.name]}', flush=True)
-    return became
+class Worker:
+    """A process that does one part after the other; its log is ``worker.log``."""
+
+    def __init__(self, device: str, out: Path) -> None:
+        self.process = started([str(HERE / 'gpu_worker.py'), device, str(out)], out / 'worker.log')
+        self.ended = False
+
+    def do(self, part: str, limit: float) -> str:
+        """Let the process do a part; return its answer, or how it ended."""
+        assert self.process.stdin and self.process.stdout
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(f'{part}\n'.encode())
+            self.process.stdin.flush()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            answered = selector.select(limit)
+        answer = self.process.stdout.readline().decode().strip() if answered else ''
+        self.ended = not answer or answer.startswith('broken')
+        if answer:
+            return answer
+        return f'died with status {self.process.wait()}' if answered else f'killed after {limit:.0f} s'
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # and the processes it has left behind
+        self.process.wait()
 
 
-def end_status(command: list[str], log: Path, seconds: float) -> int | None:
-    """Return the exit status of a program; None if it was killed because it took longer."""
+def started(command: list[str], log: Path) -> subprocess.Popen:
+    """Start a Python program that finds this tree first; a new process group, with pipes and a log."""
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])
-    with log.open('w') as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=dict(os.environ, PYTHONPATH=paths), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=output, start_new_session=True,
+    with log.open('a') as output:
+        return subprocess.Popen(
+            [sys.executable, *command], cwd=ROOT, env=dict(os.environ, PYTHONPATH=paths), stderr=output,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # and the processes it has left behind
-            process.wait()
+
+
+def run_tests(device: str, log: Path, limit: float) -> str:
+    """Run tests/gpu in a process of its own; return the last line."""
+    words = ['-m', 'pytest', '-m', 'gpu', 'tests/gpu', '--device', device, '-p', 'no:cacheprovider', '--durations=0']
+    process = started(words, log)
+    try:
+        output = process.communicate(timeout=limit)[0].decode()
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b'').decode() + f'\nkilled after {limit:.0f} s'
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    log.write_text(output)
+    last = output.strip().splitlines()[-1]
+    return f'done: {last}' if process.returncode == 0 else f'failed: {last}'
+
+
+def table(lines: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line per figure, and per part that did not end well."""
+    for line in lines:
+        part, figure, became = line.pop('part'), line.pop('figure', ''), str(line.pop('became', ''))
+        values = ', '.join(f'{name} {shown(value)}' for name, value in line.items() if name != 'begun')
+        if figure or became not in ('', 'done'):
+            yield f'{part}{f" ({figure})" if figure else ""}: {became or values}'
+
+
+def shown(value: Any) -> str:
+    return f'{value:.4g}' if isinstance(value, float) else str(value)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+    parser.add_argument('--minutes', type=float, default=9, help='end within this time')
+    parser.add_argument('--begun', type=float, help='when the time began, by `date +%%s`; default: now')
+    parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='figures and logs')
+    parser.add_argument('--only', nargs='+', metavar='NAME', help='parts, or beginnings of their names')
+    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--minutes', type=float, default=9, help='end within this time')
-    parser.add_argument('--out', type=Path, required=True, metavar='DIR', help='logs, and the evidence')
-    parser.add_argument(
-        '--python',
-        action='append',
-        default=[],
-        metavar='NAME=PATH',
-        help='another toolkit and its interpreter, as in peers.py',
-    )
-    parser.add_argument('--device', choices=['cpu', 'cuda'], default='cuda')
-    args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the running item, too
-    became = run_day(plan(args.device, args.python), args.out.resolve(), time.monotonic() + 60 * args.minutes - RESERVE)
-    sys.exit(any(what.startswith(('status', 'killed')) for what in became.values()))
+    args = parse_arguments()
+    args.out.mkdir(parents=True, exist_ok=True)
+    begun = args.begun or time.time()
+    day = Day(args.out.resolve(), args.device, begun + 60 * args.minutes - RESERVE)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    parts = day.left(args.only or ())
+    day.note('begin', figure='day', device=args.device, seconds_before=time.time() - begun)
+    failed = False
+    try:
+        for part in parts:
+            start = time.time()
+            became = day.do(part)
+            failed |= not became.startswith(('done', 'not begun'))
+            print(f'{part}: {became} ({time.time() - start:.0f} s)', flush=True)
+            if not became.startswith('not begun'):
+                day.note(part, became=became, seconds=time.time() - start)
+    finally:
+        day.close()
+    print(*table(day.lines()), sep='\n', flush=True)
+    sys.exit(failed)
 
 
 if __name__ == '__main__':

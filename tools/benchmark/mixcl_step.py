@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TextIO
 
@@ -97,7 +97,7 @@ class StepsOnDemand(Hook):
 
     def before_run(self, runner: Runner) -> None:
         # Schedules have wrapped the optimiser by now, and hooks have not yet been told that training begins.
-        watch_parts(runner, self.watch)
+        watch_parts(runner.model, runner.optim_wrapper, runner.hooks, self.watch)
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: dict | None = None) -> None:
         if self.left == 0:
@@ -118,16 +118,15 @@ class StepsOnDemand(Hook):
             print(json.dumps(answer), file=self.answers, flush=True)
 
 
-def watch_parts(runner: Runner, watch: Stopwatch) -> None:
-    """Count every part of the step as its phase."""
-    model, optimizer = runner.model, runner.optim_wrapper
+def watch_parts(model: Any, optimizer: Any, hooks: Sequence[Hook], watch: Any) -> None:
+    """Count every part of the step as its phase: ``watch.wrap(owner, method, phase)``."""
     parts: list[tuple[Any, str, str]] = [(model.data_preprocessor, 'forward', VIEWS), (model, 'loss', LOSSES)]
     parts += [(part, 'forward', FORWARD) for part in (model.backbone, model.neck, model.predictor)]
     parts += [(model.target, 'keys', FORWARD), (model, 'end_step', UPDATE)]
     parts += [(optimizer, 'backward', BACKWARD), (optimizer, 'step', UPDATE), (optimizer, 'zero_grad', UPDATE)]
-    probes = [hook for hook in runner.hooks if isinstance(hook, OnlineProbe)]
+    probes = [hook for hook in hooks if isinstance(hook, OnlineProbe)]
     parts += [(hook, 'after_train_iter', PROBE) for hook in probes]
-    parts += [(hook, 'after_train_iter', READINGS) for hook in runner.hooks if probes and isinstance(hook, HealthHook)]
+    parts += [(hook, 'after_train_iter', READINGS) for hook in hooks if probes and isinstance(hook, HealthHook)]
     for part in parts:
         watch.wrap(*part)
 
