@@ -13,7 +13,7 @@ import os
 import resource
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TextIO
@@ -60,7 +60,7 @@ class Stopwatch:
     def read(self) -> dict[str, float]:
         """Return the seconds by phase since the last call."""
         self.enter(HOOKS)
-        totals: Counter[str] = Counter()
+        totals: dict[str, float] = defaultdict(float)
         for (start, phase), (end, _) in pairwise(self.marks):
             totals[phase] += end - start
         self.marks = self.marks[-1:]
