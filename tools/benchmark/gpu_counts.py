@@ -133,6 +133,8 @@ def count(name: str, batch_size: int) -> tuple[int, Traffic]:
     devices = [*optimizer._get_fused_kernels_supported_devices(), 'meta']
     with (
         patch.object(torch, 'autocast', autocast.context),
+        patch.object(torch, 'is_autocast_enabled', lambda device: autocast.enabled),
+        patch.object(torch, 'get_autocast_dtype', lambda device: torch.bfloat16),
         patch.object(optimizer, '_get_fused_kernels_supported_devices', lambda: devices),
         patch.object(transformer_block, 'attend', flash_attention),
     ):
