@@ -139,9 +139,10 @@ def count(name: str, batch_size: int) -> tuple[int, Traffic]:
         patch.object(transformer_block, 'attend', flash_attention),
     ):
         iteration = SyntheticIteration(cfg, batch_size, 'meta', 'device')
-        iteration.run()  # makes the states of the optimiser
-        with autocast, flops, traffic:
-            iteration.run()
+        with autocast:
+            iteration.run()  # makes the states of the optimiser
+            with flops, traffic:
+                iteration.run()
     return flops.get_total_flops(), traffic
 
 
