@@ -7,6 +7,7 @@ from mmpretrain.engine.optimizers import LARS as MMPretrainLARS
 from torch import Tensor
 from torch.optim import Optimizer
 
+from mixcl.distributed import replicated
 from mixcl.registry import OPTIMIZERS
 
 
@@ -72,7 +73,7 @@ class LARS(MMPretrainLARS):
     """
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]  # mmengine gives no closure
+    def step(self, closure: None = None) -> None:  # mmengine gives no closure
         for group in self.param_groups:
             for parameter in group['params']:
                 if parameter.grad is not None:
@@ -96,8 +97,8 @@ class LARS(MMPretrainLARS):
     def _rate(self, parameter: Tensor, group: dict) -> float | Tensor:
         if group.get('lars_exclude', False):
             return group['lr']
-        # In double precision, like the Python numbers of mmpretrain.
-        weight, gradient = parameter.norm().double(), parameter.grad.norm().double()
+        # Whole norms, since nothing may be added to a process's part; in double precision, like mmpretrain's numbers.
+        weight, gradient = (replicated(part.norm()).double() for part in (parameter, parameter.grad))
         rate = group['eta'] * weight / (gradient + group['weight_decay'] * weight + self.eps)
         return group['lr'] * torch.where((weight != 0) & (gradient != 0), rate, torch.ones_like(rate))
 
