@@ -37,7 +37,7 @@ optim_wrapper = dict(
     type='OptimWrapper',
     accumulative_counts=16,
     constructor='FewGroupsConstructor',
-    optimizer=dict(type='mmpretrain.LARS', lr=4.8, momentum=0.9, weight_decay=1e-6),
+    optimizer=dict(type='LARS', lr=4.8, momentum=0.9, weight_decay=1e-6),
     paramwise_cfg=dict(
         custom_keys={
             'bn': dict(decay_mult=0, lars_exclude=True),

@@ -19,7 +19,7 @@ train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(pipeline=[_base
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
-    optimizer=dict(type='mmpretrain.LARS', lr=0.3, momentum=0.9, weight_decay=1e-6),
+    optimizer=dict(type='LARS', lr=0.3, momentum=0.9, weight_decay=1e-6),
     paramwise_cfg=dict(
         custom_keys={
             'bn': dict(decay_mult=0, lars_exclude=True),

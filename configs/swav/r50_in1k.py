@@ -43,7 +43,7 @@ train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(pipeline=[_base
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
-    optimizer=dict(type='mmpretrain.LARS', lr=0.6, momentum=0.9, weight_decay=1e-6),
+    optimizer=dict(type='LARS', lr=0.6, momentum=0.9, weight_decay=1e-6),
     paramwise_cfg=dict(custom_keys={}),
 )
 param_scheduler = [dict(type='WarmupCosineLR', warmup=0, final=6e-4, by_epoch=True, convert_to_iter_based=True)]

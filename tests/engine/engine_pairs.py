@@ -35,7 +35,8 @@ NO_DECAY = dict(constructor='FewGroupsConstructor', paramwise_cfg=dict(flat_deca
 OPTIMIZERS = {
     'fused': NO_DECAY | dict(optimizer=dict(type='AdamW', lr=0.01, weight_decay=0.1, fused=True)),
     'SGD': NO_DECAY | dict(optimizer=dict(type='SGD', lr=0.05, momentum=0.9, weight_decay=0.1)),
-    'LARS': dict(optimizer=dict(type='MoCoLARS', lr=0.5, weight_decay=0.1)),
+    'MoCoLARS': dict(optimizer=dict(type='MoCoLARS', lr=0.5, weight_decay=0.1)),
+    'LARS': dict(optimizer=dict(type='LARS', lr=0.5, momentum=0.9, weight_decay=0.1)),
     'clipped': dict(optimizer=dict(type='SGD', lr=0.05), clip_grad=dict(max_norm=0.1)),
     'accumulated': dict(optimizer=dict(type='SGD', lr=0.05), accumulative_counts=3),
 }
@@ -84,7 +85,7 @@ def train(model: str, optimizer: str, kind: str) -> dict:
     wrapped, optim_wrapper = _prepared(model, optimizer, kind)
     losses = []
     for step in range(STEPS):
-        if optimizer in ('fused', 'LARS'):  # like a NonFiniteHook that refuses the second step
+        if optimizer in ('fused', 'MoCoLARS', 'LARS'):  # like a NonFiniteHook that refuses the second step
             optim_wrapper.optimizer.found_inf = torch.tensor(float(step == 1))
         losses.append(_step(wrapped, optim_wrapper, step))
     learner = wrapped.module

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.gpu
 
 FAMILIES = [
     *('patchmix/vit-s16_in1k', 'simclr/r50_in1k', 'mocov2/r50_in1k', 'byol/r50_in1k', 'simsiam/r50_in1k'),
-    'dino/vit-s16_in1k',
+    *('dino/vit-s16_in1k', 'ibot/vit-s16_in1k'),
 ]
 MOST_ROUNDING = 1e-3
 """Largest deviation, relative to the CPU in float64, that passes for rounding."""
@@ -35,10 +35,15 @@ def small_config(request: pytest.FixtureRequest) -> Config:
 def step(small_config: Config) -> tuple[ContrastiveLearner, list[Tensor]]:
     """Return a small model on the CPU, with the views of a batch."""
     cfg = small_config
-    cfg.model.backbone.pop('drop_path_rate', None)  # draws random numbers on the device
-    if 'depth' in cfg.model.backbone:  # rounding grows with every layer and its batch statistics
-        cfg.model.backbone.depth = 18
-        cfg.model.neck.in_channels = 512
+    backbone = cfg.model.backbone
+    backbone.pop('drop_path_rate', None)  # draws random numbers on the device
+    # The CPU computes in double precision: half as wide a transformer, a quarter as wide a ResNet.
+    if 'depth' in backbone:  # rounding grows with every layer and its batch statistics
+        backbone.update(depth=18, stem_channels=16, base_channels=16)
+        cfg.model.neck.in_channels = 128
+    else:
+        backbone.arch.update(embed_dims=192, num_heads=3, feedforward_channels=768)
+        cfg.model.neck.in_channels = 192
     torch.manual_seed(0)
     iteration = SyntheticIteration(cfg, 8)
     model = iteration.model

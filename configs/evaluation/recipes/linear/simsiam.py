@@ -7,7 +7,7 @@ model = dict(backbone=dict(backbone=dict(norm_cfg=dict(type='BN'))))
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
-    optimizer=dict(type='mmpretrain.LARS', lr=1.6, momentum=0.9, weight_decay=0.0),
+    optimizer=dict(type='LARS', lr=1.6, momentum=0.9, weight_decay=0.0),
     paramwise_cfg=dict(custom_keys={}),  # leaves out frozen parameters
 )
 param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]

@@ -1,0 +1,60 @@
+"""The device without values refuses whatever would make the host wait for a GPU, and nothing else."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from waits import DEVICE, nothing_waits
+
+WAITING: dict[str, Callable[[Tensor, Tensor], object]] = {
+    'item': lambda x, mask: x.sum().item(),
+    'float': lambda x, mask: float(x.sum()),
+    'a condition': lambda x, mask: 1 if x.sum() > 0 else 2,
+    'tolist': lambda x, mask: x.tolist(),
+    'cpu': lambda x, mask: x.cpu(),
+    'numpy': lambda x, mask: x.numpy(),
+    'nonzero': lambda x, mask: mask.nonzero(),
+    'masked index': lambda x, mask: x[mask],
+    'masked write': lambda x, mask: x.__setitem__(mask, x[:2]),
+    'unique': lambda x, mask: x.unique(),
+    'repetitions': lambda x, mask: x.repeat_interleave(mask.long(), dim=0),
+    'comparison': lambda x, mask: torch.equal(x, x),
+    'print': lambda x, mask: f'{x.sum():.3f}',
+    'text': lambda x, mask: str(x),
+    'copy from the host': lambda x, mask: torch.ones(3).to(x.device),
+    'write from the host': lambda x, mask: x[0].copy_(torch.ones(3)),
+    'index of the host': lambda x, mask: x[torch.arange(2)],
+    'list as index': lambda x, mask: x[[0, 1]],
+    'numbers of Python': lambda x, mask: torch.tensor([1.0, 2.0], device=x.device),
+    'new_tensor': lambda x, mask: x.new_tensor([1.0, 2.0]),
+}
+FREE: dict[str, Callable[[Tensor, Tensor], object]] = {
+    'copy from the host': lambda x, mask: torch.ones(3).to(x.device, non_blocking=True),
+    'write from the host': lambda x, mask: x[0].copy_(torch.ones(3), non_blocking=True),
+    'values on the host': lambda x, mask: (torch.ones(3)[torch.ones(3) > 0].tolist(), f'{torch.ones(()):.3f}'),
+    'scalar of the host': lambda x, mask: x * torch.tensor(2.0) + 1,
+    'masked choice': lambda x, mask: torch.where(mask[:, None], x, 0.0),
+    'masked number': lambda x, mask: x.__setitem__(mask, 0.0),
+}
+
+
+@pytest.mark.parametrize('name', WAITING)
+def test_what_waits_is_refused(name: str) -> None:
+    x, mask = torch.zeros(4, 3, device=DEVICE), torch.ones(4, dtype=torch.bool, device=DEVICE)
+    with pytest.raises((RuntimeError, TypeError)), nothing_waits():
+        WAITING[name](x, mask)
+
+
+def test_what_waits_in_a_backward_pass_is_refused() -> None:
+    x = torch.zeros(3, device=DEVICE, requires_grad=True)
+    x.register_hook(lambda gradient: gradient * torch.ones(3).to(DEVICE))
+    with pytest.raises(RuntimeError, match='non_blocking'), nothing_waits():
+        x.sum().backward()
+
+
+@pytest.mark.parametrize('name', FREE)
+def test_what_does_not_wait_passes(name: str) -> None:
+    x, mask = torch.zeros(4, 3, device=DEVICE), torch.ones(4, dtype=torch.bool, device=DEVICE)
+    with nothing_waits():
+        FREE[name](x, mask)
