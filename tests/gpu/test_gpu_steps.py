@@ -33,8 +33,11 @@ def small_config(request: pytest.FixtureRequest) -> Config:
 
 @pytest.fixture
 def step(small_config: Config) -> tuple[ContrastiveLearner, list[Tensor]]:
-    """Return a small model on the CPU, with the views of a batch."""
-    cfg = small_config
+    return small_step(small_config)
+
+
+def small_step(cfg: Config) -> tuple[ContrastiveLearner, list[Tensor]]:
+    """Build a small model on the CPU, with the views of a batch."""
     backbone = cfg.model.backbone
     backbone.pop('drop_path_rate', None)  # draws random numbers on the device
     # The CPU computes in double precision: half as wide a transformer, a quarter as wide a ResNet.

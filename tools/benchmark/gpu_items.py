@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -82,7 +83,8 @@ def ceilings(work: 'Work') -> None:
 
 def right_losses(work: 'Work') -> None:
     """Compare losses and gradients of a small PatchMix ViT in float32 with the CPU's."""
-    from tests.gpu.test_gpu_steps import deviation, losses_and_gradients, small_step
+    sys.path.append(str(ROOT / 'tests/gpu'))
+    from test_gpu_steps import deviation, losses_and_gradients, small_step
 
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision('highest')
