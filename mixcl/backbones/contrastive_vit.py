@@ -9,7 +9,7 @@ from mmpretrain.models.utils import build_2d_sincos_position_embedding, resize_p
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.backbones.transformer_block import LeanBlock
+from mixcl.backbones.transformer_block import LeanBlock, drop_path_masks
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -124,10 +124,11 @@ class ContrastiveViT(VisionTransformer):
             x = torch.cat([(self.cls_token + of_class).expand(x.shape[0], -1, -1), x], dim=1)
         x = self.pre_norm(self.drop_after_pos(x))
         outputs = []
-        for number, layer in enumerate(self.layers):
+        for number, (layer, masks) in enumerate(zip(self.layers, drop_path_masks(self.layers, x), strict=True)):
             last = number == len(self.layers) - 1
             # In evaluation, figures and features need all tokens.
-            x = layer(x, 1) if last and self.training and (out_type or self.out_type) == 'cls_token' else layer(x)
+            alone = last and self.training and (out_type or self.out_type) == 'cls_token'
+            x = layer(x, 1 if alone else None, masks)
             if last and self.final_norm:
                 x = self.ln1(x)
             if number in self.out_indices:

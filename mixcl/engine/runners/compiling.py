@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from mmcv.cnn.bricks.drop import DropPath
 from mmengine.config import Config
 from torch import nn
 
@@ -10,7 +11,8 @@ from mixcl.engine.runners.sharding import blocks_of
 from mixcl.errors import UserError
 
 MOST_VERSIONS = 128
-"""Limit of compiled versions of a block: one per drop-path rate, resolution, gradient or not; torch's limit is 8."""
+"""Limit of compiled versions of a block: one per resolution, gradient or not, and (of timm) drop-path rate; torch's
+limit is 8."""
 
 
 def check_compiling(cfg: Config) -> None:
@@ -41,6 +43,9 @@ def compile_blocks(model: nn.Module, settings: bool | dict[str, Any]) -> int:
     given = dict(settings) if isinstance(settings, dict) else {}
     if 'mode' in given or given.get('backend', 'inductor') != 'inductor':
         del defaults['options']  # torch takes either a mode or options
+    for part in (part for backbone in backbones for part in backbone.modules()):
+        if isinstance(part, DropPath):
+            part.drop_prob = float(part.drop_prob)  # mmpretrain's numpy numbers would split the blocks
     for block in blocks:
         block.compile(**(defaults | given))
     return len(blocks)

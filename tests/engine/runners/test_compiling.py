@@ -1,13 +1,15 @@
 """Compiled blocks: they compute what eager ones do, and leave no trace in checkpoints."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from hosts import moco_v3
+from hosts import BACKBONES, build, crops, moco_v3
 from mmengine.config import Config
 from torch import nn
 
+from mixcl.engine.runners import compiling
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -26,6 +28,23 @@ def test_what_does_not_go_with_it_is_refused(name: str, value: object) -> None:
 def test_a_model_without_blocks_is_refused() -> None:
     with pytest.raises(UserError, match='Linear has none'):
         compile_blocks(nn.Linear(2, 2), True)
+
+
+@pytest.mark.parametrize(('layers', 'rate'), [(2, 0.0), (4, 0.5)])
+def test_blocks_share_a_graph_whatever_their_rate(monkeypatch: pytest.MonkeyPatch, layers: int, rate: float) -> None:
+    """A block, and the last one with the class token alone: with gradient, and without in the target."""
+    monkeypatch.setattr(compiling, '_try', lambda device: None)  # no C++ compiler is needed here
+    torch._dynamo.reset()
+    arch = dict(BACKBONES['vit']['arch'], num_layers=layers)
+    model, graphs = build(moco_v3(), backbone=dict(BACKBONES['vit'], arch=arch, drop_path_rate=rate)), []
+
+    def counted(graph: torch.fx.GraphModule, _: list) -> Callable:
+        graphs.append(graph)
+        return graph.forward
+
+    compile_blocks(model.double(), dict(backend=counted, fullgraph=True))
+    model.parse_losses(model.loss(crops(model, 4)))[0].backward()
+    assert len(graphs) == 4
 
 
 @pytest.mark.long
