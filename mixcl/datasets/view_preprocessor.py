@@ -96,4 +96,4 @@ class ClassifierViewPreprocessor(ClsDataPreprocessor):
 def _with_photometry(view: Tensor, programs: Tensor) -> Tensor:
     if view.device.type == 'cpu' and view.dtype == torch.uint8:
         return photometry_cpu.run_programs(view, programs)
-    return photometry.run_programs(view.float(), programs)
+    return photometry.run_programs(view.to(torch.uint8, copy=True), programs)
