@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.optim.sgd import sgd
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from mixcl.distributed import local_part
@@ -181,9 +182,20 @@ class EpochwiseEMA(EMA):
 
 def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
     """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
-    share_of = {dtype: (share * taken).to(dtype) for dtype in {target.dtype for target in own}}
-    for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
-        target.lerp_(source, share_of[target.dtype])
+    # A fused step of SGD with own - online as its gradient, which the device skips if found_inf is 1.
+    sgd(
+        list(map(local_part, own)),
+        list(map(local_part, online)),
+        [None] * len(own),
+        fused=True,
+        found_inf=1 - taken,
+        lr=share,
+        weight_decay=1.0,
+        maximize=True,
+        momentum=0.0,
+        dampening=0.0,
+        nesterov=False,
+    )
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:
