@@ -20,7 +20,13 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
 
     Batches may have ``photometry``, float32 (B, views, n, 2) on the CPU: the programs of
     :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device, unless ``non_blocking=False``.
+
+    Attributes:
+        follows_autocast: whether views for training have the dtype of autocast, to which a convolution would cast them
+            later; set by models that do no arithmetic with pixels.
     """
+
+    follows_autocast = False
 
     def __init__(
         self,
@@ -44,12 +50,18 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
     def forward(self, data: dict, training: bool = False) -> dict:
         """Finish and normalise ``inputs``, uint8 (B, C, h, w), or a list of them, one per view."""
         cast, views = self._finished(data)
-        if self._enable_normalize:
-            views = [(view - self.mean.float()).div_(self.std) for view in views]
-        else:
-            views = [view.float() for view in views]
+        device = self.device.type
+        half = training and self.follows_autocast and torch.is_autocast_enabled(device)
+        views = [self._normalised(view, torch.get_autocast_dtype(device) if half else torch.float32) for view in views]
         inputs = views if isinstance(cast['inputs'], list) else views[0]
         return {'inputs': inputs, 'data_samples': cast['data_samples']}
+
+    def _normalised(self, view: Tensor, dtype: torch.dtype) -> Tensor:
+        if not self._enable_normalize:
+            return view.to(dtype)
+        shifted = view - self.mean.float()
+        out = shifted if shifted.dtype == dtype else torch.empty_like(shifted, dtype=dtype)
+        return torch.div(shifted, self.std, out=out)
 
     def finish(self, data: dict) -> dict:
         """Do the photometry of a batch once, for models that use the same views several times."""

@@ -235,6 +235,19 @@ def test_a_batch_may_be_finished_first() -> None:
     assert all(map(torch.equal, at_once, later)) and data['inputs'][0].dtype == torch.uint8
 
 
+def test_views_for_training_follow_autocast_if_the_model_says_so() -> None:
+    preprocessor = ViewPreprocessor(mean=[1, 2, 3], std=[4, 5, 6])
+    data = dict(inputs=[batch([noise(9, 8)])])
+    (exact,) = preprocessor(data, True)['inputs']
+    with torch.autocast('cpu', torch.bfloat16):
+        kinds = [preprocessor(data, True)]
+        preprocessor.follows_autocast = True
+        kinds += [preprocessor(data, False), preprocessor(data, True)]
+    dtypes = torch.float32, torch.float32, torch.bfloat16
+    for kind, dtype in zip(kinds, dtypes, strict=True):
+        torch.testing.assert_close(kind['inputs'], [exact.to(dtype)], rtol=0, atol=0)
+
+
 # ----- classifiers -----
 
 STATISTICS = dict(mean=[1, 2, 3], std=[4, 5, 6])
