@@ -49,12 +49,12 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
 
     def forward(self, data: dict, training: bool = False) -> dict:
         """Finish and normalise ``inputs``, uint8 (B, C, h, w), or a list of them, one per view."""
-        cast, views = self._finished(data)
+        cast = self._cast(data)
         device = self.device.type
         half = training and self.follows_autocast and torch.is_autocast_enabled(device)
-        views = [self._normalised(view, torch.get_autocast_dtype(device) if half else torch.float32) for view in views]
-        inputs = views if isinstance(cast['inputs'], list) else views[0]
-        return {'inputs': inputs, 'data_samples': cast['data_samples']}
+        dtype = torch.get_autocast_dtype(device) if half else torch.float32
+        views = [self._normalised(view, dtype) for view in self._finished(cast['inputs'], data.get('photometry'))]
+        return {'inputs': _like(cast['inputs'], views), 'data_samples': cast['data_samples']}
 
     def _normalised(self, view: Tensor, dtype: torch.dtype) -> Tensor:
         if not self._enable_normalize:
@@ -65,25 +65,29 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
 
     def finish(self, data: dict) -> dict:
         """Do the photometry of a batch once, for models that use the same views several times."""
-        cast, views = self._finished(data)
-        return {**cast, 'inputs': [self._swapped(view) for view in views]} if 'photometry' in data else cast
+        cast = self._cast(data)
+        if 'photometry' not in data:
+            return cast
+        views = [self._swapped(view) for view in self._finished(cast['inputs'], data['photometry'])]
+        return {**cast, 'inputs': _like(cast['inputs'], views)}
 
-    def _finished(self, data: dict) -> tuple[dict, list[Tensor]]:
-        """Return the batch on the device, and its finished views: integers in [0, 255] of any dtype."""
+    def _cast(self, data: dict) -> dict:
+        """Return the batch on the device, without its programs."""
         # The data samples are not needed on the device, and moving them would take a call each.
         host = ('photometry', 'data_samples')
         cast = self.cast_data({name: value for name, value in data.items() if name not in host})
-        cast['data_samples'] = data.get('data_samples')
-        images = cast['inputs'] if isinstance(cast['inputs'], list) else [cast['inputs']]
-        views = [self._swapped(image) for image in images]
-        if 'photometry' in data:
-            bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs expect RGB
-            programs = data['photometry'].unbind(1)
-            views = [
-                _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
-                for view, one in zip(views, programs, strict=True)
-            ]
-        return cast, views
+        return {**cast, 'data_samples': data.get('data_samples')}
+
+    def _finished(self, inputs: Tensor | list[Tensor], programs: Tensor | None) -> list[Tensor]:
+        """Return the finished views: integers in [0, 255] of any dtype."""
+        views = [self._swapped(image) for image in (inputs if isinstance(inputs, list) else [inputs])]
+        if programs is None:
+            return views
+        bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs expect RGB
+        return [
+            _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
+            for view, one in zip(views, programs.unbind(1), strict=True)
+        ]
 
     def _swapped(self, images: Tensor) -> Tensor:
         """Swap BGR and RGB order if configured; an index instead of flip would be copied to the device each time."""
@@ -103,6 +107,10 @@ class ClassifierViewPreprocessor(ClsDataPreprocessor):
             images = self.cast_data(data['inputs']).flip(1)  # to RGB, as programs expect, and back
             data = {**data, 'inputs': _with_photometry(images, data['photometry'][:, 0]).flip(1)}
         return super().forward(data, training)
+
+
+def _like(inputs: Tensor | list[Tensor], views: list[Tensor]) -> Tensor | list[Tensor]:
+    return views if isinstance(inputs, list) else views[0]
 
 
 def _with_photometry(view: Tensor, programs: Tensor) -> Tensor:

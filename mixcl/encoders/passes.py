@@ -113,7 +113,7 @@ def project(head: nn.Module, features: dict[str, Tensor], inputs: Inputs) -> dic
     return {name: outputs[name] for name in features}
 
 
-def joined(parts: Sequence[Tensor]) -> Tensor:
+def joined(parts: list[Tensor]) -> Tensor:
     """Concatenate rows; a single part is not copied."""
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 

@@ -158,7 +158,7 @@ def hue(images: Tensor, turn: Tensor) -> Tensor:
 
 
 @functools.cache
-def _hue_tables(device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+def _hue_tables(device: torch.device) -> list[Tensor]:
     """Return :func:`hue_levels`, and two tables in 85ths, so that bytes can hold the second.
 
     A colour is its largest channel less, in each channel, a part of the depth: (256 * 256,) float32 by
@@ -170,7 +170,7 @@ def _hue_tables(device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     twice = 2 * torch.arange(LEVELS)
     lacking = torch.stack([170 - (twice - 255).abs(), (twice - 170).abs() - 85, (twice - 340).abs() - 85])
     tables = torch.from_numpy(hue_levels()), depths, lacking.clamp_(0, 85).byte()
-    return tuple(table.flatten().to(device, non_blocking=True) for table in tables)
+    return [table.flatten().to(device, non_blocking=True) for table in tables]
 
 
 @functools.cache
