@@ -54,7 +54,8 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         half = training and self.follows_autocast and torch.is_autocast_enabled(device)
         dtype = torch.get_autocast_dtype(device) if half else torch.float32
         views = [self._normalised(view, dtype) for view in self._finished(cast['inputs'], data.get('photometry'))]
-        return {'inputs': _like(cast['inputs'], views), 'data_samples': cast['data_samples']}
+        inputs = views if isinstance(cast['inputs'], list) else views[0]
+        return {'inputs': inputs, 'data_samples': cast['data_samples']}
 
     def _normalised(self, view: Tensor, dtype: torch.dtype) -> Tensor:
         if not self._enable_normalize:
@@ -68,8 +69,7 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
         cast = self._cast(data)
         if 'photometry' not in data:
             return cast
-        views = [self._swapped(view) for view in self._finished(cast['inputs'], data['photometry'])]
-        return {**cast, 'inputs': _like(cast['inputs'], views)}
+        return {**cast, 'inputs': list(map(self._swapped, self._finished(cast['inputs'], data['photometry'])))}
 
     def _cast(self, data: dict) -> dict:
         """Return the batch on the device, without its programs."""
@@ -107,10 +107,6 @@ class ClassifierViewPreprocessor(ClsDataPreprocessor):
             images = self.cast_data(data['inputs']).flip(1)  # to RGB, as programs expect, and back
             data = {**data, 'inputs': _with_photometry(images, data['photometry'][:, 0]).flip(1)}
         return super().forward(data, training)
-
-
-def _like(inputs: Tensor | list[Tensor], views: list[Tensor]) -> Tensor | list[Tensor]:
-    return views if isinstance(inputs, list) else views[0]
 
 
 def _with_photometry(view: Tensor, programs: Tensor) -> Tensor:
