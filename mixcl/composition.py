@@ -63,6 +63,8 @@ class Composition:
     @classmethod
     def cat(cls, parts: Sequence['Composition']) -> 'Composition':
         """Stack streams row-wise, for example the local crops of a batch. All parts list the same number of images."""
+        if len(parts) == 1:
+            return parts[0]
         reaches = [part.reach for part in parts if part.reach is not None]
         shown = [part.shown for part in parts if part.shown is not None]
         return cls(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mixcl.algorithms.masking import BlockMasks
 from mixcl.composition import Composition
+from mixcl.encoders.passes import joined
 from mixcl.errors import UserError
 from mixcl.mixers import Mixer
 from mixcl.mixers.trial import try_mixer
@@ -157,7 +158,7 @@ class StreamRecipe:
         batch, device = len(crops[0]), crops[0].device
         plain = Composition.identity(batch, key.rank * batch, device)
         streams = {
-            name: Stream(torch.cat(by_view[name]), Composition.cat([plain] * count))
+            name: Stream(joined(by_view[name]), Composition.cat([plain] * count))
             for name, count in self.views.items()
             if name in names
         }
@@ -187,7 +188,7 @@ class StreamRecipe:
     def _mix(self, name: str, crops: list[Tensor], plan: object, key: StepKey) -> Stream:
         placed = [self.mixer.place(crop, plan, generator(*key, name, index)) for index, crop in enumerate(crops)]
         composition = Composition.cat([part for _, part in placed]).shifted(key.rank * len(crops[0]))
-        return Stream(torch.cat([images for images, _ in placed]), composition)
+        return Stream(joined([images for images, _ in placed]), composition)
 
 
 def _check_stream(name: str, settings: dict, views: dict[str, int]) -> None:

@@ -20,7 +20,13 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
 
     Batches may have ``photometry``, float32 (B, views, n, 2) on the CPU: the programs of
     :mod:`~mixcl.datasets.transforms.photometry`. Nothing here waits for the device, unless ``non_blocking=False``.
+
+    Attributes:
+        follows_autocast: whether views for training have the dtype of autocast, to which a convolution would cast them
+            later; set by models that do no arithmetic with pixels.
     """
+
+    follows_autocast = False
 
     def __init__(
         self,
@@ -43,35 +49,45 @@ class ViewPreprocessor(SelfSupDataPreprocessor):
 
     def forward(self, data: dict, training: bool = False) -> dict:
         """Finish and normalise ``inputs``, uint8 (B, C, h, w), or a list of them, one per view."""
-        cast, views = self._finished(data)
-        if self._enable_normalize:
-            views = [(view - self.mean.float()).div_(self.std) for view in views]
-        else:
-            views = [view.float() for view in views]
+        cast = self._cast(data)
+        device = self.device.type
+        half = training and self.follows_autocast and torch.is_autocast_enabled(device)
+        dtype = torch.get_autocast_dtype(device) if half else torch.float32
+        views = [self._normalised(view, dtype) for view in self._finished(cast['inputs'], data.get('photometry'))]
         inputs = views if isinstance(cast['inputs'], list) else views[0]
         return {'inputs': inputs, 'data_samples': cast['data_samples']}
 
+    def _normalised(self, view: Tensor, dtype: torch.dtype) -> Tensor:
+        if not self._enable_normalize:
+            return view.to(dtype)
+        shifted = view - self.mean.float()
+        out = shifted if shifted.dtype == dtype else torch.empty_like(shifted, dtype=dtype)
+        return torch.div(shifted, self.std, out=out)
+
     def finish(self, data: dict) -> dict:
         """Do the photometry of a batch once, for models that use the same views several times."""
-        cast, views = self._finished(data)
-        return {**cast, 'inputs': [self._swapped(view) for view in views]} if 'photometry' in data else cast
+        cast = self._cast(data)
+        if 'photometry' not in data:
+            return cast
+        return {**cast, 'inputs': list(map(self._swapped, self._finished(cast['inputs'], data['photometry'])))}
 
-    def _finished(self, data: dict) -> tuple[dict, list[Tensor]]:
-        """Return the batch on the device, and its finished views: integers in [0, 255] of any dtype."""
+    def _cast(self, data: dict) -> dict:
+        """Return the batch on the device, without its programs."""
         # The data samples are not needed on the device, and moving them would take a call each.
         host = ('photometry', 'data_samples')
         cast = self.cast_data({name: value for name, value in data.items() if name not in host})
-        cast['data_samples'] = data.get('data_samples')
-        images = cast['inputs'] if isinstance(cast['inputs'], list) else [cast['inputs']]
-        views = [self._swapped(image) for image in images]
-        if 'photometry' in data:
-            bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs expect RGB
-            programs = data['photometry'].unbind(1)
-            views = [
-                _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
-                for view, one in zip(views, programs, strict=True)
-            ]
-        return cast, views
+        return {**cast, 'data_samples': data.get('data_samples')}
+
+    def _finished(self, inputs: Tensor | list[Tensor], programs: Tensor | None) -> list[Tensor]:
+        """Return the finished views: integers in [0, 255] of any dtype."""
+        views = [self._swapped(image) for image in (inputs if isinstance(inputs, list) else [inputs])]
+        if programs is None:
+            return views
+        bgr = not self._channel_conversion and views[0].shape[1] == 3  # programs expect RGB
+        return [
+            _with_photometry(view.flip(1), one).flip(1) if bgr else _with_photometry(view, one)
+            for view, one in zip(views, programs.unbind(1), strict=True)
+        ]
 
     def _swapped(self, images: Tensor) -> Tensor:
         """Swap BGR and RGB order if configured; an index instead of flip would be copied to the device each time."""
@@ -96,4 +112,4 @@ class ClassifierViewPreprocessor(ClsDataPreprocessor):
 def _with_photometry(view: Tensor, programs: Tensor) -> Tensor:
     if view.device.type == 'cpu' and view.dtype == torch.uint8:
         return photometry_cpu.run_programs(view, programs)
-    return photometry.run_programs(view.float(), programs)
+    return photometry.run_programs(view.to(torch.uint8, copy=True), programs)

@@ -86,10 +86,10 @@ def backbone_features(backbone: nn.Module, inputs: Inputs) -> dict[str, Tensor]:
 
 def _encode(backbone: nn.Module, names: list[str], inputs: Inputs) -> dict[str, Tensor]:
     """Encode streams in one forward pass."""
-    images, sizes = torch.cat([inputs.images[name] for name in names]), [len(inputs.images[name]) for name in names]
+    images, sizes = joined([inputs.images[name] for name in names]), [len(inputs.images[name]) for name in names]
     seen = {}
     if names[0] in inputs.tokens:
-        seen['tokens'] = torch.cat([inputs.tokens[name] for name in names])
+        seen['tokens'] = joined([inputs.tokens[name] for name in names])
     masks = [inputs.masks[name] for name in names if name in inputs.masks]
     if masks:
         none = {name: masks[0].new_zeros(len(inputs.images[name]), *masks[0].shape[1:]) for name in names}
@@ -108,9 +108,14 @@ def project(head: nn.Module, features: dict[str, Tensor], inputs: Inputs) -> dic
     """Send all rows through a head; a group of joint streams shares its batch-norm statistics."""
     outputs = {}
     for names in inputs.groups(features):
-        together = head(torch.cat([features[name] for name in names]))
+        together = head(joined([features[name] for name in names]))
         outputs.update(_split(together, names, [len(features[name]) for name in names]))
     return {name: outputs[name] for name in features}
+
+
+def joined(parts: list[Tensor]) -> Tensor:
+    """Concatenate rows; a single part is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _of_one_shape(names: list[str], inputs: Inputs) -> list[list[str]]:

@@ -4,9 +4,11 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.sgd import sgd
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from mixcl.distributed import local_part
@@ -181,9 +183,10 @@ class EpochwiseEMA(EMA):
 
 def follow_if(taken: Tensor, own: Sequence[Tensor], online: Sequence[Tensor], share: float) -> None:
     """Move ``own`` a share of the way to ``online`` where the scalar ``taken`` is 1; leave it where it is 0."""
-    share_of = {dtype: (share * taken).to(dtype) for dtype in {target.dtype for target in own}}
-    for target, source in zip(map(local_part, own), map(local_part, online), strict=True):
-        target.lerp_(source, share_of[target.dtype])
+    # A fused step of SGD with own - online as its gradient, which the device skips if found_inf is 1.
+    targets, sources = list(map(local_part, own)), list(map(local_part, online))
+    settings: dict[str, Any] = dict(weight_decay=1.0, maximize=True, momentum=0.0, dampening=0.0, nesterov=False)
+    sgd(targets, sources, [None] * len(own), fused=True, found_inf=1 - taken, lr=share, **settings)
 
 
 def _without_drop_path(module: nn.Module) -> nn.Module:

@@ -111,14 +111,14 @@ def mix_patches(images: Tensor, groups: Tensor, patch_size: int) -> Tensor:
     Returns:
         (B, C, H, W), same dtype.
     """
-    batch, channels, height, width = images.shape
+    batch, channels, height, _ = images.shape
     rows, columns = groups.shape
-    patches = images.reshape(batch, channels, rows, patch_size, columns, patch_size)
+    # One copy, line by line of every patch, writes the mixtures in the order of their pixels.
+    lines = torch.arange(channels * height * columns, dtype=torch.int32, device=images.device)
     image = (torch.arange(batch, device=images.device)[:, None, None] + groups) % batch  # (B, rows, columns)
-    row = torch.arange(rows, device=images.device)[None, :, None]
-    column = torch.arange(columns, device=images.device)[None, None, :]
-    mixed = patches[image, :, row, :, column, :]  # (B, rows, columns, C, patch, patch)
-    return mixed.permute(0, 3, 1, 4, 2, 5).reshape(batch, channels, height, width)
+    first = (image.int() * len(lines))[:, None, :, None]
+    source = first + lines.view(channels, rows, patch_size, columns)
+    return images.reshape(-1, patch_size).index_select(0, source.flatten()).view(images.shape)
 
 
 def patchmix_composition(batch: int, num_mix: int, device: torch.device | None = None) -> Composition:

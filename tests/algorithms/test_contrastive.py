@@ -185,3 +185,29 @@ def test_weights_of_a_mixer_are_trained_and_saved() -> None:
     total(model([view[:6] for view in views()], mode='loss')).backward()
     found = dict(model.named_parameters())['own_parts.0.brightness']
     assert found is model.recipe.mixer.brightness and found.grad.abs() > 0
+
+
+@pytest.mark.parametrize(
+    ('mixer', 'moves_pixels'), [(None, True), ('patchmix', True), ('cutmix', True), ('mixup', False)]
+)
+@pytest.mark.parametrize('backbone', hosts.BACKBONES)
+def test_views_in_half_precision_change_no_bit_under_autocast(
+    mixer: str | None, moves_pixels: bool, backbone: str
+) -> None:
+    statistics = dict(mean=[100.0, 110.0, 120.0], std=[51.0, 52.0, 53.0])
+    model = hosts.build(
+        hosts.moco_v3(hosts.MIXERS[mixer] if mixer else None, backbone),
+        data_preprocessor=dict(type='mixcl.ViewPreprocessor', **statistics),
+    )
+    assert model.data_preprocessor.follows_autocast == moves_pixels
+    pixels = [torch.randint(256, (BATCH, 3, 8, 8), dtype=torch.uint8) for _ in range(2)]
+    found = []
+    for follows in (False, moves_pixels):
+        trained = copy.deepcopy(model)
+        trained.data_preprocessor.follows_autocast = follows
+        with torch.autocast('cpu', torch.bfloat16):
+            batch = trained.data_preprocessor(dict(inputs=pixels), True)
+            total(trained(**batch, mode='loss')).backward()
+        assert {view.dtype for view in batch['inputs']} == {torch.bfloat16 if follows else torch.float32}
+        found.append([p.grad for p in trained.parameters() if p.grad is not None])
+    torch.testing.assert_close(*found, rtol=0, atol=0)

@@ -8,6 +8,7 @@ from torch import nn
 
 from mixcl.encoders import EMA, EpochwiseEMA
 from mixcl.encoders.passes import Inputs
+from mixcl.encoders.targets import follow_if
 
 
 def test_momentum_follows_the_cosine():
@@ -35,6 +36,19 @@ def test_updates_are_those_of_a_loop_over_parameters():
             for own, parameter in zip(naive, online, strict=True):
                 own.lerp_(parameter, 1 - momentum)
     torch.testing.assert_close(list(model.target.parameters()), naive, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize('dtypes', [[torch.float32], [torch.float32, torch.bfloat16, torch.float64]])
+def test_a_target_follows_only_if_the_device_says_so(dtypes: list[torch.dtype]) -> None:
+    own = [torch.randn(size, dtype=dtype) for dtype in dtypes for size in ((5, 3), (7,), (), (0, 2))]
+    online = [torch.randn_like(target) for target in own]
+    before, unchanged = ([tensor.clone() for tensor in tensors] for tensors in (own, online))
+    follow_if(torch.tensor(0.0), own, [torch.full_like(target, torch.nan) for target in own], 0.1)
+    torch.testing.assert_close(own, before, rtol=0, atol=0)
+    follow_if(torch.tensor(1.0), own, online, 0.1)
+    expected = [target.lerp(source, 0.1) for target, source in zip(before, online, strict=True)]
+    torch.testing.assert_close(own, expected)
+    torch.testing.assert_close(online, unchanged, rtol=0, atol=0)
 
 
 def test_batch_norm_buffers_follow_the_targets_own_passes():

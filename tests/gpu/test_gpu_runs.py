@@ -1,4 +1,5 @@
-"""Runs on a GPU: they resume exactly, alone, with DDP and sharded, and no step waits for the device."""
+"""Runs on a GPU: they resume exactly, alone, with DDP and sharded; no step waits for the device, and batches prepared
+beside the step before change nothing."""
 
 import os
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from torch import Tensor
 from mixcl.distributed import unwrapped, whole
 from mixcl.engine.hooks.health.step_log import is_logged
 from mixcl.engine.runners.launch import build_runner
+from mixcl.engine.runners.pretrain_loop import PretrainLoop
 from mixcl.experiments.options.run import use_launcher
 from mixcl.experiments.prepared import prepared
 
@@ -80,6 +82,16 @@ def test_runs_continue_exactly(train: Train, tmp_path: Path, monkeypatch: pytest
         torch.use_deterministic_algorithms(False)
         if torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
+
+
+def test_batches_prepared_beside_the_step_before_change_no_bit(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        beside = weights(train('beside'))
+        monkeypatch.setattr(PretrainLoop, '_prepare', lambda loop, batch: batch)
+        assert torch.equal(weights(train('one_after_the_other')), beside)
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 class FailOnce(Hook):

@@ -1,8 +1,9 @@
 """Pillow's operations on colours, for batches of views on a GPU (photometry_cpu.py has them for CPUs).
 
 A view's photometry is a short program: rows ``(operation, number)`` that a worker has drawn, see
-:mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on all views of the batch that have it in the
-same place of their programs. The host selects these views, so that nothing waits for the device.
+:mod:`mixcl.datasets.transforms.drawing`. The device runs each operation on many views of the batch together. The host
+selects these views, so that nothing waits for the device. A GPU spends its time on moving pixels, so they are bytes
+between operations.
 
 Everything follows Pillow's 8-bit arithmetic (values are truncated to integers after every operation, hues have 255
 levels, a blur is three box blurs), as mmpretrain's transforms do on the CPU. kornia 0.9 does not: its hues and blurs
@@ -11,6 +12,7 @@ jitter has one order for the whole batch.
 """
 
 import functools
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import TypeVar
 
@@ -18,11 +20,13 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
-from torch.nn import functional
 
 LEVELS = 256
 SIDE = 511
 """Number of values of the difference of two channels."""
+LUMA = [19595 / 2**16, 38470 / 2**16, 7471 / 2**16]
+"""Pillow's weights of red, green and blue, whose sums single precision holds exactly."""
+GRAY = [0.2989 / 0.9999, 0.587 / 0.9999, 0.114 / 0.9999]
 Number = TypeVar('Number', float, Tensor)
 
 
@@ -50,27 +54,23 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     """Run every image's program, in place.
 
     Args:
-        images: (B, C, h, w) float32, contiguous, integers in [0, 255]; saturation, hue and gray need RGB.
+        images: (B, C, h, w) uint8, contiguous; saturation, hue and gray need RGB.
         programs: (B, n, 2) float32 on the CPU: operations and their numbers.
 
     Returns:
-        ``images``, again integers in [0, 255].
+        ``images``.
     """
-    steps = [
-        (Operation(code), place, (programs[:, place, 0] == code).nonzero()[:, 0])
-        for place in range(programs.shape[1])
-        for code in programs[:, place, 0].unique().int().tolist()
-        if code != Operation.NOTHING
-    ]
+    steps = list(merged_steps(programs[:, :, 0].int().numpy()))
     if not steps:
         return images
     # One transfer for all, without waiting.
-    rows = torch.cat([chosen for *_, chosen in steps]).to(images.device, non_blocking=True)
-    numbers = torch.cat([programs[chosen, place, 1] for _, place, chosen in steps])
-    numbers = numbers.to(images.device, non_blocking=True)[:, None, None, None]
+    _, owners, places = zip(*steps, strict=True)
+    rows = torch.from_numpy(np.concatenate(owners))
+    numbers = programs[rows, torch.from_numpy(np.concatenate(places)), 1, None, None, None]
+    rows, numbers = (values.to(images.device, non_blocking=True) for values in (rows, numbers))
     begin = 0
     with torch.autocast(images.device.type, enabled=False):  # half precision would be too coarse for a blur
-        for operation, _, chosen in steps:
+        for operation, chosen, _ in steps:
             part = slice(begin, begin + len(chosen))
             begin += len(chosen)
             if len(chosen) == len(images):
@@ -80,53 +80,97 @@ def run_programs(images: Tensor, programs: Tensor) -> Tensor:
     return images
 
 
+def merged_steps(codes: np.ndarray) -> Iterator[tuple[Operation, np.ndarray, np.ndarray]]:
+    """Yield few steps that run all programs, whose operations are (B, n): operation, images, rows of their programs.
+
+    A step is for all images whose next operation it is. First comes an operation that no image has after others, else
+    that of the smallest code. So all images are blurred in one step, for example, wherever their programs say so.
+    """
+    codes = np.append(codes, np.zeros_like(codes[:, :1]), axis=1)
+    order = (codes == Operation.NOTHING).argsort(axis=1, kind='stable')
+    codes = np.take_along_axis(codes, order, axis=1)
+    images, done = np.arange(len(codes)), np.zeros(len(codes), dtype=int)
+    left = np.bincount(codes.flatten(), minlength=len(Operation))[1:]
+    while left.any():
+        following = codes[images, done]
+        waiting = np.bincount(following, minlength=len(Operation))[1:]
+        ready = (waiting > 0) & (waiting == left)
+        code = 1 + int((ready if ready.any() else waiting > 0).argmax())
+        chosen = (following == code).nonzero()[0]
+        yield Operation(code), chosen, order[chosen, done[chosen]]
+        done[chosen] += 1
+        left[code - 1] -= len(chosen)
+
+
 def luma(images: Tensor) -> Tensor:
-    """Return Pillow's mode L, (B, 1, h, w); if the images are not RGB, the mean of the channels."""
+    """Return Pillow's mode L, (B, 1, h, w) uint8; if the images are not RGB, the mean of the channels."""
     if images.shape[1] != 3:
-        return images.mean(1, keepdim=True).add_(0.5).floor_()
+        return images.mean(1, keepdim=True, dtype=torch.float32).add_(0.5).byte()
+    return _weighted(images, LUMA, 0.5)
+
+
+def _weighted(images: Tensor, weights: Sequence[float], offset: float) -> Tensor:
+    """Return a weighted sum of the three channels, truncated to an integer."""
     red, green, blue = images.split(1, dim=1)
-    return (red * 0.299).add_(green, alpha=0.587).add_(blue, alpha=0.114).add_(0.5).floor_()
+    weighted = (red * weights[0]).add_(green, alpha=weights[1]).add_(blue, alpha=weights[2])
+    return weighted.add_(offset).byte()
 
 
-def _blend(images: Tensor, base: Tensor | float, factor: Tensor) -> Tensor:
-    return (images - base).mul_(factor).add_(base).floor_().clamp_(0, 255)
+def _looked_up(images: Tensor, values: Tensor) -> Tensor:
+    """Replace the levels of each image by its ``values``, (B, 256) float."""
+    table = values.clamp(0, LEVELS - 1).byte().flatten()
+    first = torch.arange(0, len(table), LEVELS, dtype=torch.int32, device=images.device)
+    return table.index_select(0, (images + first[:, None, None, None]).flatten()).view_as(images)
 
 
 def brightness(images: Tensor, factor: Tensor) -> Tensor:
     """Reproduce ``ImageEnhance.Brightness``. Here and below, numbers are (B, 1, 1, 1)."""
-    return (images * factor).floor_().clamp_(0, 255)
+    return _looked_up(images, torch.arange(LEVELS, device=images.device) * factor.view(-1, 1))
 
 
 def contrast(images: Tensor, factor: Tensor) -> Tensor:
     """Reproduce ``ImageEnhance.Contrast``: scale around the mean brightness, which is an integer."""
-    return _blend(images, luma(images).mean((2, 3), keepdim=True).add_(0.5).floor_(), factor)
+    mean = luma(images).mean((1, 2, 3), dtype=torch.float32).add_(0.5).floor_()[:, None]
+    distance = torch.arange(LEVELS, device=images.device) - mean
+    return _looked_up(images, distance.mul_(factor.view(-1, 1)).add_(mean))
 
 
 def saturation(images: Tensor, factor: Tensor) -> Tensor:
     """Reproduce ``ImageEnhance.Color``."""
-    return _blend(images, luma(images), factor)
+    base = luma(images).short()
+    return torch.addcmul(base, images - base, factor).clamp_(0, LEVELS - 1).byte()
 
 
 def hue(images: Tensor, turn: Tensor) -> Tensor:
     """Rotate the channel H of Pillow's mode HSV, as torchvision and mmcv do."""
-    value = torch.maximum(torch.maximum(images[:, :1], images[:, 1:2]), images[:, 2:])
-    red, green, blue = (value - images).split(1, dim=1)  # how much less each is than the largest
-    # The differences red - blue and green - blue as one number; exact in single precision.
-    place = (blue - red).mul_(SIDE).add_(blue - green).add_(SIDE * 255 + 255)
-    level = _levels(images.device).index_select(0, place.flatten().int()).view_as(place)
-    # In sixths of the colour circle: hues wrap around after 256 levels, but count as fractions of 255.
-    sixth = level.add_((turn * 255).trunc_()).remainder_(LEVELS).mul_(6 / 255)
-    sixth = sixth.where(sixth < 6, sixth - 6)
-    chroma = torch.maximum(torch.maximum(red, green), blue)
-    depth = chroma.mul_(255).div_(value.clamp(min=1)).floor_().div_(255).mul_(value)
-    # How much of each colour a hue lacks: none in the two sixths around it, all in the two opposite ones.
-    lacking = torch.cat([2 - (sixth - 3).abs_(), (sixth - 2).abs_() - 1, (sixth - 4).abs_() - 1], dim=1).clamp_(0, 1)
-    return torch.addcmul(value, lacking, depth, value=-1).add_(0.5).floor_()
+    levels, depths, lacking = _hue_tables(images.device)
+    red, green, blue = images.split(1, dim=1)
+    value = images.amax(1, keepdim=True)
+    chroma = value - images.amin(1, keepdim=True)
+    # The differences red - blue and green - blue as one number.
+    place = torch.add(green.int(), red, alpha=SIDE).add_(255 - blue, alpha=SIDE + 1)
+    # Hues count as fractions of 255, but wrap around after 256 levels, as bytes do.
+    level = levels.index_select(0, place.flatten()).view_as(value) + (turn * 255).int().byte()
+    depth = depths.index_select(0, torch.add(chroma.int(), value, alpha=LEVELS).flatten()).view_as(value)
+    channel = torch.arange(0, 3 * LEVELS, LEVELS, dtype=torch.int32, device=images.device)[:, None, None]
+    lacks = lacking.index_select(0, (level + channel).flatten()).view_as(images)
+    return torch.addcmul(value + 0.5, lacks, depth, value=-1).byte()
 
 
 @functools.cache
-def _levels(device: torch.device) -> Tensor:
-    return torch.from_numpy(hue_levels()).float().to(device, non_blocking=True)
+def _hue_tables(device: torch.device) -> list[Tensor]:
+    """Return :func:`hue_levels`, and two tables in 85ths, so that bytes can hold the second.
+
+    A colour is its largest channel less, in each channel, a part of the depth: (256 * 256,) float32 by
+    ``256 * value + chroma``. That part is none in the two sixths of the circle around the channel's own hue, and all in
+    the two opposite ones: (3 * 256,) uint8 by ``256 * channel + level``.
+    """
+    value, chroma = torch.meshgrid(*[torch.arange(LEVELS)] * 2, indexing='ij')
+    depths = (chroma * 255 / value.clamp(min=1)).floor_().div_(255).mul_(value) / 85
+    twice = 2 * torch.arange(LEVELS)
+    lacking = torch.stack([170 - (twice - 255).abs(), (twice - 170).abs() - 85, (twice - 340).abs() - 85])
+    tables = torch.from_numpy(hue_levels()), depths, lacking.clamp_(0, 85).byte()
+    return [table.flatten().to(device, non_blocking=True) for table in tables]
 
 
 @functools.cache
@@ -143,29 +187,30 @@ def hue_levels() -> np.ndarray:
 
 def gray(images: Tensor, number: Tensor) -> Tensor:
     """Reproduce mmcv's ``RandomGrayscale`` with the weights .2989, .587 and .114, which it scales to a sum of 1."""
-    red, green, blue = images.split(1, dim=1)
-    shade = (red * (0.2989 / 0.9999)).add_(green, alpha=0.587 / 0.9999).add_(blue, alpha=0.114 / 0.9999)
     # Rounding may turn three equal channels into just less than their value.
-    return shade.add_(1e-4).floor_().expand_as(images)
+    return _weighted(images, GRAY, 1e-4).expand_as(images)
 
 
 def blur(images: Tensor, radius: Tensor) -> Tensor:
     """Reproduce ``ImageFilter.GaussianBlur`` up to rounding between its six passes: up to 3 levels, mostly none."""
-    height, width = images.shape[2:]
+    count, channels, height, width = images.shape
     radius = radius.flatten()
     across = _blur_matrices(radius, width)
     down = across if height == width else _blur_matrices(radius, height)
-    rows = (images.flatten(1, 2) @ across.mT).reshape_as(images)
-    return (down[:, None] @ rows).add_(0.5).floor_().clamp_(0, 255)
+    # Lines of all channels side by side are one matrix in either direction. Weights sum to 1, so 0.5 stays.
+    lines = images.transpose(1, 2).contiguous() + 0.5
+    blurred = (down @ lines.view(count, height, -1)).view(count, -1, width) @ across.mT
+    return blurred.byte().view(count, height, channels, width).transpose(1, 2)
 
 
 def _blur_matrices(radius: Tensor, length: int) -> Tensor:
     """Compute three box blurs as matrices (B, length, length) on a line whose end values continue."""
     box = box_radius(radius)[:, None, None]
-    place = torch.arange(length, device=radius.device)
-    # The share of the box around pixel i that lies before the end of pixel j, except at the ends of the line.
-    reach = ((place[None, :-1] - place[:, None] + 1 + box) / (2 * box + 1)).clamp(0, 1)
-    single = functional.pad(functional.pad(reach, (0, 1), value=1.0), (1, 0)).diff(dim=2)
+    place = torch.arange(length + 1, device=radius.device)
+    # The share of the box around pixel i that lies before pixel j, except at the ends of the line.
+    begin = (place - place[:-1, None]).float()
+    begin[:, 0], begin[:, -1] = -torch.inf, torch.inf
+    single = ((begin + box) / (2 * box + 1)).clamp_(0, 1).diff(dim=2)
     return single @ single @ single
 
 

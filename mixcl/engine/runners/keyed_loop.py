@@ -73,8 +73,9 @@ class KeyedSteps(BaseLoop):
         seed_global_generators(*key)
         self._begin_step(key)
         self.runner.call_hook('before_train_iter', batch_idx=idx, data_batch=data_batch)
+        prepared = self._prepare(data_batch)
         with self.around_step:
-            outputs = self.runner.model.train_step(data_batch, optim_wrapper=self.runner.optim_wrapper)
+            outputs = self.runner.model.train_step(prepared, optim_wrapper=self.runner.optim_wrapper)
         self._end_step()
         self._log(dict(weight_decay=max(group['weight_decay'] for group in self.runner.optim_wrapper.param_groups)))
         self.runner.call_hook('after_train_iter', batch_idx=idx, data_batch=data_batch, outputs=outputs)
@@ -82,6 +83,10 @@ class KeyedSteps(BaseLoop):
 
     def _begin_step(self, key: StepKey) -> None:
         """Do nothing; subclasses act here before every batch."""
+
+    def _prepare(self, data_batch: dict) -> dict:
+        """Return the batch that the model gets; subclasses may change it here."""
+        return data_batch
 
     def _end_step(self) -> None:
         """Do nothing; subclasses act here after every batch, before any hook looks at the weights."""

@@ -14,6 +14,7 @@ from mixcl.algorithms import Learner, PatchSamplingLearner, StepKey
 from mixcl.datasets import ViewPreprocessor
 from mixcl.datasets.image_digest import image_digest
 from mixcl.engine.runners.keyed_loop import KeyedTrainLoop
+from mixcl.engine.runners.side_stream import SideStream
 from mixcl.errors import UserError
 from mixcl.registry import LOOPS, MODELS
 
@@ -29,6 +30,13 @@ class PretrainLoop(KeyedTrainLoop):
         UserError: if the training set is smaller than a batch, its images cannot be mixed, or the model is no learner.
     """
 
+    def __init__(self, runner: Runner, dataloader: DataLoader | dict, **kwargs: Any) -> None:
+        super().__init__(runner, dataloader, **kwargs)
+        preprocessor = self._model.data_preprocessor
+        self._finish: Callable[[dict], dict] = lambda batch: batch
+        if isinstance(preprocessor, ViewPreprocessor):
+            self._finish = preprocessor.finish if preprocessor.device.type == 'cpu' else SideStream(preprocessor.finish)
+
     def run(self) -> nn.Module:
         self.runner.optim_wrapper.optimizer.register_step_post_hook(self._note_step)
         return super().run()
@@ -41,6 +49,9 @@ class PretrainLoop(KeyedTrainLoop):
     def _begin_step(self, key: StepKey) -> None:
         self._taken: bool | Tensor = False
         self._model.begin_step(key, self.epoch)
+
+    def _prepare(self, data_batch: dict) -> dict:
+        return self._finish(data_batch) if isinstance(self._finish, SideStream) else data_batch
 
     def _end_step(self) -> None:
         if self.runner.optim_wrapper.should_update():
@@ -121,9 +132,7 @@ class ChunkedPretrainLoop(PretrainLoop):
                 f"{type(model).__name__} trains with train_cfg.type='PretrainLoop'"
             )
         chunks = model.count_chunks(self._first_sample())
-        preprocessor = model.data_preprocessor
-        prepare = preprocessor.finish if isinstance(preprocessor, ViewPreprocessor) else lambda batch: batch
-        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, prepare)
+        self.dataloader = ChunkedLoader(self.dataloader, chunks, model.chunk, self._finish)
         self._max_iters = self.max_epochs * len(self.dataloader)
 
     def _skip(self, steps: int) -> None:

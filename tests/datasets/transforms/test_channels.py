@@ -93,7 +93,7 @@ def test_views_are_finished_and_normalised(tmp_path: Path, channels: int) -> Non
 
 def test_operations_treat_channels_alike() -> None:
     """Contrast needs the brightness of the whole image, which for equal channels is that of each."""
-    one = torch.randint(0, 256, (2, 1, 16, 16)).float()
+    one = torch.randint(0, 256, (2, 1, 16, 16), dtype=torch.uint8)
     operations = (
         (Operation.BRIGHTNESS, 1.2),
         (Operation.CONTRAST, 0.7),

@@ -52,7 +52,7 @@ PILLOW = {
 
 
 def on_the_device(images: torch.Tensor, programs: torch.Tensor) -> torch.Tensor:
-    return photometry.run_programs(images.float(), programs)
+    return photometry.run_programs(images.clone(), programs).float()
 
 
 def on_a_cpu(images: torch.Tensor, programs: torch.Tensor) -> torch.Tensor:
@@ -114,6 +114,30 @@ def test_a_batch_in_which_every_image_has_a_program_of_its_own(run_programs: Run
     order = torch.tensor([[(Operation.CONTRAST, 0.5), (Operation.NOTHING, 0), (Operation.BRIGHTNESS, 1.5)]])
     expected = batch([ImageEnhance.Brightness(enhanced).enhance(1.5)])
     assert (run_programs(images[:1], order) - expected).abs().max() <= 2
+
+
+def test_luma_is_pillows_to_the_last_level() -> None:
+    images = [noise(64, 64), photo(64, 64)]
+    expected = torch.stack([functional.pil_to_tensor(image.convert('L')) for image in images])
+    assert torch.equal(photometry.luma(batch(images)), expected)
+
+
+def test_steps_run_every_program_in_its_order_and_few_run_all() -> None:
+    """Jitter has 4! orders; grays, blurs and flips are one step each, whatever comes before them."""
+    random = np.random.default_rng(0)
+    codes = np.zeros((200, 7), dtype=int)
+    for row in codes:
+        jitter = list(random.permutation(4) + 1) if random.random() < 0.8 else []
+        last = [code for code in (Operation.GRAY, Operation.BLUR, Operation.FLIP) if random.random() < 0.5]
+        row[random.permutation(7)[: len(jitter + last)]] = 1  # NOTHING may stand anywhere
+        row[row > 0] = jitter + last
+    found: list[list[tuple[int, int]]] = [[] for _ in codes]
+    steps = list(photometry.merged_steps(codes))
+    for operation, images, places in steps:
+        for image, place in zip(images, places, strict=True):
+            found[image].append((place, operation))
+    assert found == [[(place, code) for place, code in enumerate(row) if code] for row in codes.tolist()]
+    assert len(steps) <= 2**4 - 1 + 3
 
 
 def both_kinds(steps: list, number: int, dtype: torch.dtype = torch.uint8, to_rgb: bool = True) -> list[torch.Tensor]:
@@ -211,6 +235,19 @@ def test_a_batch_may_be_finished_first() -> None:
     assert all(map(torch.equal, at_once, later)) and data['inputs'][0].dtype == torch.uint8
 
 
+def test_views_for_training_follow_autocast_if_the_model_says_so() -> None:
+    preprocessor = ViewPreprocessor(mean=[1, 2, 3], std=[4, 5, 6])
+    data = dict(inputs=[batch([noise(9, 8)])])
+    (exact,) = preprocessor(data, True)['inputs']
+    with torch.autocast('cpu', torch.bfloat16):
+        kinds = [preprocessor(data, True)]
+        preprocessor.follows_autocast = True
+        kinds += [preprocessor(data, False), preprocessor(data, True)]
+    dtypes = torch.float32, torch.float32, torch.bfloat16
+    for kind, dtype in zip(kinds, dtypes, strict=True):
+        torch.testing.assert_close(kind['inputs'], [exact.to(dtype)], rtol=0, atol=0)
+
+
 # ----- classifiers -----
 
 STATISTICS = dict(mean=[1, 2, 3], std=[4, 5, 6])
@@ -257,6 +294,6 @@ def test_large_photos_of_classifiers_are_decoded_no_larger_than_needed(tmp_path:
         loaded, _ = view.drawn(dict(img_path=str(tmp_path / 'large.jpg'), sample_key=key))
         shapes.append(loaded['img'].shape)
         small, large = device[key], pillow[key]
-        finished = photometry.run_programs(small['inputs'][None].float(), small['photometry'])[0]
+        finished = photometry.run_programs(small['inputs'][None], small['photometry'])[0].float()
         assert (finished - large['inputs']).abs().mean() < 2
     assert min(shapes) < (482, 643)

@@ -14,6 +14,7 @@ from torch.nn import functional
 from mixcl.algorithms import StepKey
 from mixcl.composition import Composition
 from mixcl.engine import HealthHook
+from mixcl.engine.hooks.health import step_log
 from mixcl.engine.hooks.health.first_term import chance_level, readings
 from mixcl.engine.hooks.health.health_hook import RULES
 from mixcl.engine.runners.launch import build_runner
@@ -177,3 +178,11 @@ def test_a_checkpoint_has_the_whole_history(tmp_path: Path) -> None:
     trained(run_config(tmp_path, train_cfg__max_epochs=1, default_hooks__logger__interval=5, **checkpoints))
     stored = torch.load(tmp_path / 'iter_3.pth', weights_only=True)['message_hub']['log_scalars']['train/loss']
     assert len(stored['values']) == 3
+
+
+def test_of_a_long_run_the_last_values_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = trained(run_config(tmp_path / 'whole'))
+    monkeypatch.setattr(step_log, 'HISTORY', 2)  # an epoch is longer
+    last = trained(run_config(tmp_path / 'last'))
+    for name in ('loss', 'lr', 'weight_decay'):
+        assert scalars(last, name) == scalars(whole, name)[-STEPS_PER_EPOCH:]

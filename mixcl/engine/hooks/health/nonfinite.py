@@ -171,17 +171,26 @@ class NonFiniteHook(Hook):
 
     # ----- buffers that a forward pass changes: statistics, queues, centres -----
 
+    def _buffers(self) -> list[list[Tensor]]:
+        """Group the buffers by device and dtype: a kernel for each of hundreds would be most of this hook's time."""
+        groups: dict[tuple, list[Tensor]] = {}
+        for buffer in self._model.buffers():
+            groups.setdefault((buffer.device, buffer.dtype), []).append(buffer)
+        return list(groups.values())
+
     @torch.no_grad()
     def _copy_buffers(self) -> None:
-        buffers = list(self._model.buffers())
-        self._copies = self._copies or [torch.empty_like(buffer) for buffer in buffers]
-        if buffers:
-            torch._foreach_copy_(self._copies, buffers)
+        self._copies = [_flat(buffers) for buffers in self._buffers()]
 
     @torch.no_grad()
     def _restore_buffers_where(self, condition: Tensor) -> None:
-        for buffer, copy in zip(self._model.buffers(), self._copies, strict=True):
-            torch.where(condition.to(buffer.device), copy, buffer, out=buffer)
+        for buffers, copy in zip(self._buffers(), self._copies, strict=True):
+            kept = torch.where(condition.to(copy.device), copy, _flat(buffers)).split([b.numel() for b in buffers])
+            torch._foreach_copy_(buffers, [part.view_as(b) for part, b in zip(kept, buffers, strict=True)])
+
+
+def _flat(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([tensor.flatten() for tensor in tensors])
 
 
 def broken_terms(losses: dict[str, Tensor]) -> list[str]:

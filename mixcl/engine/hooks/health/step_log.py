@@ -9,6 +9,9 @@ from torch import Tensor
 
 from mixcl.registry import HOOKS
 
+HISTORY = 10_000
+"""Number of values of each scalar that are kept, or a whole epoch if it is longer."""
+
 
 def log_interval(runner: Runner) -> int:
     """Return the number of steps between two lines of the log."""
@@ -24,7 +27,8 @@ def is_logged(runner: Runner, batch_idx: int) -> bool:
 class DeferredInfoHook(RuntimeInfoHook):
     """Like mmengine's ``RuntimeInfoHook``, but reads the outputs (losses and others) from the device only when logged.
 
-    mmengine waits for the device at every step, once per value. The resulting history is the same.
+    mmengine waits for the device at every step, once per value. The resulting history is the same, but only its last
+    values are kept: mmengine copies it for every value that it adds, which takes longer than a step after 100,000.
     """
 
     def __init__(self) -> None:
@@ -49,3 +53,5 @@ class DeferredInfoHook(RuntimeInfoHook):
         for outputs in pending:
             for name in outputs:
                 runner.message_hub.update_scalar(f'train/{name}', next(values))
+        for history in runner.message_hub.log_scalars.values():
+            history.max_length = max(HISTORY, len(runner.train_dataloader))
