@@ -126,7 +126,7 @@ def flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float = 
 
 
 def count(name: str, batch_size: int) -> tuple[int, Traffic]:
-    """Return the FLOPs of a step in bfloat16 and its traffic, views included."""
+    """Return the FLOPs of a step in bfloat16, and its traffic with that of its views."""
     cfg = prepared(ROOT / f'configs/{name}.py')
     use_mixed_precision(cfg)
     autocast, traffic, flops = Autocast(), Traffic(), flop_counter()
@@ -141,8 +141,10 @@ def count(name: str, batch_size: int) -> tuple[int, Traffic]:
         iteration = SyntheticIteration(cfg, batch_size, 'meta', 'device')
         with autocast:
             iteration.run()  # makes the states of the optimiser
-            with flops, traffic:
-                iteration.run()
+            with traffic:
+                iteration.batch = iteration.model.data_preprocessor.finish(iteration.batch)  # as the train loop does
+                with flops:
+                    iteration.run()
     return flops.get_total_flops(), traffic
 
 
