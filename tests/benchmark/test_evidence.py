@@ -25,7 +25,7 @@ from evidence_methods import METHODS, ROWS, evidence_config
 from evidence_statistics import NAMED, difference
 from evidence_tables import Pair, Run, Table, choices, wanted
 
-sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
+sys.path.pop()  # for these imports alone
 
 TRAINED = [name for name, method in METHODS.items() if not method.baseline]
 SHARED = ('param_scheduler', 'val_dataloader', 'val_cfg', 'data_preprocessor')

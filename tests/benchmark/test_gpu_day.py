@@ -19,9 +19,10 @@ from tools.benchmark.gpu_day import Day, table
 
 sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 import gpu_counts
+from gpu_items import ITEMS
 from gpu_profile import idle_share
 
-sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
+sys.path.pop()  # for these imports alone
 
 WORKER = """
 import json, os, sys, time
@@ -125,12 +126,21 @@ def test_a_gpu_is_idle_while_no_kernel_runs() -> None:
     assert idle_share([event(0, 4), event(2, 3), event(6, 8), event(7, 10), event(0, 10, True)]) == pytest.approx(0.2)
 
 
+def test_every_part_has_its_item_and_every_step_its_counts() -> None:
+    assert {part.partition(':')[0] for part in gpu_day.PARTS} == {*ITEMS, 'tests'}
+    assert {*gpu_day.STEPS} == gpu_counts.CONFIGS.keys() == json.loads(gpu_counts.COUNTS.read_text()).keys()
+
+
 @pytest.mark.long
-def test_all_of_it_runs_on_a_cpu(tmp_path: Path) -> None:
+def test_every_item_runs_on_a_cpu(tmp_path: Path) -> None:
+    """Without the larger networks and tests/gpu, which ``make gpu-rehearsal`` has."""
+    names = ['start', 'ceilings', 'right', 'steps:simclr', 'profile', 'end-to-end:8', 'compiled:simclr']
     command = [sys.executable, 'tools/benchmark/gpu_day.py', '--device', 'cpu', '--minutes', '14', '--out', tmp_path]
     environment = {name: value for name, value in ENVIRONMENT.items() if name != 'PYTHONPATH'}
-    result = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    assert result.returncode == 0, (result.stdout, (tmp_path / 'worker.log').read_text()[-2000:])
+    ran = subprocess.run(
+        [*command, '--only', *names], cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, (ran.stdout, (tmp_path / 'worker.log').read_text()[-2000:])
     lines = [json.loads(line) for line in (tmp_path / 'figures.jsonl').read_text().splitlines()]
-    assert {line['part'] for line in lines if line.get('became', '').startswith('done')} == gpu_day.PARTS.keys()
+    assert {line['part'].partition(':')[0] for line in lines if line.get('became') == 'done'} == ITEMS.keys()
     assert len([*tmp_path.iterdir()]) <= 8

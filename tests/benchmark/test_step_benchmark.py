@@ -17,7 +17,7 @@ sys.path.append(str(ROOT / 'tools/benchmark'))  # as Python does for a script
 from plain_step import stepper
 from step import specification
 
-sys.path.pop()  # its evaluation.py would hide the tests' folder of that name
+sys.path.pop()  # for these imports alone
 
 STEP = 'tools/benchmark/step.py'
 HOSTS = ['mocov3/vit-s16_in1k', 'mocov3/r50_in1k', 'patchmix/vit-b16_in1k', 'simclr/vit-s16_in1k']
