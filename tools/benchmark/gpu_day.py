@@ -138,7 +138,8 @@ def run_tests(device: str, log: Path, limit: float) -> str:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    log.write_text(output)
+    with log.open('a') as file:
+        file.write(output)
     last = output.strip().splitlines()[-1]
     return f'done: {last}' if process.returncode == 0 else f'failed: {last}'
 

@@ -86,8 +86,8 @@ def right_losses(work: 'Work') -> None:
     sys.path.append(str(ROOT / 'tests/gpu'))
     from test_gpu_steps import deviation, losses_and_gradients, small_step
 
-    before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision('highest')
+    torch.backends.cudnn.allow_tf32 = False
     try:
         step = small_step(config('patchmix/vit-s16_in1k', work, small=True))
         own, other = (losses_and_gradients(step, device, torch.float32) for device in (work.device, 'cpu'))
@@ -95,7 +95,8 @@ def right_losses(work: 'Work') -> None:
         work.record('deviation', **off)
         assert max(off.values()) <= 1e-5, off
     finally:
-        torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision('high')
+        torch.backends.cudnn.allow_tf32 = True
 
 
 def right_loop(work: 'Work') -> None:
@@ -184,9 +185,11 @@ def attention_ms(backend: SDPBackend, device: str) -> float | None:
     """Time attention of ViT-S/16 with 12 heads, forward and backward at 512 images; None if it refuses."""
     packed = torch.randn(512, 197, 3, 12, 32, device=device, dtype=torch.bfloat16, requires_grad=True)
 
+    gradient = torch.randn(512, 12, 197, 32, device=device, dtype=torch.bfloat16)
+
     def call() -> None:
         query, key, value = (part.transpose(1, 2) for part in packed.unbind(2))
-        scaled_dot_product_attention(query, key, value).sum().backward()
+        torch.autograd.grad(scaled_dot_product_attention(query, key, value), packed, gradient)
 
     try:
         with sdpa_kernel(backend):

@@ -67,6 +67,7 @@ def main() -> None:
     device, out = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # whatever is printed goes to the log
+    torch.set_float32_matmul_precision('high')  # TF32, as in runs
     work = Work(device, Path(out))
     for line in sys.stdin:
         print(work.do(line.strip()), file=answers, flush=True)
