@@ -60,6 +60,10 @@ def acting_as_gpu() -> Iterator[None]:
     """Let autocast accept 'meta', where it does nothing, and optimisers use the implementations that a GPU has."""
     with ExitStack() as patches:
         patches.enter_context(patch.object(torch, 'autocast', _autocast(torch.autocast)))
+        enabled = torch.is_autocast_enabled
+        patches.enter_context(
+            patch.object(torch, 'is_autocast_enabled', lambda device: device != DEVICE and enabled(device))
+        )
         for module in map(import_module, ('torch.optim.optimizer', 'torch.utils._foreach_utils')):
             for kind in ('fused', 'foreach'):
                 name = f'_get_{kind}_kernels_supported_devices'

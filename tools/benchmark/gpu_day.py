@@ -31,8 +31,8 @@ PARTS = {
     f'profile:{STEPS[0]}': 20,
     'end-to-end:8': 35,
     'end-to-end:15': 25,
-    **{f'compiled:{name}': 58 for name in (*STEPS[:2], STEPS[3], STEPS[2])},
-    'tests': 90,
+    **{f'compiled:{name}': 50 for name in (*STEPS[:2], STEPS[3], STEPS[2])},
+    'tests': 60,
 }
 """Seconds that a part takes on an H100, by estimate; it is begun if so many are left, and ended after twice as many."""
 SLOWEST = dict(cuda=30, cpu=120)
@@ -51,11 +51,7 @@ class Day:
 
     def lines(self) -> list[dict[str, Any]]:
         """Read the figures; a line that was cut off is left out."""
-        found = []
-        for line in self.file.read_text().splitlines() if self.file.exists() else ():
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
-        return found
+        return read_figures(self.file) if self.file.exists() else []
 
     def left(self, only: Sequence[str] = ()) -> list[str]:
         """Return the parts that were not begun, or those whose names begin so."""
@@ -87,6 +83,14 @@ class Day:
         if self.worker:
             self.worker.kill()
         self.worker = None
+
+
+def read_figures(file: Path) -> list[dict[str, Any]]:
+    found = []
+    for line in file.read_text().splitlines():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return found
 
 
 class Worker:
@@ -140,7 +144,7 @@ def run_tests(device: str, log: Path, limit: float) -> str:
             os.killpg(process.pid, signal.SIGKILL)
     with log.open('a') as file:
         file.write(output)
-    last = output.strip().splitlines()[-1]
+    last = (output.strip().splitlines() or ['no output'])[-1]
     return f'done: {last}' if process.returncode == 0 else f'failed: {last}'
 
 
@@ -186,7 +190,7 @@ def main() -> None:
                 day.note(part, became=became, seconds=time.time() - start)
     finally:
         day.close()
-    print(*table(day.lines()), sep='\n', flush=True)
+        print(*table(day.lines()), sep='\n', flush=True)
     sys.exit(failed)
 
 

@@ -2,8 +2,10 @@
 
 import gc
 import json
+import math
 import multiprocessing
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -18,6 +20,7 @@ import cv2
 import numpy as np
 import torch
 from gpu_counts import CONFIGS, COUNTS, ROOT
+from gpu_day import read_figures
 from gpu_profile import idle_share, profiled, profiling
 from mmengine.config import Config, ConfigDict
 from mmengine.hooks import Hook
@@ -32,6 +35,7 @@ from mixcl.apis.complexity import SyntheticIteration
 from mixcl.engine.runners.compiling import compile_blocks
 from mixcl.engine.runners.launch import build_runner
 from mixcl.engine.runners.quiet_runner import QuietRunner
+from mixcl.engine.runners.stop_signals import kill_workers
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.run import use_mixed_precision
 from mixcl.experiments.prepared import prepared
@@ -41,11 +45,12 @@ if TYPE_CHECKING:
 
 PEAK = 989e12
 """FLOPs per second of bfloat16 that the datasheets of H100 and H200 promise."""
-PHOTOS, LINKS = 2048, 12
+PHOTOS, LINKS = 2048, 14
 """Drawn photos, and how often each is in the folder, so that an epoch is longer than what is measured."""
 FOLDER = Path(tempfile.gettempdir()) / 'mixcl_photos'
-WARM, MEASURED = 16, 64
-"""Steps of the end-to-end runs."""
+WARM, MEASURED, PROFILED = 16, 64, 24
+"""Steps of the end-to-end runs: before the measured ones, measured for speed, and then for idle time, in the last third
+of which the loader's queue is no longer full of batches from the time that the profiler takes to start."""
 
 
 def start(work: 'Work') -> None:
@@ -54,7 +59,10 @@ def start(work: 'Work') -> None:
     draw_photos(PHOTOS if work.on_gpu else 32)
     drawn = time.time()
     torch.ones(1, device=work.device).sum().item()
-    work.record('start', imports_s=begun - work.began, photos_s=drawn - begun, device_s=time.time() - drawn)
+    card = torch.cuda.get_device_name() if work.on_gpu else 'cpu'
+    shared = shutil.disk_usage('/dev/shm').free / 2**30
+    seconds = dict(imports_s=begun - work.began, photos_s=drawn - begun, device_s=time.time() - drawn)
+    work.record('start', card=card, shared_memory_gib=shared, **seconds)
 
 
 def ceilings(work: 'Work') -> None:
@@ -65,16 +73,15 @@ def ceilings(work: 'Work') -> None:
     source = torch.randn(2**31 // 4 if work.on_gpu else 2**22, device=work.device)
     target = torch.empty_like(source)
     copy = 2 * source.numel() * 4 / seconds_of(lambda: target.copy_(source), work.device)
-    card = torch.cuda.get_device_name() if work.on_gpu else 'cpu'
     driver = Path('/proc/driver/nvidia/version')
+    version = re.search(r'\d{3}\.\d+(\.\d+)?', driver.read_text() if driver.exists() else '')
     work.record(
         'ceilings',
-        card=card,
         product_tflops=product / 1e12,
         copy_tb_per_s=copy / 1e12,
         torch=torch.__version__,
         cuda=torch.version.cuda,
-        driver=driver.read_text().split('Module')[-1].split()[0] if work.on_gpu and driver.exists() else '',
+        driver=version.group() if version else None,
     )
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION):
         if work.on_gpu:
@@ -119,8 +126,9 @@ def steps(work: 'Work', name: str) -> None:
 def compiled(work: 'Work', name: str) -> None:
     """Time mixcl's step with compiled blocks, and what compiling takes."""
     iteration = eager_step(config(name, work), name, work)
-    compile_blocks(iteration.model, True if work.on_gpu else dict(backend='aot_eager'))
+    torch._dynamo.reset()  # else blocks that earlier parts compiled would be ready
     begun = time.time()
+    compile_blocks(iteration.model, True if work.on_gpu else dict(backend='aot_eager'))
     iteration.run()
     synchronize(work.device)
     work.record('start', compile_s=time.time() - begun)
@@ -151,19 +159,23 @@ def end_to_end(work: 'Work', workers: str) -> None:
     loader.update(batch_size=batch, num_workers=int(workers) if work.on_gpu else 1, persistent_workers=True)
     images = dict(type='ImageFolder', data_root=str(FOLDER), pipeline=loader.dataset.dataset.pipeline)
     loader.dataset = ConfigDict(type='KeyedDataset', dataset=images, views='device')
-    timed = TimedSteps(warm, many, work.device)
+
+    def record(seconds: float, data_wait: float) -> None:
+        work.record('training', images_per_s=batch * many / seconds, data_wait=data_wait)
+
+    timed = TimedSteps(warm, many, work.device, record=record)
     train(cfg, timed)
-    rate = batch * many / timed.seconds
-    work.record('training', images_per_s=rate, data_wait=timed.data_wait, idle=timed.idle)
+    work.record('training', idle=timed.idle)
     alone = iter(QuietRunner.build_dataloader(loader, seed=0))
     for _ in range(warm // 2):
         next(alone)
     begun = time.time()
-    data = [next(alone) for _ in range(many // 2)][-1]
+    for _ in range(many // 2):
+        data = next(alone)
     rate = batch * (many // 2) / (time.time() - begun)
     preprocessor = SyntheticIteration(cfg, 4, work.device).model.data_preprocessor
     finishing = seconds_of(lambda: preprocessor(dict(data)), work.device)
-    work.record('loader', images_per_s=rate, views_on_device_ms=1000 * finishing)
+    work.record('loader', images_per_s=rate, copy_and_views_ms=1000 * finishing)
 
 
 ITEMS: dict[str, Callable[..., None]] = {
@@ -181,8 +193,8 @@ ITEMS: dict[str, Callable[..., None]] = {
 # ----- parts of the items -----
 
 
-def attention_ms(backend: SDPBackend, device: str) -> float | None:
-    """Time attention of ViT-S/16 with 12 heads, forward and backward at 512 images; None if it refuses."""
+def attention_ms(backend: SDPBackend, device: str) -> float | str:
+    """Time attention of ViT-S/16 with 12 heads, forward and backward at 512 images; or return why there is none."""
     packed = torch.randn(512, 197, 3, 12, 32, device=device, dtype=torch.bfloat16, requires_grad=True)
 
     gradient = torch.randn(512, 12, 197, 32, device=device, dtype=torch.bfloat16)
@@ -195,9 +207,7 @@ def attention_ms(backend: SDPBackend, device: str) -> float | None:
         with sdpa_kernel(backend):
             return 1000 * seconds_of(call, device)
     except RuntimeError as error:
-        if 'No available kernel' in str(error):
-            return None
-        raise
+        return str(error)[:80]
 
 
 def config(name: str, work: 'Work', small: bool = False) -> Config:
@@ -268,19 +278,16 @@ def measured(step: Callable[[], object], work: 'Work', name: str, side: str) -> 
     """Record the time of a step, and return it."""
     batch, flops = batch_size(name, work), json.loads(COUNTS.read_text())[name]['flops']
     seconds = seconds_of(step, work.device)
-    used = flops * batch / seconds
-    ceiling = next((line['product_tflops'] for line in read_figures(work.out) if 'product_tflops' in line), 0)
-    values = dict(ms=1000 * seconds, images_per_s=batch / seconds, mfu=used / PEAK)
-    if ceiling:
-        values['of_measured_product'] = used / 1e12 / ceiling
+    values = dict(ms=1000 * seconds, images_per_s=batch / seconds)
+    if side == 'mixcl':  # a plain last block computes more
+        figures = read_figures(work.out / 'figures.jsonl')
+        ceiling = next((line['product_tflops'] for line in figures if 'product_tflops' in line), math.nan)
+        used = flops * batch / seconds
+        values |= dict(mfu=used / PEAK, of_measured_product=used / 1e12 / ceiling)
     if work.on_gpu:
         values['peak_gib'] = torch.cuda.max_memory_allocated() / 2**30
     work.record(side, batch=batch, **values)
     return seconds
-
-
-def read_figures(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / 'figures.jsonl').read_text().splitlines()]
 
 
 class Enough(Exception):
@@ -288,18 +295,27 @@ class Enough(Exception):
 
 
 class TimedSteps(Hook):
-    """Measures ``count`` steps of a run after the first ones, then the idle share of five more, and ends the run.
+    """Measures ``count`` steps of a run after the first ones, then the idle share of more, and ends the run.
+
+    Args:
+        record: called with the seconds of the steps, data included, and the share of them spent waiting for data.
 
     Attributes:
-        seconds: time of the steps, data included.
-        data_wait: share of it spent waiting for data.
         idle: share of the time in which the GPU had nothing to do; None without one.
     """
 
     priority = 'LOWEST'
 
-    def __init__(self, first: int, count: int, device: str, forbid_waiting: bool = False) -> None:
+    def __init__(
+        self,
+        first: int,
+        count: int,
+        device: str,
+        forbid_waiting: bool = False,
+        record: Callable[[float, float], None] = lambda *_: None,
+    ) -> None:
         self.first, self.count, self.device, self.forbid_waiting = first, count, device, forbid_waiting
+        self.record = record
         self.idle: float | None = None
 
     def before_train_iter(self, runner: Runner, batch_idx: int, data_batch: Any = None) -> None:
@@ -315,17 +331,17 @@ class TimedSteps(Hook):
             if self.forbid_waiting:
                 raise Enough
             synchronize(self.device)
-            self.seconds = time.perf_counter() - self.begun
+            seconds = time.perf_counter() - self.begun
             waited, whole = (runner.message_hub.get_scalar(f'train/{name}') for name in ('data_time', 'time'))
-            self.data_wait = float(waited.mean(self.count) / whole.mean(self.count))
+            self.record(seconds, float(waited.mean(self.count) / whole.mean(self.count)))
             if self.device == 'cpu':
                 raise Enough
             self.profiler = profiling(self.device, host=False)
             self.profiler.start()
-        if done == self.count + 5:
+        if done == self.count + PROFILED:
             synchronize(self.device)
             self.profiler.stop()
-            self.idle = idle_share(self.profiler.events() or ())
+            self.idle = idle_share(self.profiler.events() or (), last=1 / 3)
             raise Enough
 
 
@@ -342,6 +358,8 @@ def train(cfg: Config, hook: TimedSteps) -> None:
         finally:
             if hook.device == 'cuda':
                 torch.cuda.set_sync_debug_mode('default')
+    kill_workers()
+    free_memory(hook.device)
 
 
 def draw_photos(number: int) -> None:

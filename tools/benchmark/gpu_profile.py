@@ -51,6 +51,8 @@ def profiled(iteration: SyntheticIteration, device: str, steps: int) -> dict[str
     """
     ranges = Ranges()
     watch_parts(iteration.model, iteration.optimizer, (), ranges)
+    ranges.wrap(iteration.model.recipe, 'build', 'mixing')
+    ranges.wrap(iteration.model.target, 'update', 'EMA')
     iteration.run()
     with profiling(device) as profiler:
         for _ in range(steps):
@@ -59,15 +61,16 @@ def profiled(iteration: SyntheticIteration, device: str, steps: int) -> dict[str
             torch.cuda.synchronize()
     phases, kinds, kernels = Counter[str](), Counter[str](), Counter[str]()
     events = profiler.events() or ()
+    marks = ranges.names | {event.name for event in events if event.is_user_annotation}
     for event in events:
         if event.device_type != DeviceType.CPU:
             continue
         ran = [(kernel.name, kernel.duration) for kernel in event.kernels]
         for name, duration in ran if device == 'cuda' else [(event.name, event.self_cpu_time_total)]:
-            if name not in ranges.names:  # which a GPU's profile has beside the kernels in them
+            if name not in marks:  # which a GPU's profile has beside the kernels in them
                 phases[phase_of(event, ranges.names)] += duration
                 kinds[kind_of(name)] += duration
-                kernels[name[:80]] += duration
+                kernels[short(name)] += duration
     found = dict(phases=shares(phases), kinds=shares(kinds))
     if device == 'cuda':
         found['gpu'] = dict(idle=idle_share(events), kernels_per_step=len(gpu_intervals(events)) / steps)
@@ -91,6 +94,11 @@ def phase_of(event: Any, names: set[str]) -> str:
     return 'other'
 
 
+def short(name: str) -> str:
+    """Return the part of a kernel's name that tells it from others."""
+    return re.sub(r'void |at::native::|\(anonymous namespace\)::|<unnamed>::', '', name)[:160]
+
+
 def kind_of(name: str) -> str:
     return next((kind for kind, pattern in KINDS.items() if re.search(pattern, name, re.IGNORECASE)), 'other')
 
@@ -108,9 +116,13 @@ def gpu_intervals(events: Iterable[Any]) -> list[tuple[float, float]]:
     )
 
 
-def idle_share(events: Iterable[Any]) -> float:
-    """Return the share of the time between the first and the last kernel in which none ran."""
+def idle_share(events: Iterable[Any], last: float = 1.0) -> float | None:
+    """Return the share of the ``last`` part of the time from the first to the last kernel in which none ran."""
     intervals = gpu_intervals(events)
+    if not intervals:
+        return None
+    begin = intervals[0][0] + (1 - last) * (intervals[-1][1] - intervals[0][0])
+    intervals = [interval for interval in intervals if interval[0] >= begin]
     busy, end = 0.0, intervals[0][0]
     for start, stop in intervals:
         busy += max(0.0, stop - max(start, end))

@@ -8,16 +8,16 @@ from mixcl.starting import begin
 
 begin(__name__)
 
-import gc
 import json
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_items import ITEMS
+from gpu_items import ITEMS, free_memory
 
 from mixcl.engine.runners.stop_signals import kill_workers
 
@@ -57,17 +57,16 @@ class Work:
             return f'broken: {said}' if 'CUDA error' in said else f'failed: {said}'
         finally:
             kill_workers()
-            gc.collect()
-            if self.on_gpu:
-                torch.cuda.empty_cache()
-                torch.cuda.reset_peak_memory_stats()
+            with suppress(RuntimeError):  # if CUDA is broken
+                free_memory(self.device)
 
 
 def main() -> None:
     device, out = sys.argv[1:]
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)  # whatever is printed goes to the log
-    torch.set_float32_matmul_precision('high')  # TF32, as in runs
+    torch.set_float32_matmul_precision('high')  # TF32, as in runs, whatever was done before
+    torch.backends.cudnn.benchmark = True
     work = Work(device, Path(out))
     for line in sys.stdin:
         print(work.do(line.strip()), file=answers, flush=True)

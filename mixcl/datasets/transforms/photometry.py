@@ -197,10 +197,11 @@ def blur(images: Tensor, radius: Tensor) -> Tensor:
     radius = radius.flatten()
     across = _blur_matrices(radius, width)
     down = across if height == width else _blur_matrices(radius, height)
-    # Lines of all channels side by side are one matrix in either direction. Weights sum to 1, so 0.5 stays.
+    # Lines of all channels side by side are one matrix in either direction. Weights sum to 1, so 0.5 stays, but for
+    # rounding: TF32's may lift white above 256, which is black as a byte.
     lines = images.transpose(1, 2).contiguous() + 0.5
     blurred = (down @ lines.view(count, height, -1)).view(count, -1, width) @ across.mT
-    return blurred.byte().view(count, height, channels, width).transpose(1, 2)
+    return blurred.clamp_(max=LEVELS - 1).byte().view(count, height, channels, width).transpose(1, 2)
 
 
 def _blur_matrices(radius: Tensor, length: int) -> Tensor:

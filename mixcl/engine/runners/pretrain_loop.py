@@ -35,7 +35,9 @@ class PretrainLoop(KeyedTrainLoop):
         preprocessor = self._model.data_preprocessor
         self._finish: Callable[[dict], dict] = lambda batch: batch
         if isinstance(preprocessor, ViewPreprocessor):
-            self._finish = preprocessor.finish if preprocessor.device.type == 'cpu' else SideStream(preprocessor.finish)
+            self._finish = (
+                SideStream(preprocessor.finish) if preprocessor.device.type == 'cuda' else preprocessor.finish
+            )
 
     def run(self) -> nn.Module:
         self.runner.optim_wrapper.optimizer.register_step_post_hook(self._note_step)
