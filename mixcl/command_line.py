@@ -41,9 +41,13 @@ def add_overrides(parser: ArgumentParser, help: str = 'override values', metavar
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar=metavar, help=help)
 
 
-def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data set of the config') -> None:
-    """Add ``--data-root``."""
+def add_data_root(
+    parser: ArgumentParser, help: str = 'root folder of every data set of the config', labels: bool = False
+) -> None:
+    """Add ``--data-root``; also, where ``--data`` may bring ``labels``, ``--no-labels``."""
     parser.add_argument('--data-root', metavar='DIR', help=help)
+    if labels:
+        parser.add_argument('--no-labels', dest='labels', action='store_false', help='labels of --data mean nothing')
 
 
 def add_allow_pickle(parser: ArgumentParser) -> None:

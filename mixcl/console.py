@@ -55,6 +55,7 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
         args = parsed(name, sys.argv[1:] if words is None else words, program)
     command = module_of(name)
     options = {setting: f'--{setting.replace("_", "-")}' for setting in vars(args)}
+    options['labels'] = '--no-labels'
     options |= getattr(command, 'SETTINGS', {})
     with reported_to_user(getattr(command, 'AFTERWARDS', ''), options):
         if not getattr(args, 'allow_pickle', False):

@@ -20,7 +20,7 @@ AFTERWARDS = 'the same command, without --overwrite, continues from the last che
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', required=True, metavar='FOLDER',
                         help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
-    add_data_root(parser, 'root folder of the paths of a list')
+    add_data_root(parser, 'root folder of the paths of a list', labels=True)
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip

@@ -93,7 +93,7 @@ class HuggingFaceImages(OwnImages):
         )
 
     def _labels(self, table: Any) -> list[str | None]:
-        column = self._column(table, 'label')
+        column = self._column(table, 'label') if self.labelled else None
         if column is None:
             return [None] * len(table)
         names = getattr(table.features[column], 'names', None)

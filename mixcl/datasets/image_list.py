@@ -44,7 +44,7 @@ class ListedImages(OwnImages):
         for path, label in self._rows():
             file = os.path.abspath(self.reading(path)['img_path'])
             name = files.setdefault(file, path)
-            if labels.setdefault(name, label) != label:
+            if labels.setdefault(name, label) != label and self.labelled:
                 raise UserError(
                     f'{self.source} names {printable(path)} twice, with the labels {labels[name]!r} and {label!r}; '
                     'correct the list'

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -12,6 +13,13 @@ from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
+PARTS: dict[str, str | None] = dict(train='train', **dict.fromkeys(HELD_OUT, 'test'))
+PARTS |= dict.fromkeys(('unlabeled', 'unlabelled', 'extra'), 'extra')
+"""Names of folders that say which part their images are, if there are two or more parts."""
+
+SUFFIX = re.compile(r'[\W_]*(v|images?|set)?[\W\d_]*$')
+"""End of such a name that does not count: 'train2017', 'val_v2', 'test_images'."""
+
 TEST_SHARE = 0.2
 """Approximate share of a class's labelled images that is held out if no split is given."""
 
@@ -22,7 +30,8 @@ class Images(NamedTuple):
     Attributes:
         names: stay the same when the source moves; the drawn split is a function of them.
         labels: None for an image without one.
-        parts: 'train', 'test' or None (neither) if the split is given, else ''.
+        parts: if the source has parts, 'train', 'test', 'extra' (to pretrain on, without its labels) or None (left
+            out); '' where the images to test on are drawn.
         places: where the images lie; empty if names are enough to read them.
     """
 
@@ -41,6 +50,7 @@ class Survey(NamedTuple):
         train, test: number of labelled images of each part.
         given: whether the source says which images to test on.
         digest: eight hex digits of the names, in order, with class and part.
+        left_out: number of images that pretraining does not see, by where they are.
     """
 
     images: int
@@ -49,28 +59,33 @@ class Survey(NamedTuple):
     test: int
     given: bool
     digest: str
+    left_out: Mapping[str, int]
 
     def __str__(self) -> str:
+        shown = [f'{number:,} images in {printable(place)}' for place, number in self.left_out.items()]
+        rest = f'; left out of pretraining: {", ".join(shown[:5])}{", ..." if shown[5:] else ""}' if shown else ''
         if not self.classes:
-            return f'{self.images} images to pretrain on without labels, so no kNN'
+            return f'{self.images} images to pretrain on without labels, so no kNN{rest}'
         named = ', '.join(map(printable, self.classes[:5])) + (', ...' if len(self.classes) > 5 else '')
         how = 'as the data say' if self.given else 'drawn by name; pretraining sees all images, without labels'
         return (
             f'{self.images} images to pretrain on; {len(self.classes)} classes ({named}), {self.train} labelled '
-            f'images to learn from and {self.test} to test on ({how})'
+            f'images to learn from and {self.test} to test on ({how}){rest}'
         )
 
 
 class OwnImages(SplitDataset):
     """Named images of a source, with labels or without. Subclasses read the source.
 
-    If the source says which images are for training and which for validation or test, this is the split. Else about a
-    fifth of every class is held out, chosen by image names, so images keep their part when others are added.
+    If the source says which images are for training and which for validation or test, this is the split, and images of
+    neither are pretrained on, too. Else about a fifth of every class is held out, chosen by image names, so images keep
+    their part when others are added.
 
     Args:
         source: where the images are.
         data_root: folder that names are relative to; by default the source's.
-        split: 'pretrain': all images, or the training part of a given split, with labels for the images of 'train';
+        labels: False if what the source has for labels means nothing, such as folders by date.
+        split: 'pretrain': all images but those of validation and test, with labels for the images of 'train';
             'train' and 'test': the labelled images of that part; 'all': everything, with labels if all have one.
         **kwargs: of mmpretrain's BaseDataset, for example ``pipeline`` and ``indices``.
 
@@ -80,8 +95,9 @@ class OwnImages(SplitDataset):
 
     SPLITS = ('all', 'pretrain', 'train', 'test')
 
-    def __init__(self, source: str, data_root: str = '', **kwargs: Any) -> None:
-        self.source = os.path.expanduser(source)
+    def __init__(self, source: str, data_root: str = '', labels: bool = True, **kwargs: Any) -> None:
+        self.source, self.labelled = os.path.expanduser(source), labels
+        self.no_images: Counter[str] = Counter()  # what looks like images and is none, by where it is
         self.class_names: tuple[str, ...] = ()  # if the source has its own order
         super().__init__(data_root or self.folder, **kwargs)
 
@@ -98,6 +114,10 @@ class OwnImages(SplitDataset):
         """Return ``img_path``, and ``read_bytes`` for an image without its own file, as ``LoadImage`` takes them."""
         return dict(img_path=os.path.join(self.data_root, name))
 
+    def place_of(self, images: Images, row: int) -> str:
+        """Return the folder or part that an image belongs to, for messages."""
+        return images.names[row].partition('/')[0] + '/'
+
     def check_layout(self) -> None:
         """Refuse a source that cannot be read, before anything expensive."""
         self.images()
@@ -107,12 +127,13 @@ class OwnImages(SplitDataset):
         images = self.images()
         classes, codes, parts = self._divided(images)
         train, test = (int(((codes >= 0) & (parts == part)).sum()) for part in ('train', 'test'))
-        given = any(images.parts)
+        held_out = np.flatnonzero(~_pretrained(images)).tolist()
+        left_out = Counter(self.place_of(images, row) for row in held_out)
         digest = blake2b(digest_size=4)
         for name, code, part in zip(images.names, codes.tolist(), parts.tolist(), strict=True):
             digest.update(f'{name}\0{code}\0{part}\0'.encode(errors='surrogateescape'))
-        pretrained = int((parts == 'train').sum()) if given else len(parts)
-        return Survey(pretrained, classes, train, test, given, digest.hexdigest())
+        pretrained, given = len(parts) - len(held_out), 'test' in images.parts
+        return Survey(pretrained, classes, train, test, given, digest.hexdigest(), left_out + self.no_images)
 
     def load_data_list(self) -> list[dict]:
         """Return the images of the split; ``gt_label`` indexes the class names of ``metainfo``."""
@@ -122,7 +143,7 @@ class OwnImages(SplitDataset):
         everything = np.ones(len(codes), dtype=bool)
         if self.split == 'pretrain':
             labelled = (codes >= 0) & (parts == 'train')
-            chosen = parts == 'train' if any(images.parts) else everything
+            chosen = _pretrained(images)
         elif self.split == 'all':
             chosen, labelled = everything, everything & (codes >= 0).all()
         elif classes:
@@ -151,14 +172,13 @@ class OwnImages(SplitDataset):
         Parts 'train' and 'test' are given, or drawn for images with a class. There are no classes if fewer than two
         are found, or if there is nothing to learn from or to test on.
         """
-        pairs = set(zip(images.labels, images.parts, strict=True))
-        found = {label for label, part in pairs if label is not None and part is not None}
+        pairs = set(zip(images.labels, images.parts, strict=True)) if self.labelled else set()
+        found = {label for label, part in pairs if label is not None and part in ('train', 'test', '')}
         classes = self.class_names or tuple(sorted(found, key=_in_order))
         numbers: dict[str | None, int] = {name: number for number, name in enumerate(classes)}
         codes = np.fromiter((numbers.get(label, -1) for label in images.labels), np.int64, len(images.labels))
         parts = np.array(images.parts, dtype=object)
-        if not any(images.parts):
-            rows = np.flatnonzero(codes >= 0)
+        if len(rows := np.flatnonzero((codes >= 0) & (parts == ''))):
             parts[rows] = np.where(_drawn([images.names[row] for row in rows.tolist()], codes[rows]), 'test', 'train')
         learnt, tested = (set(codes[(codes >= 0) & (parts == part)].tolist()) for part in ('train', 'test'))
         if len(found) < 2 or not learnt or not tested:
@@ -177,16 +197,23 @@ def split_word(path: str) -> str:
 
 
 def parts_by_name(names: Iterable[str]) -> dict[str, str | None]:
-    """Return the part of each folder or split by its name; '' for all without both 'train' and a held-out name.
+    """Return the part of each folder or split by its name, as :class:`Images` has it; '' for all without two parts.
 
-    Case is ignored. Of several held-out names, the first of :data:`HELD_OUT` is tested on, and the others are not
-    used.
+    Case and a :data:`SUFFIX` are ignored. Of several held-out names, the first of :data:`HELD_OUT` is tested on, and
+    the others are left out. Names that are none of :data:`PARTS` are 'extra', since pretraining needs no labels.
     """
-    words = {name: name.lower() for name in names}
-    held_out = next((name for name in HELD_OUT if name in words.values()), None)
-    if held_out is None or 'train' not in words.values():
+    words = {name: SUFFIX.sub('', name.lower()) for name in names}
+    present = PARTS.keys() & set(words.values())
+    if len({PARTS[word] for word in present}) < 2:  # one alone may be a class
         return dict.fromkeys(words, '')
-    return {name: {'train': 'train', held_out: 'test'}.get(word) for name, word in words.items()}
+    tested = next((word for word in HELD_OUT if word in present), None)
+    parts = PARTS | dict.fromkeys(HELD_OUT) | ({tested: 'test'} if tested else {'train': ''})
+    return {name: parts.get(word, 'extra') for name, word in words.items()}
+
+
+def _pretrained(images: Images) -> np.ndarray:
+    """Return (n,) bool, which images pretraining sees."""
+    return np.array([part not in ('test', None) for part in images.parts], dtype=bool)
 
 
 def _drawn(names: Sequence[str], codes: np.ndarray) -> np.ndarray:

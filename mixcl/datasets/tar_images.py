@@ -58,6 +58,10 @@ class TarImages(OwnImages):
             raise UserError(f'no images in the {len(self.shards)} tar file(s) of {self.source}; give other files')
         return found
 
+    def place_of(self, images: Images, row: int) -> str:
+        """Return a pattern of the shards of an image's part."""
+        return f'{split_word(self.shards[images.places[row][0]])}*.tar'
+
     def reading(self, name: str, *place: int) -> dict[str, Any]:
         """Return a name for messages, and a function ``read_bytes`` that reads the image."""
         number, offset, size = place

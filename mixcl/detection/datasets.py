@@ -13,6 +13,7 @@ from mmdet.datasets.samplers import AspectRatioBatchSampler
 from mixcl.datasets import SampleKey
 from mixcl.datasets.unreadable import NoReadableImage, UnreadableImage
 from mixcl.errors import UserError, printable
+from mixcl.quiet_log import tell
 from mixcl.registry import DATA_SAMPLERS, DATASETS
 
 
@@ -48,11 +49,19 @@ class _CompleteData(BaseDetDataset):
         return data
 
     def filter_data(self) -> list[dict]:
-        data = super().filter_data()
+        found, data = self.data_list, super().filter_data()
         if not data:
             raise UserError(
                 f'no image of {self.ann_file} is left: none has an object of the classes that the config names, or all '
                 'are smaller than filter_cfg.min_size'
+            )
+        if left_out := len(found) - len(data):
+            least = (self.filter_cfg or {}).get('min_size', 0)
+            small = sum(min(item['width'], item['height']) < least for item in found)
+            smaller = f', {small} are smaller than {least} pixels' if small else ''
+            tell(
+                f'{self.ann_file}: {len(data):,} of {len(found):,} images are trained on; {left_out - small:,} have no '
+                f'object of the classes (filter_empty_gt){smaller}'
             )
         return data
 

@@ -12,7 +12,7 @@ from mixcl.experiments.data_roots import check_metric_files, set_data_root
 from mixcl.experiments.options.backbone import use_backbone
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.options.image_size import set_image_size
-from mixcl.experiments.options.own_data import use_data
+from mixcl.experiments.options.own_data import LABELS_OF_NOTHING, use_data
 from mixcl.experiments.options.run import (
     choose_tested,
     lengthen_process_timeout,
@@ -50,6 +50,7 @@ class Options:
     cache_size: float = 100.0  # GB
     data: str | None = None
     data_root: str | None = None
+    labels: bool = True  # of data
     backbone: str | None = None
     image_size: int | None = None
     fit: Fit | None = None  # of mixcl pretrain
@@ -145,7 +146,9 @@ def _prepared(config: str | Path, asked: Options) -> Config:
     elif asked.backbone:
         use_recipe_of(cfg, asked.backbone)
     if asked.data:
-        cfg.found_images = use_data(cfg, asked.data, asked.data_root)
+        cfg.found_images = use_data(cfg, asked.data, asked.data_root, asked.labels)
+    elif not asked.labels:
+        raise UserError(LABELS_OF_NOTHING)
     elif asked.data_root:
         set_data_root(cfg, asked.data_root)
     if asked.backbone:

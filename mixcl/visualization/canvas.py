@@ -37,7 +37,8 @@ def check_figure_path(path: str | Path) -> None:
 def write(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of the path's ending; returns the path."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    png = Path(path).suffix.lower() == '.png'
+    figure.savefig(path, dpi=110, metadata={'Software': 'mixcl'} if png else None)  # no image of later runs
     return Path(path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from mmengine.config import Config
 from PIL import Image
 
@@ -16,6 +17,7 @@ from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.prepared import prepared
 from mixcl.shipped import config_of
+from mixcl.visualization.canvas import write
 
 TINY = {
     'model.backbone.arch.num_layers': 1, 'model.neck.hidden_channels': 32, 'model.predictor.hidden_channels': 32,
@@ -58,8 +60,24 @@ def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, 
     shutil.copytree(checkpoint.parent, tmp_path / 'run')
     (tmp_path / 'photos/07.png').rename(tmp_path / 'photos/97.png')
     for epochs in (1, 10):
-        with pytest.raises(UserError, match=r'the digest of the training images .* another folder .*`allow_changes`'):
+        told = (
+            r'the digest of the training images .*; new: 97\.png; gone: 07\.png\. .* another folder .*`allow_changes`'
+        )
+        with pytest.raises(UserError, match=told):
             tiny(tmp_path / 'photos', tmp_path / 'run', epochs=epochs)
+    (tmp_path / 'photos/97.png').rename(tmp_path / 'photos/07.png')
+    Image.new('RGB', (9, 9)).save(tmp_path / 'photos/x.png')
+    with pytest.raises(UserError, match=r'run: the number of training images was 20 and is 21 now.*; new: x\.png\. '):
+        tiny(tmp_path / 'photos', tmp_path / 'run')
+
+
+def test_figures_within_the_folder_of_photos_do_not_keep_a_run_from_going_on(photos: Path, tmp_path: Path) -> None:
+    for out in (tmp_path / 'one/run', tmp_path / 'two'):  # below the photos, and beside them
+        folder = Path(shutil.copytree(photos, tmp_path / out.relative_to(tmp_path).parts[0]))
+        (written,) = {tiny(folder, out)}
+        for figure in (out / 'map.png', out / 'mine.png' if out != folder else out / 'mix.png', folder / 'keys.png'):
+            write(Figure(), figure)
+        assert tiny(folder, out) == written
 
 
 def test_a_finished_run_goes_on_with_more_epochs_and_a_longer_warm_up(

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import sys
 import tarfile
 import time
@@ -11,16 +12,20 @@ from pathlib import Path
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 from own_sources import CLASSES, photo, photos, write_all, write_folder, write_shards, write_tar
+from PIL import Image
 from torch.utils.data import DataLoader
 
 from mixcl.datasets import FolderImages, HuggingFaceImages, ImageFolder, KeyedDataset, KeyedSampler, ListedImages
 from mixcl.datasets.own_images import OwnImages
 from mixcl.datasets.tar_images import TarImages
 from mixcl.datasets.unreadable import UnreadableImage
+from mixcl.engine.runners.work_dir import LOCK
 from mixcl.errors import UserError
 from mixcl.experiments.options.own_data import source_config
 from mixcl.registry import DATASETS
+from mixcl.visualization.canvas import write
 
 VIEW = [dict(type='mmpretrain.RandomResizedCrop', scale=16, backend='pillow'), dict(type='RandomFlip', prob=0.5)]
 PIPELINE = [
@@ -136,6 +141,100 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
         assert [info.get('gt_label') for info in found] == labels[split]
     survey = dataset.survey()
     assert (survey.images, survey.classes, survey.train, survey.test, survey.given) == (3, ('a', 'b'), 2, 2, True)
+
+
+@pytest.mark.parametrize(
+    ('files', 'pretrained', 'told'),
+    [
+        (  # STL-10
+            'train/a/1.png train/b/2.png test/a/3.png test/b/4.png unlabeled/5.png unlabeled/x/6.png 7.png',
+            '7.png train/a/1.png train/b/2.png unlabeled/5.png unlabeled/x/6.png',
+            '5 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (as the data '
+            'say); left out of pretraining: 2 images in test/',
+        ),
+        (
+            'train/a/1.png train/b/2.png Val/a/3.png Val/b/4.png test/a/5.png extra/6.png more/7.png',
+            'extra/6.png more/7.png train/a/1.png train/b/2.png',
+            '4 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (as the data '
+            'say); left out of pretraining: 2 images in Val/, 1 images in test/',
+        ),
+        (
+            'train2017/1.jpg train2017/2.jpg val2017/3.jpg val_2014/4.jpg test2017/5.jpg unlabeled2017/6.jpg',
+            'train2017/1.jpg train2017/2.jpg unlabeled2017/6.jpg',
+            '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 images in test2017/, '
+            '1 images in val2017/, 1 images in val_2014/',
+        ),
+        ('test/a/1.png test/b/2.png unlabelled/3.png', 'unlabelled/3.png', 'no kNN; .* 2 images in test/'),
+        (
+            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
+            'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
+            '5 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (drawn',
+        ),
+        (  # classes
+            'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',
+            'bus/1.png bus/2.png train/3.png train/4.png train_station/5.png',
+            '5 images to pretrain on; 3 classes (bus, train, train_station)',
+        ),
+    ],
+)  # fmt: skip
+def test_pretraining_sees_all_but_what_is_for_tests_and_says_what_is_left_out(
+    files: str, pretrained: str, told: str, tmp_path: Path
+) -> None:
+    write_folder(tmp_path, dict.fromkeys(files.split(), b''))
+    dataset = FolderImages(str(tmp_path), split='pretrain')
+    found = [os.path.relpath(dataset.get_data_info(index)['img_path'], tmp_path) for index in range(len(dataset))]
+    survey = dataset.survey()
+    assert found == pretrained.split() and survey.images == len(found)
+    assert re.search(told if '.*' in told else re.escape(told), str(survey))
+    assert len(FolderImages(str(tmp_path))) == len(files.split())  # features are of all
+
+
+def test_parts_that_tar_files_and_tables_name(tmp_path: Path) -> None:
+    for shard in ('train-0', 'unlabeled-0', 'test-0', 'test-1'):
+        write_tar(tmp_path / f'{shard}.tar', {'a.jpg': b'', 'a.cls': b'1', 'b.jpg': b'', 'b.cls': b'2'})
+    survey = TarImages(f'{tmp_path}/*.tar', lazy_init=True).survey()
+    assert (survey.images, survey.train, survey.test, survey.left_out) == (4, 2, 4, {'test*.tar': 4})
+    from datasets import Dataset, DatasetDict
+
+    table = dict(image=[dict(bytes=photo(i), path=None) for i in range(2)], label=[0, 1])
+    splits = {name: Dataset.from_dict(table) for name in ('train', 'test', 'unlabeled')}
+    DatasetDict(splits).save_to_disk(tmp_path / 'table')
+    survey = HuggingFaceImages(str(tmp_path / 'table'), lazy_init=True).survey()
+    assert (survey.images, survey.train, survey.test, survey.left_out) == (4, 2, 2, {'test/': 2})
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_labels_that_mean_nothing(kind: str, sources: dict) -> None:
+    dataset = DATASETS.build(source_config(sources[kind], labels=False) | dict(split='pretrain'))
+    assert str(dataset.survey()) == '18 images to pretrain on without labels, so no kNN'
+    assert not any('gt_label' in dataset.get_data_info(index) for index in range(18))
+
+
+def test_two_labels_of_an_image_do_not_matter_where_labels_do_not(tmp_path: Path) -> None:
+    write_folder(tmp_path, {'a.jpg': b'', 'l.csv': b'a.jpg,1\na.jpg,2'})
+    assert len(ListedImages(f'{tmp_path}/l.csv', labels=False)) == 1
+
+
+def test_what_runs_have_written_is_no_image(tmp_path: Path) -> None:
+    write_folder(tmp_path, dict.fromkeys(['a/1.jpg', 'a/2.jpg', 'b/3.jpg', 'b/best_of.pth', 'b/best_shot.jpg'], b''))
+    before = str(FolderImages(str(tmp_path), lazy_init=True).survey())
+    assert '4 images to pretrain on; 2 classes (a, b)' in before
+    runs = [f'one/{LOCK}', 'one/map.png', 'one/20261128_030000/vis_data/vis_image/views_0.png', 'one/more/x.png']
+    runs += ['b/two/epoch_3.pth', 'b/two/vit.py', 'b/two/y.png', 'z/iter_9.pth', 'z/last_checkpoint', 'z/z.png']
+    # A run within the folder itself leaves the photos alone.
+    runs += [LOCK, 'epoch_1.pth', 'vit.py', '20261128_030000/vis_data/vis_image/views_0.png']
+    write_folder(tmp_path, dict.fromkeys(runs, b''))
+    figure = Figure()
+    for name in ('a/map.png', 'mix_preview.png'):
+        write(figure, tmp_path / name)
+    dataset = FolderImages(str(tmp_path), lazy_init=True)
+    assert dataset.images().names == ['a/1.jpg', 'a/2.jpg', 'b/3.jpg', 'b/best_shot.jpg']
+    found = {'one': 3, 'b': 1, 'z': 1, '20261128_030000': 1}
+    expected = {f'{name}/ (written by a run)': number for name, number in found.items()}
+    assert dataset.survey().left_out == expected | {f'{name}/ (written by mixcl)': 1 for name in 'a.'}
+    figure.savefig(tmp_path / 'b/map.png')  # of someone else
+    Image.open(tmp_path / 'a/map.png').save(tmp_path / 'b/keys.png')  # a copy by another program
+    assert dataset.images().names[2:] == ['b/3.jpg', 'b/best_shot.jpg', 'b/keys.png', 'b/map.png']
 
 
 def test_a_flat_folder_is_pretrained_on_as_before_and_has_no_labels(tmp_path: Path) -> None:

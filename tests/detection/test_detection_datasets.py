@@ -94,6 +94,19 @@ def test_objects_without_masks_are_refused_where_masks_are_trained(changeable):
     assert len(coco_set(changeable, pipeline=boxes)) == 6
 
 
+def test_images_without_objects_are_counted(changeable, capsys):
+    def drop(content):
+        content['annotations'] = [one for one in content['annotations'] if one['image_id'] not in images]
+
+    images = [one['id'] for one in json.loads((changeable / 'annotations.json').read_text())['images']][:2]
+    change(changeable, drop)
+    for filter_cfg, number in ((None, 6), (dict(filter_empty_gt=True), 4), (dict(filter_empty_gt=True, min_size=1), 4)):
+        assert len(coco_set(changeable, filter_cfg=filter_cfg)) == number
+        told = 'annotations.json: 4 of 6 images are trained on; 2 have no object of the classes (filter_empty_gt)\n'
+        assert (told in ''.join(capsys.readouterr())) == (number == 4)
+    assert len(coco_set(changeable, filter_cfg=dict(filter_empty_gt=True), test_mode=True)) == 6
+
+
 def test_no_image_left_is_refused(changeable):
     change(changeable, lambda content: content['annotations'].clear())
     for filter_cfg in (dict(filter_empty_gt=True), dict(min_size=500)):

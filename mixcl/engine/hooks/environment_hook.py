@@ -14,12 +14,13 @@ from mmengine.hooks import Hook
 from mmengine.runner import Runner
 from mmengine.utils.dl_utils import collect_env
 
+from mixcl.datasets.image_digest import write_names
 from mixcl.registry import HOOKS
 
 
 @HOOKS.register_module()
 class EnvironmentHook(Hook):
-    """Writes ``environment.json`` into the work dir, and into the folder of this start's log.
+    """Writes ``environment.json`` into the work dir, and into the folder of this start's log; and the images' names.
 
     mmengine writes the resolved config beside it.
     """
@@ -46,6 +47,8 @@ class EnvironmentHook(Hook):
                 Path(folder, 'environment.json').write_text(json.dumps(record, indent=1), encoding='utf-8')
             except OSError as error:  # a missing record must not end a run
                 runner.logger.warning(f'{folder}/environment.json cannot be written ({error.strerror})')
+        if hasattr(runner.train_loop, 'images'):
+            write_names(runner.work_dir, dataset)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
+from mixcl.datasets.image_digest import differing_names, image_names, read_names
 from mixcl.engine.runners.new_settings import NewSettingsHook
 from mixcl.errors import UserError
 from mixcl.experiments.difference import Change, differences
@@ -24,7 +25,7 @@ IGNORED_CHANGES = re.compile(
 
 LENGTH_CHANGES = re.compile(r'train_cfg\.max_(epochs|iters)$')
 HARMLESS_CHANGES = re.compile(
-    r'.*\.(num_workers|data_root|source|cache\.folder|cache\.gigabytes|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
+    r'.*\.(num_workers|data_root|source|labels|cache\.folder|cache\.gigabytes|val_interval|val_begin)$|(val_\w+|visualizer|log_\w+|activation_checkpointing|compile)\b|'
     r'randomness\.deterministic$|default_hooks\.(timer|logger|checkpoint|runtime_info|nonfinite|throughput|health|'
     r'environment|visualization|online_probe|images)\b'
 )
@@ -60,25 +61,26 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
     _check_position(runner, meta, path)
     changes = changed_settings(stored, runner.cfg) if stored else []
     steps, processes = len(runner.train_loop.dataloader), meta.get('world_size', runner.world_size)
-    for name, then, now in (
-        (PROCESSES, processes, runner.world_size),
-        ('the number of steps per epoch', meta.get('steps_per_epoch', steps), steps),
-        _images(runner, meta),
-    ):
-        if then != now:
-            changes.append(Change(name, then, now))
+    changes += [
+        Change(PROCESSES, processes, runner.world_size),
+        Change('the number of steps per epoch', meta.get('steps_per_epoch', steps), steps),
+    ]
+    images = Change(*_images(runner, meta))  # first, since others may follow from it
+    changes = [change for change in (images, *changes) if change.old != change.new]
+    files = _files(runner, meta, path) if images in changes else ''
     refused = [change for change in changes if not keeps_computation(change)]
     if stored and _batch(stored) * processes == _batch(runner.cfg) * runner.world_size:
         refused = [change for change in refused if change.path not in (BATCH, PROCESSES)]
     if refused and not allow:
         more = f', and {len(refused) - 3} more' if len(refused) > 3 else ''
         raise UserError(
-            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}. Restore the earlier settings, '
-            'or choose another folder for a new run; `allow_changes` continues with the new values'
+            f'{path} is of another run: {"; ".join(map(str, refused[:3]))}{more}{files}. Restore the earlier '
+            'settings, or choose another folder for a new run; `allow_changes` continues with the new values'
         )
     for change in changes:
         follows = '; schedules follow the new length' if LENGTH_CHANGES.match(change.path) else ''
         follows = '; the run continues, but not bit by bit' if change.path == PROCESSES else follows
+        follows = files if change is images else follows
         runner.logger.info(f'changed: {change}{follows}', extra=FOR_PEOPLE)
     if runner.cfg.get('load_from') and Path(path).resolve().parent == Path(runner.work_dir).resolve():
         newest = newest_checkpoint(runner.work_dir)
@@ -124,6 +126,12 @@ def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
         if part in then and part in now and then[part] != now[part]:
             return f'the digest of the {part} of the training images', then[part], now[part]
     return 'the digest of the training images (their names, in order)', then['digest'], now['digest']
+
+
+def _files(runner: Runner, meta: dict, path: str) -> str:
+    """Return what is known of the files by which the images of a checkpoint and those of a run differ, for messages."""
+    then = read_names(Path(path).parent, meta['images'].get('digest'))
+    return '' if then is None else differing_names(then, image_names(runner.train_loop.dataloader.dataset))
 
 
 def _compared(cfg: Config) -> dict[str, Any]:

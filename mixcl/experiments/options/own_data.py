@@ -16,14 +16,18 @@ from mixcl.shipped import shipped
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
 FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
+LABELS_OF_NOTHING = '`labels` is about images of your own: leave it out, or name some by `data`'
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
-def source_config(spec: str, data_root: str | None = None, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def source_config(
+    spec: str, data_root: str | None = None, like: Mapping[str, Any] | None = None, labels: bool = True
+) -> dict[str, Any]:
     """Return the config of the data set that ``--data`` asks for, such as 'folder:photos', without split and pipeline.
 
     The paths of a list are relative to ``data_root``, by default the list's folder. The images of a folder
-    are the files with the extensions that the config ``like`` trains on, if it names any.
+    are the files with the extensions that the config ``like`` trains on, if it names any. Without ``labels``, those of
+    the source are ignored.
 
     Raises:
         UserError: if ``spec`` is none of :data:`FORMS`, or ``data_root`` is not for a list.
@@ -40,6 +44,7 @@ def source_config(spec: str, data_root: str | None = None, like: Mapping[str, An
     settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
     trained = _trained_on(like or {}) if kind == 'folder' else {}
     settings |= {name: trained[name] for name in ('extensions',) if name in trained}
+    settings |= {} if labels else dict(labels=False)
     return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
 
 
@@ -57,7 +62,7 @@ def survey(images: Mapping[str, Any]) -> Survey:
     return build(DATASETS, {**images, 'lazy_init': True}).survey()
 
 
-def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
+def use_data(cfg: Config, spec: str, data_root: str | None = None, labels: bool = True) -> str:
     """Make a config train on other images, in place; its views stay. With labels, it gets kNN if it had none.
 
     Pretraining sees no labels. kNN votes among the labelled images of the training part and tests the others. Without
@@ -70,7 +75,7 @@ def use_data(cfg: Config, spec: str, data_root: str | None = None) -> str:
         UserError: if the images cannot be read, the config is not one of image-wise training, or a classifier is to be
             trained without labels.
     """
-    images = source_config(spec, data_root, cfg)
+    images = source_config(spec, data_root, cfg, labels)
     if not cfg.get('train_dataloader') or cfg.get('default_scope') == 'mmdet':
         raise UserError(f'`data={spec}` is for pretraining and for classifiers, which this config does not train')
     own = innermost(cfg.train_dataloader.dataset)

@@ -19,7 +19,7 @@ from mixcl.experiments.evaluations.composing import read_data_set
 from mixcl.experiments.evaluations.plan import planned
 from mixcl.experiments.image_sources import image_pipeline, source_images
 from mixcl.experiments.options.own_data import source_config, use_data
-from mixcl.experiments.prepared import prepared
+from mixcl.experiments.prepared import Options, prepared, prepared_to_train
 from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS
 
@@ -62,6 +62,19 @@ def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
     assert 'without labels, so no kNN' in use_data(cfg, f'folder:{tmp_path}')
     parts = [f'{part}_{name}' for part in ('val', 'test') for name in ('dataloader', 'cfg', 'evaluator')]
     assert [cfg[part] for part in parts] == [None] * 6
+
+
+def test_labels_that_mean_nothing_give_no_kNN(sources: dict, tmp_path: Path) -> None:
+    cfg = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
+    assert '18 images to pretrain on without labels, so no kNN' in use_data(cfg, sources['folder'], labels=False)
+    assert cfg.val_dataloader is None and cfg.train_dataloader.dataset.dataset.labels is False
+    with pytest.raises(UserError, match=r'the config trains a classifier, but there are 18 images .* without labels'):
+        use_data(prepared(written(tmp_path, 'finetune')), sources['folder'], labels=False)
+    images = source_images(sources['folder'], Config(), image_pipeline(Config(), 16), labels=False)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        assert labels_of(KeyedDataset(images)) is None
+    with pytest.raises(UserError, match='`labels` is about images of your own: leave it out'):
+        prepared_to_train(CONFIGS / 'patchmix/vit-xs4_digits.py', Options(labels=False))
 
 
 def test_a_classifier_gets_the_classes_and_needs_them(tmp_path: Path, sources: dict) -> None:
