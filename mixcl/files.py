@@ -1,14 +1,18 @@
 """Files that appear whole or not at all; each checkpoint has a checksum beside it."""
 
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import stat
+import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -47,35 +51,98 @@ def read_regular(path: str | Path, most: int) -> bytes:
         return file.read()
 
 
+def open_lock(path: str | Path) -> int:
+    """Open a file that serves as a lock, and create it if it is missing; refuse links and what is no regular file."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, 'a link to another file, or no file: remove it', str(path))
+
+
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+def locked(path: str | Path) -> Iterator[OSError | None]:
+    """Keep other processes and threads from changing a file; its lock is ``<name>.lock`` beside it, which stays.
+
+    Other machines see the lock if the file system passes locks on, as NFS does. Missing folders are created.
+
+    Yields:
+        None, or the error if there is no lock, such as on a file system without locks.
+    """
+    path, failure = Path(path), None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as undo:
+        try:
+            handle = open_lock(path.with_name(f'{path.name}.lock'))
+            undo.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            undo.callback(fcntl.flock, handle, fcntl.LOCK_UN)  # a process forked meanwhile shares the handle
+        except OSError as error:
+            failure = error
+        yield failure
+
+
+@contextmanager
+def _opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
+    handle = os.open(path, flags, 0o666)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _unfinished(path: Path, folder: bool = False) -> Iterator[tuple[Path, int]]:
+    """Create a file or folder to become ``path``, of this writer alone, and lock it; in the end, remove it.
+
+    Those older than ten seconds that nobody has locked are removed before: their writers were killed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f'{glob.escape(path.name)}.{"[0-9a-f]" * 8}{UNFINISHED}'):
+        with suppress(OSError), _opened(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if its writer lives, or there are no locks
+            if time.time() - os.fstat(handle).st_mtime > 10:  # a younger one may be about to be locked
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    own = path.with_name(f'{path.name}.{secrets.token_hex(4)}{UNFINISHED}')
+    if folder:
+        own.mkdir()
+    with _opened(own, os.O_RDONLY if folder else os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield own, handle
+        finally:
+            shutil.rmtree(own, ignore_errors=True) if folder else own.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_whole(path: str | Path, on_disk: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing, which takes its name and replaces an earlier file once it is complete on the disk.
 
-    So either the old content or all of the new content is there at any time, also after a kill or a power cut. Missing
-    folders are created.
+    So either the old content or all of the new content is there at any time, also after a kill or a power cut. Of
+    several writers, the last to finish replaces the others' files. Missing folders are created.
+
+    Args:
+        on_disk: whether to wait for the disk; if not, a power cut may damage the file.
 
     Raises:
         OSError: if there is no room or no permission; the error names the file.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + UNFINISHED)
     try:
-        with open(unfinished, 'wb') as file:
+        with _unfinished(path) as (unfinished, handle), open(handle, 'wb', closefd=False) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+            if on_disk:
+                os.fsync(handle)
+            os.replace(unfinished, path)
     except OSError as error:
         error.filename = error.filename or str(path)  # a failed write does not know its file
         raise
-    finally:
-        unfinished.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # for the new name of the file
-    finally:
-        os.close(folder)
+    if on_disk:
+        with _opened(path.parent) as handle:
+            os.fsync(handle)  # for the new name of the file
 
 
 @contextmanager
@@ -85,18 +152,12 @@ def folder_written_whole(path: str | Path) -> Iterator[Path]:
     What an earlier, killed call has left is removed.
     """
     path = Path(path)
-    unfinished = path.with_name(path.name + UNFINISHED)
-    if unfinished.is_dir() and not unfinished.is_symlink():
-        shutil.rmtree(unfinished)
-    unfinished.mkdir(parents=True)
-    try:
+    with _unfinished(path, folder=True) as (unfinished, _):
         yield unfinished
         for file in unfinished.iterdir():
-            with open(file, 'rb') as written:
-                os.fsync(written.fileno())
+            with _opened(file) as handle:
+                os.fsync(handle)
         os.replace(unfinished, path)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def check_writable(folder: str | Path, option: str) -> None:

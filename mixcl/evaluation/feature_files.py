@@ -17,7 +17,7 @@ from mixcl.datasets.unreadable import ImageNote
 from mixcl.errors import UserError
 from mixcl.evaluation.features import encode, encode_all, with_progress
 from mixcl.evaluation.functional.feature_checks import check_finite
-from mixcl.files import check_writable, written_whole
+from mixcl.files import UNFINISHED, check_writable, open_regular, read_regular, written_whole
 
 META = 'meta.json'
 FILE = 'features_{:05d}.npz'
@@ -31,11 +31,11 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
     """
     check_writable(folder, '`out`')
     identity, meta = json.loads(json.dumps(identity)), folder / META
-    if not any(folder.iterdir()):
+    if all(path.suffix == UNFINISHED for path in folder.iterdir()):
         with written_whole(meta) as file:
             file.write(json.dumps(identity, indent=2).encode())
     try:
-        stored = dict(json.loads(meta.read_text()))
+        stored = dict(json.loads(read_regular(meta, 2**26)))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f'`out={folder}` holds something other than features; give a new or an empty folder') from error
     changed = [name for name, value in identity.items() if stored.get(name) != value]
@@ -109,7 +109,7 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path) as arrays:
+        with open_regular(path) as file, np.load(file) as arrays:
             return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
     except Exception as error:  # damaged contents make numpy raise errors of any kind
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error

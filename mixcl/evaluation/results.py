@@ -8,7 +8,8 @@ from typing import Any
 
 from mixcl.errors import UserError
 from mixcl.experiments.options.run import RANDOM
-from mixcl.files import written_whole
+from mixcl.files import locked, read_regular, written_whole
+from mixcl.quiet_log import tell
 
 Row = dict[str, Any]
 """One finished evaluation, of one encoder by one protocol on one data set; docs/evaluation.md lists its keys."""
@@ -26,6 +27,7 @@ class Results:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self.path = self.folder / 'results.json'
         self.rows: list[Row] = self._read()
 
     def finished(self, row: Mapping[str, Any]) -> Row | None:
@@ -38,24 +40,29 @@ class Results:
 
         Results that another command stored there in the meantime are kept.
         """
-        self.rows = [stored for stored in self._read() if _identity(stored) != _identity(row)]
-        self.rows.append(json.loads(json.dumps(row)))
-        texts = {'results.json': json.dumps(self.rows, indent=2), 'results.md': table(self.rows)}
-        for name, text in texts.items():
-            with written_whole(self.folder / name) as file:
-                file.write(f'{text}\n'.encode())
+        with locked(self.path) as failure:
+            if failure:
+                tell(f'{self.path} cannot be locked ({failure}): of results stored at the same time one may be lost')
+            self.rows = [stored for stored in self._read() if _identity(stored) != _identity(row)]
+            self.rows.append(json.loads(json.dumps(row)))
+            texts = {self.path: json.dumps(self.rows, indent=2), self.folder / 'results.md': table(self.rows)}
+            for path, text in texts.items():
+                with written_whole(path) as file:
+                    file.write(f'{text}\n'.encode())
 
     def _read(self) -> list[Row]:
-        path = self.folder / 'results.json'
-        if not path.exists():
-            return []
         try:
-            rows = json.loads(path.read_text(encoding='utf-8'))
+            rows = json.loads(read_regular(self.path, 2**28))
             table(rows)
             for row in rows:
                 _identity(row)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise UserError(f'{path} holds no results of mixcl evaluate; move it away or pass another `out`') from error
+            reason = f' ({error.strerror})' if isinstance(error, OSError) else ''
+            raise UserError(
+                f'{self.path} holds no results of mixcl evaluate{reason}; move it away or pass another `out`'
+            ) from error
         return list(rows)
 
 

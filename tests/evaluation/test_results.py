@@ -1,6 +1,11 @@
 """The file of results and its table."""
 
+import errno
+import fcntl
 import json
+import multiprocessing
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ import pytest
 from mixcl.errors import UserError
 from mixcl.evaluation.results import Results, table
 
+FORK = multiprocessing.get_context('fork')
 PAPERS = '94.6 (PatchMix, Table 3), 94.6 (PatchMix, Table 5)'
 
 
@@ -50,7 +56,8 @@ def test_a_result_is_stored_at_once_and_another_takes_its_place(tmp_path: Path) 
         again = Results(tmp_path / 'out')
         assert again.finished(row()) == stored == row(**changes)
         assert (tmp_path / 'out/results.md').read_text() == table([stored]) + '\n'
-    assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == ['results.json', 'results.md']
+    names = ['results.json', 'results.json.lock', 'results.md']
+    assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == names
 
 
 def test_another_evaluation_is_not_finished(tmp_path: Path) -> None:
@@ -76,6 +83,67 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path) -> None:
         with pytest.raises(UserError, match='holds no results of mixcl evaluate'):
             Results(tmp_path)
         assert (tmp_path / 'results.json').read_text() == text
+
+
+def add_rows(folder: Path, process: int) -> None:
+    results = Results(folder)
+    for number in range(20):
+        results.add(row(data=f'{process}/{number}'))
+
+
+def test_rows_of_processes_that_add_at_the_same_time_are_all_there(tmp_path: Path) -> None:
+    with FORK.Pool(4) as processes:
+        processes.starmap(add_rows, [(tmp_path, process) for process in range(4)], chunksize=1)
+    stored = Results(tmp_path).rows
+    assert {one['data'] for one in stored} == {f'{process}/{number}' for process in range(4) for number in range(20)}
+    assert len(stored) == 80 and (tmp_path / 'results.md').read_text() == table(stored) + '\n'
+    assert len(os.listdir(tmp_path)) == 3
+
+
+def test_a_kill_between_writing_and_renaming_loses_one_row_and_holds_up_nobody(tmp_path: Path) -> None:
+    Results(tmp_path).add(row(data='first'))
+
+    def killed() -> None:
+        os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        Results(tmp_path).add(row(data='second'))
+
+    process = FORK.Process(target=killed)
+    process.start()
+    process.join(60)
+    (left,) = tmp_path.glob('results.json.*.part')
+    assert process.exitcode == -signal.SIGKILL and [one['data'] for one in Results(tmp_path).rows] == ['first']
+    os.utime(left, (0, 0))
+    Results(tmp_path).add(row(data='third'))
+    assert [one['data'] for one in Results(tmp_path).rows] == ['first', 'third']
+    assert len(os.listdir(tmp_path)) == 3
+
+
+@pytest.mark.parametrize('kind', ['pipe', 'device', 'folder', 'too large'])
+def test_what_is_no_file_of_results_is_refused_without_reading_it(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / 'results.json'
+    make = {
+        'pipe': lambda: os.mkfifo(path),
+        'device': lambda: path.symlink_to('/dev/zero'),
+        'folder': path.mkdir,
+        'too large': lambda: path.touch() or os.truncate(path, 2**40),
+    }
+    make[kind]()
+    words = 'a folder, not a file' if kind == 'folder' else 'too large: 1,099' if kind == 'too large' else 'a pipe or a'
+    with pytest.raises(UserError, match=rf'results\.json holds no results of mixcl evaluate \({words}.*\); move it'):
+        Results(tmp_path)
+
+
+def test_without_locks_a_row_is_stored_and_the_risk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, 'No locks available')
+
+    said: list[str] = []
+    monkeypatch.setattr('mixcl.evaluation.results.tell', said.append)
+    monkeypatch.setattr(fcntl, 'flock', no_locks)
+    Results(tmp_path).add(row())
+    assert len(Results(tmp_path).rows) == 1
+    (sentence,) = said
+    assert 'results.json cannot be locked ([Errno 37] No locks available)' in sentence
 
 
 def test_the_papers_number_stands_beside_the_best_k() -> None:

@@ -1,6 +1,5 @@
 """Reduced copies of large photos, in a folder that runs share."""
 
-import fcntl
 import math
 import os
 import shutil
@@ -15,11 +14,12 @@ import cv2
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
 from mixcl.datasets.transforms.decoding import decode, read_image
-from mixcl.files import UNFINISHED, read_regular
+from mixcl.files import locked, open_regular, read_regular, written_whole
+from mixcl.ranges import POSITIVE, check_range
 
 QUALITY = 92
-HEAD = struct.Struct('>IIQqI')
-"""Header before a copy's JPEG: the photo's height, width, bytes and time in ns, and the CRC-32 of the JPEG."""
+HEAD = struct.Struct('>II16s')
+"""Header before a copy's JPEG: the photo's height, width and identity. The CRC-32 of both ends the file."""
 
 
 class PhotoCache:
@@ -36,6 +36,7 @@ class PhotoCache:
     """
 
     def __init__(self, crops: Sequence[FastResizedCrop], folder: str | None = None, gigabytes: float = 100) -> None:
+        check_range('PhotoCache', POSITIVE, gigabytes=gigabytes)
         self.pixels, self.side = max(crop.pixels for crop in crops), max(max(crop.size) for crop in crops)
         self.folder, self.bytes = folder, int(gigabytes * 1e9)
         self._used = Path(folder or '', 'bytes')
@@ -46,16 +47,13 @@ class PhotoCache:
         ``stored_in`` is the file that holds several images. ``reduction`` gets the (height, width) of a copy,
         and that of the photo.
         """
-        path, photo, note = results['img_path'], None, None
-        with suppress(OSError):  # the reading reports it
-            photo = os.stat(results.get('stored_in', path))
-        if photo is None or self.folder is None:
-            return read_image(results, reduction)
-        stamp = photo.st_size, photo.st_mtime_ns
+        path, note = results['img_path'], None
         name = f'{self.pixels} {self.side} {QUALITY} '.encode() + os.fsencode(os.path.abspath(path))
+        if self.folder is None or not (identity := _identity(results.get('stored_in', path), name)):
+            return read_image(results, reduction)
         digest = blake2b(name, digest_size=16).hexdigest()
         place = Path(self.folder, digest[:2], digest[2:])  # no image extension: it may lie among the photos
-        content, full = _stored(place, stamp)
+        content, full = _stored(place, identity)
         if full is None:
             image, note, full = read_image(results, lambda shape: self._factor(shape) or reduction(shape))
             scale = self._scale(full)
@@ -63,7 +61,8 @@ class PhotoCache:
                 return image, note, full
             image = cv2.resize(image, [round(side * scale) for side in full[::-1]], interpolation=cv2.INTER_AREA)
             content = cv2.imencode('.jpg', image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
-            self._store(place, HEAD.pack(*full, *stamp, zlib.crc32(content)) + content)
+            record = HEAD.pack(*full, identity) + content
+            self._store(place, record + _checksum(record))
         return decode(content, path, lambda shape: reduction(shape, full))[0], note, full
 
     def advice(self, shapes: Sequence[tuple[int, int]], photos: int, waiting: float) -> str:
@@ -72,7 +71,7 @@ class PhotoCache:
         ``shapes`` are the (height, width) of some of the photos; ``photos`` is the number of all.
         """
         if self.folder:
-            full = self._used.is_file() and int(self._used.read_text() or 0) >= self.bytes
+            full = self._counted() >= self.bytes
             return f'`cache={self.folder}` is full: raise `cache_size`, or delete it and make room' if full else ''
         large = [math.prod(shape) for shape in shapes if self._scale(shape) < 1]
         if not large or waiting < 0.2:
@@ -96,25 +95,49 @@ class PhotoCache:
     def _store(self, place: Path, content: bytes) -> None:
         """Write a copy if it fits, and count its bytes. After the first that does not fit, none does."""
         with suppress(OSError):  # an unwritable folder costs time, but stops no run
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._used, 'a+') as file:
-                with suppress(OSError):  # on file systems without locks
-                    fcntl.flock(file, fcntl.LOCK_EX)
-                file.seek(0)
-                used = int(file.read() or sum(copy.stat().st_size for copy in self._used.parent.glob('??/*')))
-                fits = used + len(content) <= self.bytes and shutil.disk_usage(place.parent).free > 2e9
-                file.truncate(0)
-                file.write(str(used + len(content) if fits else max(used, self.bytes)))
+            with locked(self._used):  # without a lock, copies are whole and their count may be too low
+                used = self._counted()
+                needed = used + len(content) - _size(place)
+                fits = needed <= self.bytes and shutil.disk_usage(self._used.parent).free > 2e9
+                with written_whole(self._used, on_disk=False) as file:
+                    file.write(str(needed if fits else max(used, self.bytes)).encode())
             if fits:
-                place.with_suffix(UNFINISHED).write_bytes(content)
-                place.with_suffix(UNFINISHED).replace(place)
+                with written_whole(place, on_disk=False) as file:
+                    file.write(content)
+
+    def _counted(self) -> int:
+        """Return the stored count of the copies' bytes, or count them if it is missing or damaged."""
+        with suppress(OSError):
+            if (count := read_regular(self._used, 20)).isdigit():
+                return int(count)
+        return sum(map(_size, self._used.parent.glob('??/*')))
 
 
-def _stored(place: Path, stamp: tuple[int, int]) -> tuple[bytes, tuple[int, int] | None]:
+def _size(path: Path) -> int:
+    with suppress(OSError):  # it is missing
+        return path.stat().st_size
+    return 0
+
+
+def _checksum(record: bytes | memoryview) -> bytes:
+    return zlib.crc32(record).to_bytes(4, 'big')
+
+
+def _identity(path: str, name: bytes) -> bytes:
+    """Return 16 bytes that change with the photo or the name of its copy; b'' if the photo cannot be read."""
+    with suppress(OSError), open_regular(path) as file:  # the reading reports it
+        photo = os.fstat(file.fileno())
+        ends = [os.pread(file.fileno(), 4096, place) for place in (0, max(photo.st_size - 4096, 0))]
+        stamp = photo.st_size, photo.st_mtime_ns, photo.st_ctime_ns, photo.st_ino
+        return blake2b(b' '.join([name, repr(stamp).encode(), *ends]), digest_size=16).digest()
+    return b''
+
+
+def _stored(place: Path, identity: bytes) -> tuple[bytes, tuple[int, int] | None]:
     """Return the JPEG of a copy and the photo's (height, width), or None without an intact copy of the photo."""
     with suppress(OSError, struct.error):
         content = read_regular(place, 2**30)
-        height, width, *found = HEAD.unpack_from(content)
-        if found == [*stamp, zlib.crc32(content[HEAD.size :])]:
-            return content[HEAD.size :], (height, width)
+        height, width, found = HEAD.unpack_from(content)
+        if found == identity and _checksum(memoryview(content)[:-4]) == content[-4:]:
+            return content[HEAD.size : -4], (height, width)
     return b'', None

@@ -61,7 +61,7 @@ class CheckpointHook(EngineCheckpointHook):
         for name, path in getattr(self, 'best_ckpt_path_dict', {}).items():
             self.best_ckpt_path_dict[name] = path and self._here(path)
         if is_main_process():
-            for path in Path(self.out_dir).glob(f'*{UNFINISHED}'):
+            for path in Path(self.out_dir).glob(f'*.pth*{UNFINISHED}'):
                 path.unlink()
 
     def _here(self, path: str) -> str:

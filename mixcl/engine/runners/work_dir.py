@@ -12,7 +12,7 @@ from mmengine.runner import Runner
 
 from mixcl.errors import UserError
 from mixcl.experiments.paths import kind_of, walk
-from mixcl.files import checksum_path
+from mixcl.files import checksum_path, open_lock
 
 LOCK = 'run.lock'
 
@@ -77,9 +77,7 @@ class RunLock(Hook):
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-            if os.fstat(self._handle).st_nlink > 1:
-                raise UserError(f'{self.path} is a link to another file, which no run makes: remove it')
+            self._handle = open_lock(self.path)
             self._lock()
             os.ftruncate(self._handle, 0)
             os.write(self._handle, f'a run of process {os.getpid()} on {socket.gethostname()}'.encode())
