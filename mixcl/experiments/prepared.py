@@ -12,7 +12,7 @@ from mixcl.experiments.data_roots import check_metric_files, set_data_root
 from mixcl.experiments.options.backbone import use_backbone
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.options.image_size import set_image_size
-from mixcl.experiments.options.own_data import use_data
+from mixcl.experiments.options.own_data import use_background, use_data
 from mixcl.experiments.options.run import (
     choose_tested,
     lengthen_process_timeout,
@@ -50,6 +50,7 @@ class Options:
     cache_size: float = 100.0  # GB
     data: str | None = None
     data_root: str | None = None
+    background: tuple[int, int, int] | None = None  # of images with transparency; white
     backbone: str | None = None
     image_size: int | None = None
     fit: Fit | None = None  # of mixcl pretrain
@@ -158,6 +159,7 @@ def _prepared(config: str | Path, asked: Options) -> Config:
         _override(cfg, asked)
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)
+    use_background(cfg, asked.background)
     check_config(cfg)
     if asked.smoke:
         shrink_to_smoke(cfg)

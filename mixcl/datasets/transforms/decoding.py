@@ -14,7 +14,7 @@ from PIL import ExifTags, Image, ImageOps
 
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
-from mixcl.files import read_regular
+from mixcl.files import open_regular, read_regular
 
 JPEG_START = b'\xff\xd8\xff'
 PNG_START = b'\x89PNG\r\n\x1a\n'
@@ -106,6 +106,15 @@ def read_image(
     """Read and :func:`decode` the file of results, or the content from their ``read_bytes``."""
     path = results['img_path']
     return decode(read_file(path, results.get('read_bytes')), path, reduction, background)
+
+
+def has_transparency(results: Mapping[str, Any]) -> bool:
+    """Whether the header of an image, given as for :func:`read_image`, says that it has transparency."""
+    with contextlib.suppress(Exception):  # reading an unreadable image says more
+        read = results.get('read_bytes')
+        with io.BytesIO(read()) if read else open_regular(results['img_path']) as file:
+            return Image.open(file, formats=FORMATS).has_transparency_data
+    return False
 
 
 def decode(

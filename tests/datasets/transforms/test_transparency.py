@@ -4,14 +4,19 @@ import io
 import struct
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+from own_sources import write_all
 from PIL import Image
 
-from mixcl.datasets import LoadImage
+from mixcl.datasets import KeyedDataset, LoadImage
 from mixcl.datasets.transforms.decoding import decode
+from mixcl.datasets.verification import transparency
 from mixcl.errors import UserError
+from mixcl.experiments.options.own_data import source_config
+from mixcl.registry import DATASETS
 
 WHITE = (255, 255, 255)
 RANDOM = np.random.default_rng(0)
@@ -154,3 +159,30 @@ def test_a_turned_picture() -> None:
 def test_what_is_no_colour_is_refused(background: object) -> None:
     with pytest.raises(UserError, match='background must be red, green and blue, whole numbers from 0 to 255'):
         LoadImage(background=background)
+
+
+def test_how_many_images_have_transparency_is_said(tmp_path: Path) -> None:
+    def said(pipeline: list[dict], most: int = 100) -> str:
+        images = dict(type='FolderImages', source=str(tmp_path), pipeline=pipeline)
+        return transparency(KeyedDataset(DATASETS.build(images)), most)
+
+    for number in range(12):
+        NOISE.convert('RGBA' if number % 4 == 0 else 'RGB').save(tmp_path / f'{number:02}.png')
+    (tmp_path / 'damaged.png').write_bytes(b'no image')
+    assert said([dict(type='LoadImage')]) == '3 of 13 images have transparency, shown on white'
+    on_black = [dict(type='LoadImage', background=(0, 0, 0))]
+    assert said(on_black, most=5) == '1 of 5 images looked at has transparency, shown on rgb(0, 0, 0)'
+    assert said([dict(type='LoadChannels', channels=4)]) == ''
+    for number in (0, 4, 8):
+        (tmp_path / f'{number:02}.png').unlink()
+    assert said([dict(type='LoadImage')]) == ''
+
+
+def test_images_of_every_source(tmp_path: Path) -> None:
+    photos = {'ant/a.png': encoded(NOISE, 'PNG'), 'bee/b.png': encoded(NOISE.convert('RGB'), 'PNG')}
+    expected = on(WHITE, NOISE), np.asarray(NOISE.convert('RGB'))
+    for spec in write_all(tmp_path, photos).values():
+        dataset = KeyedDataset(DATASETS.build({**source_config(spec), 'pipeline': [dict(type='LoadImage')]}))
+        assert transparency(dataset) == '1 of 2 images has transparency, shown on white'
+        for number, pixels in enumerate(expected):
+            np.testing.assert_array_equal(dataset[number]['img'][..., ::-1], pixels)

@@ -19,7 +19,7 @@ from mixcl.experiments.evaluations.composing import read_data_set
 from mixcl.experiments.evaluations.plan import planned
 from mixcl.experiments.image_sources import image_pipeline, source_images
 from mixcl.experiments.options.own_data import source_config, use_data
-from mixcl.experiments.prepared import prepared
+from mixcl.experiments.prepared import Options, prepared, prepared_to_train
 from mixcl.experiments.subject import Subject
 from mixcl.registry import DATASETS
 
@@ -54,6 +54,20 @@ def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: d
     labelled = ['gt_label' in sample['data_samples'] for sample in train]
     assert sum(labelled) == len(bank) and len(train[0]['inputs']) >= 2  # labels of tested images are hidden
     assert val[0]['inputs'].shape == (3, size, size) and 0 <= val[0]['data_samples'].gt_label.item() < 3
+
+
+@pytest.mark.parametrize('config', ['patchmix/vit-s16_folder', 'patchmix/vit-xs4_digits'])  # one that reads no files
+def test_one_background_wherever_images_are_read(config: str, sources: dict) -> None:
+    def read(cfg: Config) -> set:
+        steps = [loader.dataset.dataset.pipeline[0] for loader in loaders(cfg).values()] + [image_pipeline(cfg)[0]]
+        return {(step['type'], step.get('background')) for step in steps}
+
+    asked = Options(data=sources['folder'], background=(1, 2, 3))
+    assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (1, 2, 3))}
+    of_training = {'train_dataloader.dataset.dataset.pipeline.0.background': [4, 5, 6]}
+    if config.endswith('folder'):
+        asked = Options(data=sources['folder'], cfg_options=of_training)
+        assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}
 
 
 def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
