@@ -21,6 +21,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', required=True, metavar='FOLDER',
                         help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
     add_data_root(parser, 'root folder of the paths of a list', labels=True)
+    parser.add_argument('--background', nargs=3, type=int, metavar=('R', 'G', 'B'),
+                        help='what images with transparency are shown on; default 255 255 255, white')  # fmt: skip
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip

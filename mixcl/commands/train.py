@@ -40,6 +40,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
                         'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
     add_data_root(parser, 'root folder of every data set of the config, or of a list', labels=True)
+    parser.add_argument('--background', nargs=3, type=int, metavar=('R', 'G', 'B'),
+                        help='what images with transparency are shown on; default 255 255 255, white')  # fmt: skip
     parser.add_argument('--backbone', metavar='NAME', help='another backbone, with random weights: '
                         'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
     parser.add_argument(

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import cv2
 from mmengine.dataset import BaseDataset
 
+from mixcl.datasets.keyed_dataset import KeyedDataset
 from mixcl.datasets.transforms.channels import LoadChannels
+from mixcl.datasets.transforms.decoding import has_transparency, shown_on
 from mixcl.datasets.transforms.views import LoadImage
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
@@ -35,6 +37,21 @@ def image_files(datasets: Iterable[BaseDataset]) -> list[ImageFile]:
                 place = {name: info[name] for name in ('img_path', 'read_bytes') if name in info}
                 found[info['img_path']] = ImageFile(load, place)
     return list(found.values())
+
+
+def transparency(dataset: KeyedDataset, most: int = 4000) -> str:
+    """Say how many images have transparency, and what they are shown on; '' if none has.
+
+    At most ``most`` files are opened, evenly spread, which takes about a second.
+    """
+    steps = [getattr(step, 'load', step) for step in dataset.pipelines[0]]
+    load = next((step for step in steps if isinstance(step, LoadImage)), None)
+    chosen = range(0, len(dataset), -(-len(dataset) // most)) if load else ()
+    found = sum(has_transparency(dataset.get_data_info(number)) for number in chosen)
+    if load is None or not found:
+        return ''
+    looked, have = '' if len(chosen) == len(dataset) else ' looked at', 'has' if found == 1 else 'have'
+    return f'{found:,} of {len(chosen):,} images{looked} {have} transparency, {shown_on(load.background)}'
 
 
 def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:

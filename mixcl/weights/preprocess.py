@@ -9,7 +9,7 @@ from mmengine.dataset import Compose
 from PIL import Image
 from torch import Tensor
 
-from mixcl.datasets.transforms.decoding import rgb_of
+from mixcl.datasets.transforms.decoding import WHITE, rgb_of
 from mixcl.errors import UserError
 from mixcl.registry import MODELS, TRANSFORMS, build
 
@@ -28,6 +28,8 @@ class Preprocess:
     def __init__(self, pipeline: Sequence[Mapping], preprocessor: Mapping) -> None:
         self._transforms = Compose([build(TRANSFORMS, step) for step in pipeline])
         self._preprocessor = build(MODELS, preprocessor)
+        backgrounds = (getattr(step, 'background', None) for step in self._transforms.transforms)
+        self._background = next(filter(None, backgrounds), WHITE)
 
     def __call__(self, image: Picture) -> Tensor:
         """Return (3, H, W) float32 of an image, RGB; works also as a transform of torchvision's data sets.
@@ -43,15 +45,15 @@ class Preprocess:
         if isinstance(image, str | Path):
             results: dict[str, Any] = dict(img_path=str(image))
         else:
-            pixels = np.ascontiguousarray(_rgb(image)[..., ::-1])  # pipelines take BGR
+            pixels = np.ascontiguousarray(_rgb(image, self._background)[..., ::-1])  # pipelines take BGR
             results = dict(img=pixels, img_shape=pixels.shape[:2], ori_shape=pixels.shape[:2])
         return self._transforms(results)['inputs']
 
 
-def _rgb(image: Any) -> np.ndarray:
+def _rgb(image: Any, background: Sequence[int]) -> np.ndarray:
     """Return an image as (H, W, 3) uint8."""
     if isinstance(image, Image.Image):
-        return rgb_of(image)
+        return rgb_of(image, background)
     if isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size:
         if image.ndim == 2:
             return np.repeat(image[..., None], 3, axis=2)

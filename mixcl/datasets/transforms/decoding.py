@@ -3,8 +3,9 @@
 import contextlib
 import errno
 import io
+import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import cv2
@@ -13,12 +14,25 @@ from PIL import ExifTags, Image, ImageOps
 
 from mixcl.datasets.unreadable import ImageNote, UnreadableImage
 from mixcl.errors import UserError
-from mixcl.files import read_regular
+from mixcl.files import open_regular, read_regular
 
 JPEG_START = b'\xff\xd8\xff'
+PNG_START = b'\x89PNG\r\n\x1a\n'
 START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
+
+TURNED = re.compile(rb'tiff:Orientation(="|>)[02-9]')
+"""An orientation in XMP, which OpenCV does not read."""
+
+PNG_TEXTS = {b'tEXt', b'zTXt', b'iTXt'}
+PNG_ORIENTATION = (b'XML:com.adobe.xmp\0', b'Raw profile type exif\0')
+"""Names of a PNG's texts that may say how the image is turned."""
+
+PNG_KEY_SCALES = {'L;2': 85, 'L;4': 17, 'RGB;16B': 1 / 256}
+"""Factor from a PNG's transparent colour to the values that Pillow makes of its pixels, by Pillow's name of these."""
+
+WHITE = (255, 255, 255)
 
 BITS_PER_SAMPLE = 258
 """TIFF tag; Pillow gives 12-bit values unscaled, in 16 bits."""
@@ -54,7 +68,9 @@ class ImageHeader(NamedTuple):
         width, height: in pixels, as stored; the EXIF tag may ask to turn the image.
         channels: 1 grey, 2 grey and transparency, 3 colour, also by a palette, 4 CMYK or colour and transparency.
         bits: number per channel.
-        plain: whether OpenCV gives the same pixels as Pillow, upright.
+        plain: whether OpenCV gives the same pixels as Pillow, upright and opaque.
+        transparent: whether the file has transparency, as Pillow's ``has_transparency_data`` says.
+        turned: whether a JPEG's XMP may turn it.
     """
 
     width: int
@@ -62,6 +78,8 @@ class ImageHeader(NamedTuple):
     channels: int
     bits: int
     plain: bool
+    transparent: bool = False
+    turned: bool = False
 
 
 def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
@@ -80,29 +98,46 @@ def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
     return content
 
 
-def read_image(results: Mapping[str, Any], reduction: Callable[[tuple[int, int]], int] | None = None) -> tuple:
+def read_image(
+    results: Mapping[str, Any],
+    reduction: Callable[[tuple[int, int]], int] | None = None,
+    background: Sequence[int] = WHITE,
+) -> tuple:
     """Read and :func:`decode` the file of results, or the content from their ``read_bytes``."""
     path = results['img_path']
-    return decode(read_file(path, results.get('read_bytes')), path, reduction)
+    return decode(read_file(path, results.get('read_bytes')), path, reduction, background)
+
+
+def has_transparency(results: Mapping[str, Any]) -> bool:
+    """Whether the header of an image, given as for :func:`read_image`, says that it has transparency."""
+    with contextlib.suppress(Exception):  # reading an unreadable image says more
+        read = results.get('read_bytes')
+        with io.BytesIO(read()) if read else open_regular(results['img_path']) as file:
+            return Image.open(file, formats=FORMATS).has_transparency_data
+    return False
 
 
 def decode(
-    content: bytes, path: str, reduction: Callable[[tuple[int, int]], int] | None = None
+    content: bytes,
+    path: str,
+    reduction: Callable[[tuple[int, int]], int] | None = None,
+    background: Sequence[int] = WHITE,
 ) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]]:
-    """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag.
+    """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag, else its XMP.
 
     OpenCV decodes images for which it agrees with Pillow, and Pillow the rest. Animations give their first frame;
-    transparency is dropped.
+    images with transparency are composited on the background.
 
     Args:
         content: bytes of the file.
         path: name for errors and the note.
         reduction: function from (height, width) to 1, 2, 4 or 8, the factor by which a JPEG may be shrunk while
             decoding, which then takes less time.
+        background: red, green and blue, 0 to 255.
 
     Returns:
         (height, width, 3) uint8 in BGR order; a note if the file held something else: 'tiny' (a side of one pixel),
-        '16-bit', 'grey', or 'four channels' (CMYK, transparency); and the full (height, width).
+        'transparent, shown on white', '16-bit', 'grey', or 'four channels' (CMYK); and the full (height, width).
 
     Raises:
         UnreadableImage: if the file cannot be decoded, claims more pixels than :data:`MAX_PIXELS` or than its bytes can
@@ -118,20 +153,22 @@ def decode(
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
     image = full = None  # without a header's size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
+        if header is not None and header.turned:
+            content = _with_exif(content)
         if header is not None and reduction is not None and content[:3] == JPEG_START:
             image, full = _decode_reduced(content, header, reduction)
         if header is not None and header.plain and image is None:
             image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
-        image = _decode_with_pillow(content, path, header)
-    return image, None if header is None else _conversion(header, path), full or image.shape[:2]
+        image = _decode_with_pillow(content, path, header, background)
+    return image, None if header is None else _conversion(header, path, background), full or image.shape[:2]
 
 
 def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) -> tuple:
     """Decode a JPEG at reduced size; return pixels and full (height, width), or (None, None) if it must be whole."""
     shape = header.height, header.width
     factor = reduction(shape)
-    if factor > 1 and _swaps_sides(content):
+    if factor > 1 and _orientation(content) > 4:
         shape = shape[::-1]
         factor = reduction(shape)
     if factor == 1:
@@ -141,13 +178,21 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
     return (image, shape) if whole else (None, None)
 
 
-def _swaps_sides(content: bytes) -> bool:
-    """Whether the EXIF tag swaps the image's height and width."""
+def _orientation(content: bytes) -> int:
+    """Return the orientation of a JPEG's EXIF tag, else of its XMP."""
     try:
         with Image.open(io.BytesIO(content)) as image:
-            return image.getexif().get(ExifTags.Base.Orientation, 1) > 4
+            return image.getexif().get(ExifTags.Base.Orientation, 1)
     except Exception:  # Pillow's readers raise almost anything on damaged files
-        return False
+        return 1
+
+
+def _with_exif(content: bytes) -> bytes:
+    """Return a JPEG with its :func:`_orientation` in an EXIF tag before all else, as OpenCV reads it."""
+    tags = Image.Exif()
+    tags[ExifTags.Base.Orientation] = _orientation(content)
+    segment = tags.tobytes()
+    return content[:2] + struct.pack('>2sH', b'\xff\xe1', len(segment) + 2) + segment + content[2:]
 
 
 def _header(content: bytes) -> ImageHeader | None:
@@ -155,48 +200,69 @@ def _header(content: bytes) -> ImageHeader | None:
     if content[:3] == JPEG_START and (header := _jpeg_header(content)):  # also if Pillow refuses the camera's data
         return header
     # Pillow would also unpack the texts of a PNG, and refuse long ones.
-    if content[:8] == b'\x89PNG\r\n\x1a\n' and content[12:16] == b'IHDR' and len(content) >= 26:
+    if content.startswith(PNG_START) and content[12:16] == b'IHDR' and len(content) >= 26:
         width, height, bits, colours = struct.unpack_from('>IIBB', content, 16)
-        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits, plain=_chunks_fit(content))
+        chunks = _chunks(content)
+        transparent = colours in (4, 6) or any(kind == b'tRNS' for kind, *_ in chunks)
+        turned = any(kind in PNG_TEXTS and _may_turn(content, at) for kind, at, _ in chunks)
+        plain = bool(chunks) and not transparent and not turned
+        return ImageHeader(width, height, PNG_CHANNELS.get(colours, 3), bits, plain, transparent)
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             deep = image.mode.startswith(('I', 'F')) or any(';16' in str(tile) for tile in image.tile)
             channels = 3 if image.mode.startswith('P') else len(image.getbands())
             upright = image.getexif().get(ExifTags.Base.Orientation, 1) == 1
-            # OpenCV does not turn WebP and AVIF or scale PPM by its maximum value, darkens transparent TIFF, and
-            # does not know LAB.
-            odd = image.format == 'PPM' or (image.format == 'TIFF' and image.mode in ('RGBA', 'LAB'))
-            plain = upright and not deep and not odd
-            return ImageHeader(image.width, image.height, channels, 16 if deep else 8, plain)
+            # OpenCV does not turn WebP and AVIF or scale PPM by its maximum value, and does not know LAB.
+            odd = image.format == 'PPM' or (image.format == 'TIFF' and image.mode == 'LAB')
+            plain = upright and not deep and not odd and not image.has_transparency_data
+            bits = 16 if deep else 8
+            return ImageHeader(image.width, image.height, channels, bits, plain, image.has_transparency_data)
     except Image.DecompressionBombError:
         raise
     except Exception:  # Pillow's readers raise almost anything on damaged files
         return None
 
 
-def _chunks_fit(content: bytes) -> bool:
-    """Whether the chunks of a PNG end within the file; OpenCV allocates as much as they claim."""
-    place = 8
-    while place + 12 <= len(content):
-        if content[place + 4 : place + 8] == b'IEND':
-            return True
-        place += 12 + int.from_bytes(content[place : place + 4], 'big')
-    return False
+def _chunks(content: bytes) -> list[tuple[bytes, int, int]]:
+    """Return kind, begin and end of the chunks of a PNG; none if they do not end within the file: OpenCV allocates as
+    much as they claim."""
+    place, found = len(PNG_START), []
+    while content.startswith(PNG_START) and place + 12 <= len(content):
+        end = place + 12 + int.from_bytes(content[place : place + 4], 'big')
+        found.append((content[place + 4 : place + 8], place, end))
+        if found[-1][0] == b'IEND':
+            return found
+        place = end
+    return []
 
 
-def _conversion(header: ImageHeader, path: str) -> ImageNote | None:
+def _may_turn(content: bytes, place: int) -> bool:
+    """Whether the text chunk of a PNG at a place may say how the image is turned."""
+    return content.startswith(PNG_ORIENTATION, place + 8)
+
+
+def _conversion(header: ImageHeader, path: str, background: Sequence[int]) -> ImageNote | None:
     kind = {1: 'grey', 2: 'grey', 4: 'four channels'}.get(header.channels)
     kind = '16-bit' if header.bits > 8 else kind
+    kind = f'transparent, {shown_on(background)}' if header.transparent else kind
     kind = 'tiny' if min(header.width, header.height) < 2 else kind
     return ImageNote(path, kind, 'converted') if kind else None
 
 
-def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -> np.ndarray:
+def shown_on(background: Sequence[int]) -> str:
+    """Say what images with transparency are composited on."""
+    return f'shown on {"white" if tuple(background) == WHITE else f"rgb{tuple(background)}"}'
+
+
+def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None, background: Sequence) -> np.ndarray:
+    if header is not None and (chunks := _chunks(content)):  # without texts: Pillow refuses long ones
+        kept = [content[at:end] for kind, at, end in chunks if kind not in PNG_TEXTS or _may_turn(content, at)]
+        content = PNG_START + b''.join(kept)
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             if header is not None and image.width * image.height > header.width * header.height:
                 raise ValueError(f'{image.width} x {image.height} pixels after a header of {header[0]} x {header[1]}')
-            return np.ascontiguousarray(rgb_of(image)[..., ::-1])
+            return np.ascontiguousarray(rgb_of(image, background)[..., ::-1])
     except UserError as error:
         raise UnreadableImage(path, str(error), 'other values') from error
     except Image.UnidentifiedImageError as error:
@@ -206,8 +272,8 @@ def _decode_with_pillow(content: bytes, path: str, header: ImageHeader | None) -
         raise UnreadableImage(path, f'{type(error).__name__}: {error}', kind) from error
 
 
-def rgb_of(image: Image.Image) -> np.ndarray:
-    """Convert Pillow's image to (h, w, 3) uint8, upright by its EXIF tag; of 12 or 16 bits, keep the upper 8.
+def rgb_of(image: Image.Image, background: Sequence[int] = WHITE) -> np.ndarray:
+    """Convert Pillow's image to (h, w, 3) uint8, upright and on a background; of 12 or 16 bits, keep the upper 8.
 
     Raises:
         UserError: for floats and for integers of 32 bits, whose range is unknown.
@@ -215,10 +281,21 @@ def rgb_of(image: Image.Image) -> np.ndarray:
     if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
     bits = getattr(image, 'tag_v2', {}).get(BITS_PER_SAMPLE, (16,))[0]
+    tiles = getattr(image, 'tile', None) if image.format == 'PNG' else None  # gone after loading
+    scale, key = PNG_KEY_SCALES.get(tiles[0][3] if tiles else '', 1), image.info.get('transparency')
     upright = ImageOps.exif_transpose(image)
+    if scale != 1 and key is not None:
+        upright.info['transparency'] = tuple(int(v * scale) for v in key) if isinstance(key, tuple) else key * scale
     if upright.mode.startswith('I'):
-        upright = Image.fromarray((np.asarray(upright) >> (bits - 8)).astype(np.uint8))
-    return np.asarray(upright.convert('RGB'))
+        values = np.asarray(upright)
+        upright = Image.fromarray((values >> (bits - 8)).astype(np.uint8))
+        if key is not None:
+            upright.putalpha(Image.fromarray(np.where(values == key, 0, 255).astype(np.uint8)))
+    if not upright.has_transparency_data:
+        return np.asarray(upright.convert('RGB'))
+    shown, canvas = upright.convert('RGBA'), Image.new('RGB', upright.size, tuple(background))
+    canvas.paste(shown, mask=shown)
+    return np.asarray(canvas)
 
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
@@ -230,7 +307,8 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            return ImageHeader(width, height, channels, bits, plain=True)
+            turned = TURNED.search(content, 0, place) is not None
+            return ImageHeader(width, height, channels, bits, plain=True, turned=turned)
         if marker == 0xFF:  # any number of them may precede a marker
             place += 1
         else:  # 0x00 is no marker: decoders skip it

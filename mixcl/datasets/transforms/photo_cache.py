@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 
 from mixcl.datasets.transforms.crops import FastResizedCrop
-from mixcl.datasets.transforms.decoding import decode, read_image
+from mixcl.datasets.transforms.decoding import WHITE, decode, read_image
 from mixcl.files import locked, open_regular, read_regular, written_whole
 from mixcl.ranges import POSITIVE, check_range
 
@@ -41,21 +41,22 @@ class PhotoCache:
         self.folder, self.bytes = folder, int(gigabytes * 1e9)
         self._used = Path(folder or '', 'bytes')
 
-    def read(self, results: dict, reduction: Callable[..., int]) -> tuple:
+    def read(self, results: dict, reduction: Callable[..., int], background: Sequence[int] = WHITE) -> tuple:
         """Read like :func:`read_image`, from the copy if the image is large.
 
         ``stored_in`` is the file that holds several images. ``reduction`` gets the (height, width) of a copy,
         and that of the photo.
         """
         path, note = results['img_path'], None
-        name = f'{self.pixels} {self.side} {QUALITY} '.encode() + os.fsencode(os.path.abspath(path))
+        name = f'{self.pixels} {self.side} {QUALITY} {tuple(background)} '.encode() + os.fsencode(os.path.abspath(path))
         if self.folder is None or not (identity := _identity(results.get('stored_in', path), name)):
-            return read_image(results, reduction)
+            return read_image(results, reduction, background)
         digest = blake2b(name, digest_size=16).hexdigest()
         place = Path(self.folder, digest[:2], digest[2:])  # no image extension: it may lie among the photos
         content, full = _stored(place, identity)
         if full is None:
-            image, note, full = read_image(results, lambda shape: self._factor(shape) or reduction(shape))
+            whole = lambda shape: self._factor(shape) or reduction(shape)  # noqa: E731
+            image, note, full = read_image(results, whole, background)
             scale = self._scale(full)
             if scale == 1:
                 return image, note, full

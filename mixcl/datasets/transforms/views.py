@@ -7,7 +7,8 @@ from mmcv.transforms import BaseTransform
 from mmpretrain.datasets import MultiView
 from mmpretrain.datasets import RandomErasing as ClippedErasing
 
-from mixcl.datasets.transforms.decoding import read_image
+from mixcl.datasets.transforms.decoding import WHITE, read_image
+from mixcl.errors import UserError
 from mixcl.randomness import seed_global_generators
 from mixcl.registry import TRANSFORMS
 
@@ -44,15 +45,27 @@ class KeyedMultiView(MultiView):
 class LoadImage(BaseTransform):
     """Transform that reads a file of any common format, depth and colour model as 8-bit BGR, upright by its EXIF tag.
 
-    Animations give their first frame; transparency is dropped. Results that already hold an ``img`` (data sets in
-    memory) pass unchanged. For images within other files, results have a function ``read_bytes`` that returns the
-    content, and ``img_path`` is a name for messages.
+    Animations give their first frame; images with transparency are composited on the background. Results that already
+    hold an ``img`` (data sets in memory) pass unchanged. For images within other files, results have a function
+    ``read_bytes`` that returns the content, and ``img_path`` is a name for messages.
+
+    Args:
+        background: red, green and blue, 0 to 255; by default white.
 
     Raises:
+        UserError: if ``background`` is no colour.
         UnreadableImage: if the file cannot be opened or decoded, or is far too large.
     """
 
-    def transform(self, results: dict, read: Callable[[dict], tuple] = read_image) -> dict:
+    def __init__(self, background: Sequence[int] = WHITE) -> None:
+        values = tuple(background) if isinstance(background, list | tuple) else ()
+        if len(values) != 3 or not all(type(value) is int and 0 <= value <= 255 for value in values):
+            raise UserError(
+                f'LoadImage: background must be red, green and blue, whole numbers from 0 to 255, not {background!r}'
+            )
+        self.background = values
+
+    def transform(self, results: dict, read: Callable[..., tuple] = read_image) -> dict:
         """Add ``img``, ``img_shape`` and ``ori_shape``, the latter two as (height, width).
 
         Args:
@@ -64,7 +77,7 @@ class LoadImage(BaseTransform):
         """
         if 'img' in results:
             return results
-        image, note, full = read(results)
+        image, note, full = read(results, background=self.background)
         found = dict(img=image, img_shape=image.shape[:2], ori_shape=full)
         found |= {} if full == image.shape[:2] else dict(full_shape=full)
         return {**results, **found, **({} if note is None else dict(conversion=note))}

@@ -8,6 +8,8 @@ from rich import filesize
 from torch import nn
 from torch.optim import Optimizer
 
+from mixcl.datasets.keyed_dataset import KeyedDataset
+from mixcl.datasets.verification import transparency
 from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
 from mixcl.quiet_log import FOR_PEOPLE
@@ -38,6 +40,8 @@ class BannerHook(Hook):
         length = f'{loop.max_iters} steps' if by_steps else f'{len(loader)} steps per epoch, {loop.max_epochs} epochs'
         lines.append(f'{length}, seed {runner.seed}, {type(runner.optim_wrapper).__name__}')
         lines += _checkpoint_lines(runner, model)
+        if isinstance(loader.dataset, KeyedDataset) and runner.rank == 0 and (found := transparency(loader.dataset)):
+            lines.append(found)
         if 0 < runner.iter < runner.max_iters:
             lines.append(f'it continues after step {runner.iter}')
         text = '\n'.join([f'this run, in {runner.cfg.work_dir}:', *(f'  {line}' for line in lines)])

@@ -11,6 +11,7 @@ from mmpretrain.models import ResNet
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
 from mixcl.experiments.options.image_size import set_model_size
+from mixcl.experiments.options.own_data import reader_of, use_background
 from mixcl.experiments.paths import holder_of_backbone, preprocessors_of, walk, whole_model
 from mixcl.experiments.subject import Subject
 from mixcl.registry import MODELS, build
@@ -32,9 +33,10 @@ BATCH_NORMS = ('BN', 'SyncBN', 'mixcl.SyncBatchNorm')
 def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     """Put a backbone into the config of an evaluation, in place; nothing is built.
 
-    Sets the backbone (sized for the evaluated images, trained as the recipe says) and the mean and std of the images,
-    unless the protocol has a ``normalisation`` of its own.
+    Sets the backbone (sized for the evaluated images, trained as the recipe says), the background of images with
+    transparency, and their mean and std, unless the protocol has a ``normalisation`` of its own.
     """
+    use_background(cfg, reader_of(source or {}).get('background'))
     holder = holder_of_backbone(cfg.model)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
@@ -105,6 +107,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
     config that the user names.
     """
     source, classes = subject.classifier, subject.classes
+    use_background(cfg, reader_of(subject.config or {}).get('background'))
     if classes is None:
         if finetuned is None:
             raise UserError(

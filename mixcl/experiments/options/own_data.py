@@ -1,7 +1,7 @@
 """The user's own images in place of those that a config names (``--data``)."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
@@ -10,7 +10,7 @@ from mixcl.datasets.own_images import Survey
 from mixcl.errors import UserError
 from mixcl.experiments.data_roots import EVALUATOR_SECTIONS
 from mixcl.experiments.options.image_size import crop_sizes
-from mixcl.experiments.paths import innermost, kind_of, preprocessors_of, walk
+from mixcl.experiments.paths import innermost, kind_of, preprocessors_of, runner_sections, walk
 from mixcl.registry import DATASETS, build
 from mixcl.shipped import shipped
 
@@ -124,9 +124,24 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline
 
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step that reads images from files for a config: its own ``LoadChannels``, else ``LoadImage``."""
+    """Return the step that reads images from files for a config: its own ``LoadChannels``, else ``LoadImage``, on the
+    background of its own."""
     steps = _trained_on(cfg).get('pipeline') or []
-    return next((dict(step) for step in steps if kind_of(step) == 'LoadChannels'), dict(type='LoadImage'))
+    own = next((dict(step) for step in steps if kind_of(step) in ('LoadChannels', 'LoadImage')), {})
+    if kind_of(own) == 'LoadChannels':
+        return own
+    return dict(type='LoadImage') | {name: own[name] for name in ('background',) if name in own}
+
+
+def use_background(cfg: Config, background: Sequence[int] | None = None) -> None:
+    """Show images with transparency on a colour (``--background``) wherever a config reads images, in place.
+
+    By default it is that of the training images.
+    """
+    background = background or reader_of(cfg).get('background')
+    for _, step in walk(dict(runner_sections(cfg))) if background else ():
+        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
+            step['background'] = tuple(background)
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from PIL import EpsImagePlugin, Image, ImageOps
+from PIL import EpsImagePlugin, Image, ImageOps, PngImagePlugin, TiffImagePlugin
 
 from mixcl.datasets import LoadImage
 from mixcl.datasets.transforms.decoding import decode
@@ -21,8 +21,6 @@ RED, GREEN, BLUE = 200, 100, 50
 COLOUR = Image.new('RGB', (6, 4), (RED, GREEN, BLUE))
 NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8))
 PALETTE = COLOUR.quantize(4)
-HALF_TRANSPARENT = COLOUR.convert('RGBA')
-HALF_TRANSPARENT.putalpha(100)
 
 
 def load(path: Path) -> np.ndarray:
@@ -45,9 +43,8 @@ def test_camera_data_that_pillow_refuses_do_not_cost_the_image() -> None:
     ('name', 'image', 'conversion'),
     [
         ('rgb.png', COLOUR, None),
-        ('alpha.png', COLOUR.convert('RGBA'), 'four channels'),
+        ('alpha.png', COLOUR.convert('RGBA'), 'transparent, shown on white'),
         ('rgb.tif', COLOUR, None),
-        ('half_transparent.tif', HALF_TRANSPARENT, 'four channels'),
         ('palette.gif', PALETTE, None),
         ('rgb.webp', COLOUR, None),
         ('rgb.jpg', COLOUR, None),
@@ -55,7 +52,6 @@ def test_camera_data_that_pillow_refuses_do_not_cost_the_image() -> None:
         ('only_pillow_reads_this.pcx', COLOUR, None),
         ('wrong_extension.jpg.tga', COLOUR, None),
         ('grey.jpg', Image.new('L', (6, 4), 128), 'grey'),
-        ('grey_alpha.png', Image.new('LA', (6, 4), (128, 30)), 'grey'),
         ('16_bit.tif', Image.new('I;16', (6, 4), 0x8000), '16-bit'),
     ],
 )
@@ -89,6 +85,33 @@ def test_the_orientation_tag_turns_the_image_as_pillow_does(kind: str, orientati
     content = encoded(NOISE, kind, exif=exif)
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content))).convert('RGB')
     np.testing.assert_array_equal(decode(content, 'turned')[0], np.asarray(upright)[..., ::-1])
+
+
+def xmp(orientation: int) -> bytes:
+    return f'<x:xmpmeta><rdf:Description tiff:Orientation="{orientation}"/></x:xmpmeta>'.encode()
+
+
+@pytest.mark.parametrize('kind', ['JPEG', 'PNG', 'WEBP', 'AVIF', 'TIFF'])
+@pytest.mark.parametrize('orientation', range(1, 9))
+def test_an_orientation_in_xmp_alone_turns_the_image_as_pillow_does(kind: str, orientation: int) -> None:
+    text, tags = PngImagePlugin.PngInfo(), TiffImagePlugin.ImageFileDirectory_v2()
+    text.add_itxt('XML:com.adobe.xmp', xmp(orientation).decode(), zip=True)
+    tags[700] = xmp(orientation)
+    options = dict(PNG=dict(pnginfo=text), TIFF=dict(tiffinfo=tags)).get(kind, dict(xmp=xmp(orientation)))
+    content = encoded(NOISE, kind, **options)
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
+    assert (upright.size == NOISE.size) == (orientation < 5)
+    np.testing.assert_array_equal(decode(content, 'turned')[0], np.asarray(upright.convert('RGB'))[..., ::-1])
+
+
+def test_exif_counts_before_xmp_and_jpegs_of_either_are_shrunk_while_decoding() -> None:
+    exif, large = Image.Exif(), NOISE.resize((240, 200))
+    exif[0x0112] = 6
+    for options in (dict(xmp=xmp(6)), dict(xmp=xmp(6), exif=exif), dict(xmp=xmp(3), exif=exif), dict(exif=exif)):
+        content = encoded(large, 'JPEG', **options)
+        shrunk, _, full = decode(content, 'a.jpg', lambda shape: 2)
+        assert (shrunk.shape, full) == ((120, 100, 3), (240, 200))
+        assert np.array_equal(decode(content, 'a.jpg')[0], decode(encoded(large, 'JPEG', exif=exif), 'a.jpg')[0])
 
 
 # Width, height, bits, no compression, 0 is black, offset of the row, channels, rows, bytes.

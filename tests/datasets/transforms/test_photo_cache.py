@@ -15,7 +15,7 @@ import pytest
 from own_sources import write_folder, write_hugging_face, write_list, write_shards
 from PIL import Image
 
-from mixcl.datasets import KeyedDataset
+from mixcl.datasets import KeyedDataset, LoadImage
 from mixcl.datasets.transforms.photo_cache import HEAD
 from mixcl.datasets.transforms.photo_cache import _identity as identity_of
 from mixcl.datasets.transforms.photo_cache import _stored as stored
@@ -99,6 +99,20 @@ def test_views_show_the_same_region(tmp_path: Path) -> None:
     assert np.mean(differences) < 4 and max(differences) < 10, 'boxes are of whole pixels of the copy'
     found = [Image.open(io.BytesIO(copy.read_bytes()[HEAD.size :])).size for copy in copies(tmp_path / 'cache')]
     assert found == [(round(643 * SCALE), round(480 * SCALE))] * 3
+
+
+def test_copies_are_of_what_people_see(tmp_path: Path) -> None:
+    """All is transparent, and noise is hidden in it."""
+    hidden = np.random.default_rng(0).integers(0, 256, (*SHAPE, 4), dtype=np.uint8)
+    hidden[..., 3] = 0
+    (tmp_path / 'photos').mkdir()
+    Image.fromarray(hidden).save(tmp_path / 'photos/a.png')
+    cases = [(255, None), (255, 'cache'), (255, 'cache'), (0, 'cache'), (255, 'cache')]  # made, read, made anew, read
+    for level, cache in cases:
+        dataset = data_set(tmp_path / 'photos', None if cache is None else tmp_path / cache)
+        dataset.pipelines[0][0].load = LoadImage(background=(level,) * 3)
+        assert np.abs(pixels(dataset).astype(int) - level).max() <= 1
+    assert len(copies(tmp_path / 'cache')) == 2
 
 
 def cut_off(cache: Path) -> None:

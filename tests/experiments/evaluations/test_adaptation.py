@@ -8,6 +8,7 @@ from mmpretrain.models.utils import build_2d_sincos_position_embedding
 
 from mixcl.errors import UserError
 from mixcl.experiments.evaluations.adaptation import fit, image_size, put_backbone
+from mixcl.experiments.paths import walk
 from mixcl.experiments.prepared import prepared
 from mixcl.registry import MODELS
 
@@ -31,6 +32,16 @@ def test_knn_takes_the_backbone_at_its_own_image_size() -> None:
     assert cfg.model.backbone.img_size == 32
     assert cfg.data_preprocessor.mean == [1, 2, 3] and cfg.data_preprocessor.std == [4, 5, 6]
     assert 'drop_path_rate' not in cfg.model.backbone
+
+
+def test_transparent_images_are_shown_on_the_background_of_the_pretraining() -> None:
+    load = dict(type='LoadImage', background=(1, 2, 3))
+    source = Config(dict(SOURCE, train_dataloader=dict(dataset=dict(dataset=dict(pipeline=[load])))))
+    for protocol in ('knn', 'linear'):
+        cfg = composed(protocol, 'in1k', builds=False)
+        put_backbone(cfg, SMALL, source)
+        steps = [step for _, step in walk(cfg.to_dict()) if isinstance(step, dict) and step.get('type') == 'LoadImage']
+        assert len(steps) >= 2 and all(step == load for step in steps)
 
 
 @pytest.mark.parametrize('protocol', ['knn', 'quality', 'linear'])

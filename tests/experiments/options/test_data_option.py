@@ -56,6 +56,20 @@ def test_any_pretraining_on_a_folder_with_kNN(config: str, size: int, sources: d
     assert val[0]['inputs'].shape == (3, size, size) and 0 <= val[0]['data_samples'].gt_label.item() < 3
 
 
+@pytest.mark.parametrize('config', ['patchmix/vit-s16_folder', 'patchmix/vit-xs4_digits'])  # one that reads no files
+def test_one_background_wherever_images_are_read(config: str, sources: dict) -> None:
+    def read(cfg: Config) -> set:
+        steps = [loader.dataset.dataset.pipeline[0] for loader in loaders(cfg).values()] + [image_pipeline(cfg)[0]]
+        return {(step['type'], step.get('background')) for step in steps}
+
+    asked = Options(data=sources['folder'], background=(1, 2, 3))
+    assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (1, 2, 3))}
+    of_training = {'train_dataloader.dataset.dataset.pipeline.0.background': [4, 5, 6]}
+    if config.endswith('folder'):
+        asked = Options(data=sources['folder'], cfg_options=of_training)
+        assert read(prepared_to_train(CONFIGS / f'{config}.py', asked)) == {('LoadImage', (4, 5, 6))}
+
+
 def test_without_labels_there_is_no_kNN(tmp_path: Path) -> None:
     write_folder(tmp_path, dict.fromkeys(['a.jpg', 'b.jpg'], b''))
     cfg = prepared(CONFIGS / 'patchmix/vit-xs4_digits.py')
