@@ -6,6 +6,7 @@ from typing import Any
 from mmpretrain.models.utils import resize_pos_embed
 from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
+from torchvision.models import VisionTransformer
 
 Grid = tuple[int, int]
 
@@ -13,14 +14,11 @@ Grid = tuple[int, int]
 def grid_of(backbone: nn.Module) -> Grid | None:
     """Return the (rows, columns) of the position embedding of a backbone of any library; None if it does not say."""
     model: Any = getattr(backbone, 'model', backbone)
-    for part, name in ((backbone, 'position_resolution'), (backbone, 'patch_resolution'), (model, 'patch_embed')):
-        found = getattr(part, name, None)
-        found = getattr(found, 'grid_size', None) if isinstance(found, nn.Module) else found
-        if found:
-            return tuple(found)
-    if isinstance(side := getattr(model, 'image_size', None), int):  # torchvision's, which are square
-        return (side // model.patch_size,) * 2
-    return None
+    if isinstance(model, VisionTransformer):
+        return (model.image_size // model.patch_size,) * 2
+    found = getattr(backbone, 'position_resolution', None) or getattr(backbone, 'patch_resolution', None)
+    found = found or getattr(getattr(model, 'patch_embed', None), 'grid_size', None)
+    return tuple(found) if found else None
 
 
 def grid_of_tokens(

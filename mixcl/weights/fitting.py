@@ -55,21 +55,14 @@ def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: 
 
 
 def adapt(module: nn.Module, state: dict[str, Tensor], shape: Sequence[int] | None) -> tuple[list[str], list[str]]:
-    """Adapt, in place, the weights of a file to a model of the same names.
+    """Adapt, in place, the weights of a file to a model of the same names; say what was changed and what is unclear.
 
-    Args:
-        module, state: the model and the weights.
-        shape: (height, width) of the file's images, up to a factor; None if unknown.
-
-    Returns:
-        What was changed, and what is unclear, in words.
+    ``shape`` is the (height, width) of the file's images, up to a factor; None if unknown.
     """
     own = module.state_dict()
-    _, prefix = without_wrapper(own)
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
-    positions = next((name for name in POSITION_NAMES if prefix + name in own and prefix + name in state), None)
-    more, unclear = _adapt_positions(module, own, state, prefix, prefix + positions, shape) if positions else ([], [])
-    return notes + more, unclear
+    changes, unclear = _adapt_positions(module, own, state, shape)
+    return notes + changes, unclear
 
 
 def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
@@ -96,14 +89,13 @@ def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[s
 
 
 def _adapt_positions(
-    module: nn.Module,
-    own: Mapping[str, Tensor],
-    state: dict[str, Tensor],
-    prefix: str,
-    name: str,
-    shape: Sequence[int] | None,
+    module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], shape: Sequence[int] | None
 ) -> tuple[list[str], list[str]]:
     """Bring position embeddings to the model's grid, with or without a row for the class token."""
+    _, prefix = without_wrapper(own)
+    name = next((prefix + name for name in POSITION_NAMES if prefix + name in own and prefix + name in state), None)
+    if name is None:
+        return [], []
     position, wanted, of_class, notes = state[name], own[name].shape, f'{prefix}cls_token', []
     if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as in APS
         position = position.transpose(0, 1)
@@ -131,13 +123,12 @@ def _adapt_positions(
         position = position[:, 1:]
         notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
     is_square = new[0] == new[1]
-    if old != new and (table := _fixed(module, position, old, new)) is not None:
-        position = table
-        notes.append(f'{name} computed anew for {_sides(new)} patches, in place of {_sides(old)}')
-    elif old != new:
-        position = resized(module, position, old, new, extra)
+    if old != new:
+        table = _fixed(module, position, old, new)
+        position = resized(module, position, old, new, extra) if table is None else table
+        how = 'resized' if table is None else 'computed anew'
         guessed = '' if told or is_square else ' (a square, since the file says nothing else)'
-        notes.append(f'{name} resized from {_sides(old)}{guessed} to {_sides(new)} patches')
+        notes.append(f'{name} {how} from {_sides(old)}{guessed} to {_sides(new)} patches')
     elif not told and not is_square:
         notes.append(f'{name} taken to be of {_sides(new)} patches, as those of the model')
     state[name] = position
@@ -145,12 +136,11 @@ def _adapt_positions(
 
 
 def grid_mismatch(model: nn.Module, shape: Sequence[int] | None) -> Iterator[str]:
-    """Yield a sentence if a whole model's backbone has as many patches as one for images of a shape in another grid."""
-    backbone = getattr(model, 'backbone', None)
-    new = grid_of(backbone) if isinstance(backbone, nn.Module) and shape else None
-    old = grid_of_tokens(math.prod(new), shape or (), (0,)) if new else None
-    if new and old and old[1] != new:
-        yield f'its patches form a grid of {_sides(old[1])}, those of the model one of {_sides(new)}'
+    """Yield a sentence if a whole model's backbone has the patches of images of a shape in another grid."""
+    new = grid_of(getattr(model, 'backbone', nn.Identity()))
+    _, old = (new and shape and grid_of_tokens(math.prod(new), shape, (0,))) or (0, new)
+    if new and old and old != new:
+        yield f'its patches form a grid of {_sides(old)}, those of the model one of {_sides(new)}'
 
 
 def _fixed(module: nn.Module, position: Tensor, old: Grid, new: Grid) -> Tensor | None:

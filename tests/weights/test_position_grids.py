@@ -108,7 +108,7 @@ def test_fixed_positions_are_those_of_the_model(old: Grid, new: Grid, tmp_path: 
     source.init_weights()
     report = load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, own(old))))
     table = build_2d_sincos_position_embedding(new[::-1], WIDTH, cls_token=True)
-    assert torch.equal(model.pos_embed, table) and 'computed anew' in report
+    assert torch.equal(model.pos_embed, table) and f'computed anew from {old[0]}x{old[1]} to' in report
     learned = built(own(old))
     load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', learned, own(old))))
     expected = interpolated(positions(learned)[1:], old, new, False)
