@@ -15,6 +15,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.results import stored_results, table
 from mixcl.experiments.evaluations.adaptation import BATCH_NORMS, image_size
 from mixcl.experiments.image_sources import image_pipeline
+from mixcl.experiments.options.image_size import output_size
 from mixcl.experiments.paths import preprocessors_of
 from mixcl.experiments.subject import RANDOM, Subject, read_subject
 from mixcl.files import folder_written_whole
@@ -92,22 +93,22 @@ def preprocessing_of(cfg: Config, backbone: Any) -> Preprocessing:
     steps: Sequence[Mapping] = ()
     with contextlib.suppress(UserError):  # the config has no images
         steps = image_pipeline(cfg)
-    sides: list[Any] = [step.get('crop_size') or step.get('scale') for step in steps]
-    sides = [side if isinstance(side, int) else side[0] for side in sides if side] or [224]
-    resize, crop = sides[0], sides[-1]
+    sizes = [made for step in steps if (made := output_size(step))] or [(224, 224)]
+    resize, crop = min(sizes[0]), sizes[-1]
     model = getattr(backbone, 'model', backbone)
     embedding = getattr(model, 'patch_embed', None)
     fixed = getattr(embedding, 'init_input_size', None) or getattr(embedding, 'img_size', None)  # mmpretrain's, timm's
-    fixed = fixed[0] if fixed else getattr(model, 'image_size', None)  # torchvision's
+    fixed = fixed or getattr(model, 'image_size', None)  # torchvision's
     size = fixed or (crop if steps else cfg.get('model') and image_size(cfg)) or crop
+    height, width = (size, size) if isinstance(size, int) else size
     channels = next(part.shape[1] for part in backbone.parameters() if part.dim() == 4)
     way = next((step['interpolation'] for step in steps if step.get('interpolation')), 'bicubic')
     normalised: Mapping = next(iter(preprocessors_of(cfg)), {})
     mean, std = (_per_channel(normalised.get(key) or IMAGENET[key], channels) for key in ('mean', 'std'))
     return Preprocessing(
         channels=channels,
-        size=size,
-        resize=round(max(resize, crop) * size / crop),
+        size=(height, width),
+        resize=round(max(resize, min(crop)) * min(height, width) / min(crop)),
         interpolation=way if way == 'bilinear' else 'bicubic',  # no library has OpenCV's area interpolation
         mean=mean,
         std=std,
@@ -133,7 +134,7 @@ def check(exported: Exported, way: Loading, folder: Path, to: str) -> str:
     if absent := [name for name in way.libraries if importlib.util.find_spec(name) is None]:
         return f'not checked: {" and ".join(absent)} not installed'
     given, said = exported.preprocessing, io.StringIO()
-    shape, generator = (3, given.channels, given.size, given.size), torch.Generator().manual_seed(0)
+    shape, generator = (3, given.channels, *given.size), torch.Generator().manual_seed(0)
     scope: dict = dict(images=torch.randn(shape, generator=generator))
     try:
         with (

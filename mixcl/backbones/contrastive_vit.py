@@ -73,10 +73,12 @@ class ContrastiveViT(VisionTransformer):
         if hasattr(self, 'mask_token'):
             nn.init.trunc_normal_(self.mask_token, std=0.02)
         if self.fixed_position:
-            # The function numbers patches column by column, so it gets the transposed grid.
-            grid = self.patch_resolution[::-1]
-            position = build_2d_sincos_position_embedding(grid, self.embed_dims, cls_token=True)
-            self.pos_embed.data.copy_(position)
+            self.pos_embed.data.copy_(self.fixed_positions(self.patch_resolution))
+
+    def fixed_positions(self, grid: tuple[int, int]) -> Tensor:
+        """Return the 2-D sin-cos position embedding (1, 1 + h * w, C) of a grid of (h, w) patches."""
+        # The function numbers patches column by column, so it gets the transposed grid.
+        return build_2d_sincos_position_embedding(grid[::-1], self.embed_dims, cls_token=True)
 
     def _initialise(self) -> None:
         """Draw all weights except norms and positions; mmpretrain draws positions from a truncated normal of .02."""

@@ -4,11 +4,11 @@ from typing import Any
 
 import timm
 import torch
-from timm.layers import resample_abs_pos_embed
 from timm.models import Eva, VisionTransformer
 from torch import Tensor, nn
 
 from mixcl.backbones.names import unknown_name
+from mixcl.backbones.position_grids import grid_of_tokens, resized
 from mixcl.backbones.wrapped_backbone import WrappedBackbone, as_tuple
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -87,13 +87,12 @@ class TimmBackbone(WrappedBackbone):
 
 
 def _resize_positions(model: Any, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
-    """Resize position embeddings of weights for another image size."""
-    name = f'{prefix}pos_embed'
+    """Resize position embeddings of weights for square images of another size."""
+    name, extra = f'{prefix}pos_embed', 0 if model.no_embed_class else model.num_prefix_tokens
     if name in state and model.pos_embed.shape[1] != state[name].shape[1]:
-        num_prefix_tokens = 0 if model.no_embed_class else model.num_prefix_tokens
-        state[name] = resample_abs_pos_embed(
-            state[name], model.patch_embed.grid_size, num_prefix_tokens=num_prefix_tokens
-        )
+        if (found := grid_of_tokens(state[name].shape[1], extra=[extra])) is None:
+            raise UserError(f'{name} has {state[name].shape[1]} tokens, which are no square of patches')
+        state[name] = resized(model, state[name], found[1], model.patch_embed.grid_size, extra)
 
 
 class KeptPatches(nn.Module):

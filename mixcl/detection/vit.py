@@ -9,6 +9,7 @@ from mmpretrain.models.backbones import ViTSAM
 from mmpretrain.models.utils import resize_pos_embed
 from torch import Tensor, nn
 
+from mixcl.backbones.position_grids import grid_of_tokens, resized
 from mixcl.detection.attention import FusedBlock
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
@@ -20,8 +21,8 @@ class DetectionViT(ViTSAM):
 
     Built on mmpretrain's ``ViTSAM``. Parameter names are those of ``mmpretrain.VisionTransformer``, so pretrained
     weights load: the class token, its position and the final norm are left out, and the position embedding is resized
-    (bicubic) from the pretraining's square grid, whatever its size. Only the relative positions are new; they start at
-    zero (:attr:`new_parameters`).
+    (bicubic) from the pretraining's grid, whatever its size. Only the relative positions are new; they start at zero
+    (:attr:`new_parameters`).
 
     There is no final norm, since the pyramid follows (:class:`~mixcl.detection.feature_pyramid.SimpleFeaturePyramid`).
 
@@ -33,7 +34,8 @@ class DetectionViT(ViTSAM):
         global_blocks: indices of the blocks with global attention.
         img_size: size of the detector's images in pixels, (height, width) or one number for both; sets the reach of
             the relative positions in global blocks.
-        pretrained_img_size: image size whose grid the position embedding is kept at; it is resized for every image.
+        pretrained_img_size: image size, as ``img_size``, whose grid the position embedding is kept at; it is resized
+            for every image.
         patch_size: side of a patch in pixels.
         window_size: side of the windows, in patches.
         drop_path_rate: rate in the last block; rises linearly from 0.
@@ -51,7 +53,7 @@ class DetectionViT(ViTSAM):
         arch: dict,
         global_blocks: Sequence[int],
         img_size: int | tuple[int, int] = 1024,
-        pretrained_img_size: int = 224,
+        pretrained_img_size: int | tuple[int, int] = 224,
         patch_size: int = 16,
         window_size: int = 14,
         drop_path_rate: float = 0.0,
@@ -60,7 +62,8 @@ class DetectionViT(ViTSAM):
         unknown = [index for index in global_blocks if not 0 <= index < arch['num_layers']]
         if unknown:
             raise UserError(f'DetectionViT has {arch["num_layers"]} blocks, but global_blocks names {unknown[0]}')
-        for size in (img_size, pretrained_img_size) if isinstance(img_size, int) else (*img_size, pretrained_img_size):
+        sizes = [size if isinstance(size, Sequence) else (size, size) for size in (img_size, pretrained_img_size)]
+        for size in (*sizes[0], *sizes[1]):
             if size % patch_size:
                 raise UserError(f'DetectionViT: image size {size} is not a multiple of patch_size={patch_size}')
         super().__init__(
@@ -74,7 +77,7 @@ class DetectionViT(ViTSAM):
             drop_path_rate=drop_path_rate,
             **kwargs,
         )
-        self.position_resolution = (pretrained_img_size // patch_size,) * 2
+        self.position_resolution = (sizes[1][0] // patch_size, sizes[1][1] // patch_size)
         self.pos_embed = nn.Parameter(torch.zeros(1, math.prod(self.position_resolution), self.embed_dims))
         for layer in self.layers:
             layer.__class__ = FusedBlock  # same parameters; ViTSAM hard-codes its own class
@@ -94,17 +97,14 @@ class DetectionViT(ViTSAM):
         return tuple(maps)
 
     def _prepare_pos_embed(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
-        """Drop the class token's position and resize positions learned for another grid, before loading."""
+        """Drop the class token's position and resize positions learned for another square, before loading."""
         name = f'{prefix}pos_embed'
         position = state_dict.get(name)
         if position is None or position.shape == self.pos_embed.shape:
             return
-        tokens = position.shape[1]
-        if math.isqrt(tokens) ** 2 != tokens:  # n x n patches and a class token, whose number is never a square
-            position = position[:, 1:]
-        side = math.isqrt(position.shape[1])
-        if side**2 != position.shape[1]:
-            raise UserError(f'{name} has {tokens} positions, which form no square grid, with or without a class token')
-        state_dict[name] = resize_pos_embed(
-            position, (side, side), self.position_resolution, self.interpolate_mode, num_extra_tokens=0
-        )
+        if (found := grid_of_tokens(position.shape[1])) is None:
+            raise UserError(
+                f'{name} has {position.shape[1]} positions, which form no square grid, with or without a class token'
+            )
+        extra, grid = found
+        state_dict[name] = resized(self, position[:, extra:], grid, self.position_resolution, 0)

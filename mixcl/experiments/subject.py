@@ -24,6 +24,7 @@ from mixcl.weights import (
     checked_part,
     checkpoint_in,
     encoders_in,
+    image_shape,
     load_encoder,
     local_file,
     read_checkpoint,
@@ -149,6 +150,8 @@ def read_subject(checkpoint: str, config: str | None = None) -> Subject:
     encoders, weights = encoders_in(content, checkpoint), weights_of(content, checkpoint)
     found = Subject(checkpoint, encoders=encoders, config=given or next(iter(encoders.values())).config, named=config)
     backbone = backbone_config(found.config)
+    for name, encoder in encoders.items():
+        encoders[name] = replace(encoder, image_shape=encoder.image_shape or image_shape(backbone))
     if backbone is None:
         raise UserError(
             f'{checkpoint} holds weights without the config they were trained with; name it, or one with the same '

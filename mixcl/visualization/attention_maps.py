@@ -94,7 +94,10 @@ def last_map(backbone: nn.Module, images: Tensor) -> Tensor:
     def note(_: nn.Module, __: Any, output: Any) -> None:
         last = output[-1] if isinstance(output, (tuple, list)) and output else output
         if isinstance(last, Tensor) and last.dim() == 4 and last.shape[1] != 1:
-            channels_last = last.shape[1] == last.shape[2] != last.shape[3]
+            # Maps have the proportions of the images.
+            shapes, (height, width) = (last.shape[1:3], last.shape[2:]), images.shape[2:]
+            first, second = (abs(rows * width - columns * height) < max(height, width) for rows, columns in shapes)
+            channels_last = first and (not second or last.shape[3] > last.shape[1])
             maps = last.movedim(3, 1) if channels_last else last
             found.extend([maps] if maps.shape[2] * maps.shape[3] > 1 else [])
 

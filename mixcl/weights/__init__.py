@@ -2,7 +2,7 @@
 
 import mixcl.quiet_imports
 from mixcl.files import WHOLE_FILES, sha256_of
-from mixcl.weights.backbone_config import backbone_config
+from mixcl.weights.backbone_config import backbone_config, image_shape
 from mixcl.weights.checkpoint import (
     allow_pickle,
     load_checkpoints_as_data,

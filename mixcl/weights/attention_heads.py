@@ -18,12 +18,14 @@ USUAL_HEADS = {192: 3, 384: 6, 768: 12, 1024: 16, 1280: 16}
 """Number of heads by the width of a vision transformer; in the format :data:`MOCO_V3`, width 384 has 12."""
 
 
-def heads_beside(path: Path) -> int | None:
-    """Read the number of heads in the ``config.json`` beside a file of Hugging Face or timm; None without one."""
+def config_beside(path: Path) -> dict[str, Any]:
+    """Read the ``config.json`` beside a file of Hugging Face or timm; empty without one."""
     config = path.with_name('config.json')
-    if path.name not in LIBRARY_FILES or not config.is_file():
-        return None
-    values = json.loads(config.read_text())
+    return json.loads(config.read_text()) if path.name in LIBRARY_FILES and config.is_file() else {}
+
+
+def heads_beside(values: Mapping[str, Any]) -> int | None:
+    """Return the number of heads that :func:`config_beside` says."""
     return values.get('num_attention_heads') or _heads_in_timm(values.get('architecture'), values.get('model_args'))
 
 

@@ -1,5 +1,6 @@
 """Config of the encoder that pretraining, or any other training, leaves behind."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mmengine.config import Config, ConfigDict
@@ -29,3 +30,17 @@ def backbone_config(config: Config | None) -> dict | None:
         return None
     kept = {name: value for name, value in found.to_dict().items() if name not in ONLY_MASKED}
     return kept | PLAIN.get(kind_of(found), {})
+
+
+def image_shape(backbone: Mapping | None) -> tuple[int, int] | None:
+    """Return the (height, width), up to a factor, of the images of a backbone's config; None if it does not say."""
+    backbone = backbone or {}
+    arguments = backbone.get('arguments')
+    given = {**backbone, **(arguments if isinstance(arguments, Mapping) else {})}
+    name = 'pretrained_img_size' if kind_of(backbone) == 'DetectionViT' else 'img_size'
+    match given.get(name, given.get('image_size')):
+        case int():
+            return 1, 1
+        case [int(height), int(width)] if height > 0 and width > 0:
+            return height, width
+    return None

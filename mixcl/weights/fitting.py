@@ -1,12 +1,15 @@
 """Fitting of the weights of a file to a model: its names, its image size, its number of channels."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
+from mixcl.backbones import ContrastiveViT
+from mixcl.backbones.position_grids import Grid, grid_of, grid_of_tokens, resized
+from mixcl.weights.checkpoint import REAL
 from mixcl.weights.layouts import layout_of, translated, without_wrapper
 
 HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'pooler', 'predictor'})
@@ -14,6 +17,9 @@ HEADS = frozenset({'classifier', 'fc', 'head', 'heads', 'l1', 'l2', 'neck', 'poo
 
 TOKENS = frozenset({'dist_token', 'reg_token', 'register_tokens', 'storage_tokens'})
 POSITIONS = frozenset({'absolute_pos_embed', 'pos_embed', 'rel_pos_bias', 'rope', 'rope_embed', 'shared_rel_pos'})
+POSITION_NAMES = ('pos_embed', 'encoder.pos_embedding', 'embeddings.position_embeddings')
+"""Names of learned or fixed absolute positions within a vision transformer, by library."""
+
 ESSENTIAL = TOKENS | POSITIONS | {'attn_pool', 'norm_pre', 'pre_norm'}
 """Parts of vision transformers, other than blocks and heads, without which the rest gives other features."""
 
@@ -48,13 +54,15 @@ def inseparable(own: Mapping[str, Tensor], state: Mapping[str, Tensor], unused: 
     return [name for name in learned if name.partition('.')[0] in parts]
 
 
-def adapt(module: nn.Module, state: dict[str, Tensor]) -> list[str]:
-    """Adapt, in place, the weights of a file to a model of the same names; return what was changed, in words."""
+def adapt(module: nn.Module, state: dict[str, Tensor], shape: Sequence[int] | None) -> tuple[list[str], list[str]]:
+    """Adapt, in place, the weights of a file to a model of the same names; say what was changed and what is unclear.
+
+    ``shape`` is the (height, width) of the file's images, up to a factor; None if unknown.
+    """
     own = module.state_dict()
-    _, prefix = without_wrapper(own)
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
-    position = f'{prefix}pos_embed'
-    return notes + (_adapt_positions(module, own, state, prefix) if position in own and position in state else [])
+    changes, unclear = _adapt_positions(module, own, state, shape)
+    return notes + changes, unclear
 
 
 def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
@@ -80,32 +88,71 @@ def _adapt_biases(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[s
     return ['no biases of query, key and value in the file: zero'] if present else []
 
 
-def _adapt_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], prefix: str) -> list[str]:
-    """Bring position embeddings to (1, n, C), with or without a row for the class token; the model resizes them."""
-    name, of_class, notes = f'{prefix}pos_embed', f'{prefix}cls_token', []
-    position, wanted = state[name], own[name].shape
+def _adapt_positions(
+    module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor], shape: Sequence[int] | None
+) -> tuple[list[str], list[str]]:
+    """Bring position embeddings to the model's grid, with or without a row for the class token."""
+    _, prefix = without_wrapper(own)
+    name = next((prefix + name for name in POSITION_NAMES if prefix + name in own and prefix + name in state), None)
+    if name is None:
+        return [], []
+    position, wanted, of_class, notes = state[name], own[name].shape, f'{prefix}cls_token', []
     if position.dim() == 3 and position.shape[1] == 1:  # (T, 1, C), as in APS
         position = position.transpose(0, 1)
-    if position.dim() != 3 or position.shape[2] != wanted[2]:
-        return []
-    grid = getattr(module, 'position_resolution', None) or getattr(module, 'patch_resolution', None)
-    rows = wanted[1] - math.prod(grid) if grid else _rows_before(wanted[1])
-    found = _rows_before(position.shape[1])
-    if (rows, found) == (1, 0):
+    if position.dim() != 3 or position.shape[2] != wanted[2] or position.dtype not in REAL:
+        return [], []
+    state[name], tokens, new = position, position.shape[1], grid_of(module)
+    extra, new = (wanted[1] - math.prod(new), new) if new else grid_of_tokens(wanted[1]) or (0, None)
+    if new is None or extra < 0:
+        return [], []
+    candidates = (extra,) if extra > 1 else (extra, 1 - extra)
+    told, square = shape and grid_of_tokens(tokens, shape, candidates), grid_of_tokens(tokens, extra=candidates)
+    same = next(((number, new) for number in candidates if tokens - number == math.prod(new)), None)
+    if told is None and (square is None if same is None else square not in (None, same)):
+        grids = ' or of '.join(_sides(grid) for _, grid in filter(None, (square, same)))
+        what = f'may be of {grids} patches' if square else f'has {tokens} tokens, which are no square of patches'
+        return [], [f'{name} {what}, and no config in or beside the file says of which: name one (docs/weights.md)']
+    found, old = told or same or square or (0, new)
+    if (extra, found) == (1, 0):
         position = torch.cat([torch.zeros_like(position[:, :1]), position], dim=1)
         notes.append(f'{name} has no row for the class token in the file: zero')
-    elif (rows, found) == (0, 1):
+    elif (extra, found) == (0, 1):
         is_kept = of_class in own and of_class in state
         if is_kept:
             state[of_class] = state[of_class] + position[:, :1]
         position = position[:, 1:]
         notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
-    if position.shape[1] != wanted[1] and rows is not None:
-        notes.append(f'{name} resized from {position.shape[1]} to {wanted[1]} tokens')  # by the model, as it loads
+    is_square = new[0] == new[1]
+    if old != new:
+        table = _fixed(module, position, old, new)
+        position = resized(module, position, old, new, extra) if table is None else table
+        how = 'resized' if table is None else 'computed anew'
+        guessed = '' if told or is_square else ' (a square, since the file says nothing else)'
+        notes.append(f'{name} {how} from {_sides(old)}{guessed} to {_sides(new)} patches')
+    elif not told and not is_square:
+        notes.append(f'{name} taken to be of {_sides(new)} patches, as those of the model')
     state[name] = position
-    return notes
+    return notes, []
 
 
-def _rows_before(tokens: int) -> int | None:
-    """Return the number of extra tokens (0 or 1) before a square grid of patches; None if neither fits."""
-    return next((extra for extra in (0, 1) if math.isqrt(tokens - extra) ** 2 == tokens - extra), None)
+def grid_mismatch(model: nn.Module, shape: Sequence[int] | None) -> Iterator[str]:
+    """Yield a sentence if a whole model's backbone has the patches of images of a shape in another grid."""
+    new = grid_of(getattr(model, 'backbone', nn.Identity()))
+    _, old = (new and shape and grid_of_tokens(math.prod(new), shape, (0,))) or (0, new)
+    if new and old and old != new:
+        yield f'its patches form a grid of {_sides(old)}, those of the model one of {_sides(new)}'
+
+
+def _fixed(module: nn.Module, position: Tensor, old: Grid, new: Grid) -> Tensor | None:
+    """Return the fixed positions of a grid if a model has such and the file's are those of its own grid.
+
+    Between squares, positions are resized.
+    """
+    if not isinstance(module, ContrastiveViT) or not module.fixed_position or (old[0] == old[1] and new[0] == new[1]):
+        return None
+    is_table = torch.allclose(position.float(), module.fixed_positions(old), rtol=0, atol=1e-2)
+    return module.fixed_positions(new) if is_table else None
+
+
+def _sides(grid: Grid) -> str:
+    return f'{grid[0]}x{grid[1]}'

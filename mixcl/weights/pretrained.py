@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from mixcl.backbones.low_rank import merged_updates
 from mixcl.errors import UserError
-from mixcl.weights.attention_heads import head_mismatch, heads_beside, heads_in_config, usual_heads
-from mixcl.weights.backbone_config import backbone_config
-from mixcl.weights.checkpoint import REAL, differences, local_file, non_finite, read_checkpoint, weights_of
-from mixcl.weights.fitting import adapt, inseparable, renamed_for
+from mixcl.weights.attention_heads import config_beside, head_mismatch, heads_beside, heads_in_config, usual_heads
+from mixcl.weights.backbone_config import backbone_config, image_shape
+from mixcl.weights.checkpoint import differences, local_file, non_finite, read_checkpoint, weights_of
+from mixcl.weights.fitting import adapt, grid_mismatch, inseparable, renamed_for
 from mixcl.weights.formats import ENCODERS, format_of, parts_of
 from mixcl.weights.stored_config import meta_of, stored_config
 
@@ -38,6 +38,7 @@ class PretrainedBackbone:
         format: who writes such files.
         rest: what else the file holds, part by part.
         num_heads: number of attention heads, if a config beside the file has it; no weight shows it.
+        image_shape: (height, width) of the images, up to a factor, if a config in or beside the file has it.
     """
 
     source: str
@@ -49,6 +50,7 @@ class PretrainedBackbone:
     format: str = 'mixcl or mmpretrain'
     rest: tuple[str, ...] = ()
     num_heads: int | None = None
+    image_shape: tuple[int, int] | None = None
 
 
 def read_pretrained(path: str | Path, encoder: str | Sequence[str] = 'online') -> PretrainedBackbone:
@@ -83,7 +85,8 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
     """
     weights = weights_of(checkpoint, path)
     kind, config, found = format_of(weights), stored_config(checkpoint, path), {}
-    epochs, heads = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), heads_beside(local_file(path))
+    epochs, beside = meta_of(checkpoint).get('epoch', checkpoint.get('epoch')), config_beside(local_file(path))
+    backbone = backbone_config(config)
     for encoder in ENCODERS:
         prefix = getattr(kind, encoder)
         own = [name for name in weights if prefix is not None and name.startswith(prefix)]
@@ -93,11 +96,12 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
                 encoder=encoder,
                 state={name.removeprefix(prefix): weights[name] for name in own},
                 config=config,
-                backbone=backbone_config(config),
+                backbone=backbone,
                 epochs=epochs if isinstance(epochs, int) else None,
                 format=kind.name,
                 rest=tuple(parts_of(name for name in weights if not name.startswith(prefix))),
-                num_heads=heads,
+                num_heads=heads_beside(beside),
+                image_shape=image_shape(backbone or {**beside, 'arguments': beside.get('model_args')}),
             )
     return found
 
@@ -105,8 +109,9 @@ def encoders_in(checkpoint: dict, path: str | Path) -> dict[str, PretrainedBackb
 def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequence[str] = ()) -> str:
     """Load a pretrained backbone, which must have every tensor of the model but counters of batch normalisation.
 
-    Names of other libraries are translated. Position embeddings of another image size are resized (bicubic). The
-    kernels of a first convolution of three channels are summed for one channel and repeated for more, as timm does.
+    Names of other libraries are translated. Position embeddings of another grid of patches are resized (bicubic), or
+    computed anew if they are fixed. The kernels of a first convolution of three channels are summed for one channel and
+    repeated for more, as timm does.
     Low-rank updates are added to the weights of a model that has none.
     Whole parts that the model does not have, such as a head, are left out. More blocks than the model has, or more
     inside a block, are an error.
@@ -120,9 +125,9 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
         Which weights were loaded, new, left out or changed, in words.
 
     Raises:
-        UserError: if weights are missing, not finite, of another shape, or of a deeper network, or if the number of
-            attention heads differs from that of a config in or beside the file. If only convention says how many heads
-            such files have, a difference is a warning.
+        UserError: if weights are missing, not finite, of another shape, or of a deeper network, if the number of
+            attention heads differs from that of a config in or beside the file, or if nothing says which grid positions
+            are of. If only convention says how many heads such files have, a difference is a warning.
     """
     while isinstance(inner := getattr(module, 'backbone', None), nn.Module):
         module = inner
@@ -131,9 +136,9 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     state, unused = renamed_for(own, given)
     said = pretrained.num_heads or heads_in_config(pretrained.backbone)
     matched = sum(name in state for name in own)
-    changes = adapt(module, state)
+    changes, unclear = adapt(module, state, pretrained.image_shape)
     lost = inseparable(own, given, unused)
-    if reason := '; '.join([*_misfits(own, state, lost, new), *head_mismatch(module, said)]):
+    if reason := '; '.join([*_misfits(own, state, lost, new), *unclear, *head_mismatch(module, said)]):
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
             f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '
@@ -176,7 +181,6 @@ def _misfits(
         return
     optional = {name for name in own if name not in state and any(fnmatchcase(name, pattern) for pattern in new)}
     optional |= {name for name in own.keys() - state if name.endswith(COUNTER)}
-    optional |= {name for name in own if name in state and _resizable(name, own[name], state[name])}
     compared = {name: tensor for name, tensor in own.items() if name not in optional}
     yield from differences(compared, {name: state[name] for name in compared if name in state})
     if lost:
@@ -186,17 +190,12 @@ def _misfits(
         )
 
 
-def _resizable(name: str, own: Tensor, stored: Tensor) -> bool:
-    """Whether two tensors are position embeddings of different image sizes."""
-    is_position = name.rpartition('.')[2] == 'pos_embed' and own.dim() == stored.dim() == 3 and stored.dtype in REAL
-    return is_position and own.shape[1] != stored.shape[1] and own.shape[2] == stored.shape[2]
-
-
 def check_fits(model: nn.Module, checkpoint: dict, path: str | Path) -> None:
-    """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes and attention heads."""
+    """Raise :class:`UserError` unless a checkpoint has exactly a whole model's names, shapes, heads and grid."""
     own = {name.removeprefix('module.'): tensor for name, tensor in model.state_dict().items()}
     found = [*differences(own, weights_of(checkpoint, path))]
-    found += head_mismatch(model, heads_in_config(backbone_config(stored_config(checkpoint, path))))
+    backbone = backbone_config(stored_config(checkpoint, path))
+    found += [*head_mismatch(model, heads_in_config(backbone)), *grid_mismatch(model, image_shape(backbone))]
     if found:
         raise UserError(
             f'the checkpoint {path} is of another architecture than the config: {"; ".join(found)}; use the config it '

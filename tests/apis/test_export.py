@@ -38,6 +38,8 @@ BACKBONES: dict[str, dict] = dict(
     grey=dict(type='mmpretrain.ResNet', depth=18, in_channels=1),
     cifar=dict(type='mmpretrain.ResNet_CIFAR', depth=18),
     convnext=dict(type='TimmBackbone', name='convnext_atto', arguments=dict(depths=(1, 1, 1, 1))),
+    lying=dict(type='ContrastiveViT', arch=ARCH, img_size=(96, 160), patch_size=16),
+    lying_timm=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=(96, 160), depth=2)),
     adapted=dict(type='TimmBackbone', name='vit_tiny_patch16_224', arguments=dict(img_size=32, depth=2), lora=2),
     mobilenet=dict(type='TorchvisionBackbone', name='mobilenet_v3_small', in_channels=4),
     squeezenet=dict(type='TorchvisionBackbone', name='squeezenet1_1'),
@@ -97,7 +99,8 @@ PAIRS = [
     *(('convnext', 'timm'), ('adapted', 'timm'), ('mobilenet', 'torchvision'), ('other_norm', 'huggingface')),
     *(('convnext', 'huggingface'), ('swin', 'huggingface'), ('larger', 'torchvision')),
     *(('squeezenet', 'torchvision'), ('googlenet', 'torchvision')),
-    *((name, 'onnx') for name in ('vit', 'grey', 'convnext')),
+    *((name, 'onnx') for name in ('vit', 'grey', 'convnext', 'lying', 'lying_timm')),
+    *(('lying_timm', to) for to in ('timm', 'huggingface')),
 ]
 
 
@@ -111,7 +114,8 @@ def test_features_are_the_same(name: str, to: str, tmp_path: Path, capfd: pytest
     assert said.count('# checked with') == (2 if to == 'timm' else 1)
     assert sorted(tmp_path.iterdir()) == [folder, tmp_path / 'some.pth']
     size = dict(swin=224, larger=64).get(name) or BACKBONES[name].get('img_size', 32)
-    images = torch.randn(5, BACKBONES[name].get('in_channels', 3), size, size)
+    size = (96, 160) if 'lying' in name else (size, size)
+    images = torch.randn(5, BACKBONES[name].get('in_channels', 3), *size)
     with torch.no_grad():
         expected = pooled(backbone(images)[-1])
         if to == 'onnx':  # any number of images
@@ -209,4 +213,12 @@ def test_images_are_described_as_they_are_embedded(channels: int, size: int) -> 
     model = dict(backbone=backbone, data_preprocessor=preprocessor)
     cfg = Config(dict(model=model, train_dataloader=dict(dataset=dataset)))
     found = preprocessing_of(cfg, MODELS.build(backbone))
-    assert (found.resize, found.size, found.interpolation) == (size * 256 // 224, size, 'bicubic')
+    assert (found.resize, found.size, found.interpolation) == (size * 256 // 224, (size, size), 'bicubic')
+
+
+def test_images_that_are_not_square_keep_height_and_width() -> None:
+    backbone = dict(type='mmpretrain.ResNet', depth=18)
+    steps = [dict(type='mmpretrain.ResizeEdge', scale=110), dict(type='mmpretrain.CenterCrop', crop_size=(160, 96))]
+    loader = dict(dataset=dict(type='ImageFolder', pipeline=[*steps, dict(type='mmpretrain.PackInputs')]))
+    found = preprocessing_of(Config(dict(model=dict(backbone=backbone), val_dataloader=loader)), MODELS.build(backbone))
+    assert (found.resize, found.size) == (110, (96, 160))

@@ -5,10 +5,12 @@ import torch
 from mmdet.registry import MODELS as DETECTION_MODELS
 from mmpretrain.models import ResNet, VisionTransformer
 from mmpretrain.models.backbones import ViTSAM
+from weights.test_position_grids import CHANGES, built, interpolated, own, positions, saved
 
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
+from mixcl.weights import load_backbone, read_pretrained
 
 ARCH = dict(embed_dims=32, num_layers=3, num_heads=4, feedforward_channels=48)
 
@@ -84,6 +86,20 @@ def test_position_embeddings_of_another_grid_are_resized_as_mmpretrain_does():
         model = build(pretrained_img_size=side)
         model.load_state_dict(vit.state_dict(), strict=False)
         torch.testing.assert_close(model(images)[0], reference(images)[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(('old', 'new'), CHANGES)
+def test_positions_of_another_grid_are_resized_by_it(old, new, tmp_path):
+    config, size = own(old), own(new)['img_size']
+    source, path = built(config), tmp_path / 'some.pth'
+    model = build(arch=config['arch'], global_blocks=(0,), img_size=size, pretrained_img_size=size, patch_size=4)
+    report = load_backbone(model, read_pretrained(saved(path, source, config)), model.new_parameters)
+    expected = interpolated(positions(source)[1:], old, new, False).double()
+    torch.testing.assert_close(model.pos_embed[0].detach(), expected, rtol=0, atol=1e-6)
+    assert f'pos_embed resized from {old[0]}x{old[1]} to {new[0]}x{new[1]} patches' in report
+    if (old, new) == ((4, 4), (2, 8)):
+        with pytest.raises(UserError, match='may be of 4x4 or of '):
+            load_backbone(model, read_pretrained(saved(path, source)), model.new_parameters)
 
 
 def test_positions_without_class_token_load_too_and_others_than_a_square_grid_are_refused():

@@ -110,6 +110,12 @@ def test_the_last_map_is_what_the_feature_averages(name: str, width: int) -> Non
         torch.testing.assert_close(maps.mean(dim=(2, 3)), backbone(images(96))[-1])
 
 
+def test_maps_of_images_that_are_not_square_keep_their_channels() -> None:
+    swin = MODELS_AND_WIDTHS['swin'][0]
+    backbone = build(dict(swin, arguments=swin['arguments'] | dict(img_size=(32, 64))))
+    assert last_map(backbone, torch.randn(2, 3, 32, 64)).shape[1:] == (16, 4, 8)
+
+
 def test_activation_shares_divide_the_feature() -> None:
     maps = torch.rand(2, 6, 3, 4)
     shares = activation_shares(maps)

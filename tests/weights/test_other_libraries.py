@@ -186,7 +186,7 @@ def test_positions_of_other_sizes_and_without_a_class_token(tmp_path: Path) -> N
             arguments=dict(img_size=64, embed_dim=32, depth=2, num_heads=2),
         )
     )
-    assert 'pos_embed resized from 5 to 17 tokens' in load_backbone(own, read_pretrained(path))
+    assert 'pos_embed resized from 2x2 to 4x4 patches' in load_backbone(own, read_pretrained(path))
     small.set_input_size(img_size=64)
     assert_same_features(own.model, small, images(64))
     for of_file, of_model, said in ((True, False, 'no row for the class token'), (False, True, 'without the row of')):

@@ -32,7 +32,8 @@ class FrozenFeatures(Encoder):
         """Encode normalised images (B, 3, H, W) as a tuple of (B, D_i), one or several."""
         return self.feature(self.backbone, images)
 
-    def channels(self, image_size: int) -> tuple[int, ...]:
-        """Return the widths D_i of the features of square images."""
-        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, image_size, image_size)
+    def channels(self, image_size: int | tuple[int, int]) -> tuple[int, ...]:
+        """Return the widths D_i of the features of images, whose size is one side or (height, width)."""
+        size = (image_size, image_size) if isinstance(image_size, int) else image_size
+        blank = next(self.backbone.parameters()).new_zeros(1, self._in_channels, *size)
         return tuple(features.shape[1] for features in self(blank))

@@ -10,7 +10,7 @@ from mmpretrain.models import ResNet
 
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.signature import accepted_keywords
-from mixcl.experiments.options.image_size import set_model_size
+from mixcl.experiments.options.image_size import output_size, set_model_size
 from mixcl.experiments.options.own_data import reader_of, use_background
 from mixcl.experiments.paths import holder_of_backbone, preprocessors_of, walk, whole_model
 from mixcl.experiments.subject import Subject
@@ -129,19 +129,20 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
         fit(cfg, None)
 
 
-def image_size(cfg: Config) -> int:
-    """Return the side of the evaluated images in pixels.
+def image_size(cfg: Config) -> int | tuple[int, int]:
+    """Return the side of the evaluated images in pixels, or (height, width) if they are not square.
 
     This is the last crop or resize of their pipeline. Without one it is the image size of the config's backbone, else
     that of the last crop or resize in training, else 224.
     """
     tested = _last_size(cfg.get('test_dataloader') or cfg.get('val_dataloader'))
     own = holder_of_backbone(cfg.model)['backbone'].get('img_size')
-    return tested or own or _last_size(cfg.get('train_dataloader')) or 224
+    size = tested or own or _last_size(cfg.get('train_dataloader')) or 224
+    height, width = (size, size) if isinstance(size, int) else size
+    return height if height == width else (height, width)
 
 
-def _last_size(loader: Mapping | None) -> int | None:
+def _last_size(loader: Mapping | None) -> tuple[int, ...] | None:
     pipelines = [node['pipeline'] for _, node in walk(loader or {}) if isinstance(node, Mapping) and 'pipeline' in node]
-    sizes = [step.get('crop_size') or step.get('scale') for step in (pipelines[-1] if pipelines else [])]
-    size = next((size for size in reversed(sizes) if size), None)
-    return size if isinstance(size, int | None) else size[0]
+    sizes = [output_size(step) for step in (pipelines[-1] if pipelines else [])]
+    return next((size for size in reversed(sizes) if size), None)

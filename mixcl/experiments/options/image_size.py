@@ -1,7 +1,8 @@
 """The size of a config's images: of its views, of the images that it evaluates on, and of its model."""
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mmengine.config import Config, ConfigDict
 
@@ -35,13 +36,13 @@ def set_image_size(cfg: Config, size: int) -> None:
     resize_views({name: cfg[name] for name in DATA_SECTIONS if name in cfg}, size / max(full), patch)
 
 
-def set_model_size(model: dict, size: int) -> None:
-    """Set the image size, and a decoder's number of patches, in the config of a model or a backbone, in place."""
+def set_model_size(model: dict, size: int | tuple[int, int]) -> None:
+    """Set the image size, one side or (height, width), and a decoder's number of patches in a config, in place."""
     for _, part in walk(model):
         if isinstance(part, dict) and 'img_size' in part:
             part['img_size'] = size
         if isinstance(part, dict) and 'num_patches' in part:
-            part['num_patches'] = (size // part['patch_size']) ** 2
+            part['num_patches'] = math.prod(side // part['patch_size'] for side in _pair(size))
 
 
 def patch_size_of(backbone: ConfigDict) -> int | None:
@@ -71,6 +72,13 @@ def _sizes(node: object) -> Iterator[tuple[dict, str]]:
         if isinstance(part, dict) and 'type' in part:
             names = ['scale', 'crop_size', *['input_size'] * (kind_of(part) == 'SimMIMMaskGenerator')]
             yield from ((part, name) for name in names if name in part)
+
+
+def output_size(transform: Mapping) -> tuple[int, ...] | None:
+    """Return the (height, width) of the images that a transform makes; None if it has no size."""
+    size = transform.get('crop_size') or transform.get('scale')
+    is_turned = kind_of(transform) in ('CenterCrop', 'Resize')  # mmcv's, which count (width, height)
+    return (_pair(size)[::-1] if is_turned else _pair(size)) if size else None
 
 
 def _pair(size: int | Sequence[int]) -> tuple[int, ...]:

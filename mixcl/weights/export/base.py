@@ -22,14 +22,14 @@ class Preprocessing:
 
     Attributes:
         channels: number of channels; three are red, green, blue.
-        size: side of the crop, in pixels.
+        size: (height, width) of the crop, in pixels.
         resize: short side before the crop, in pixels.
         interpolation: 'bicubic' or 'bilinear'.
         mean, std: per channel, of values from 0 to 1.
     """
 
     channels: int
-    size: int
+    size: tuple[int, int]
     resize: int
     interpolation: str
     mean: tuple[float, ...]

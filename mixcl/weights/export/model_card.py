@@ -25,7 +25,7 @@ CARD = """\
 
 ## Loading
 
-`images` (B, {given.channels}, {given.size}, {given.size}) give `features` (B, D).
+`images` (B, {given.channels}, {given.size[0]}, {given.size[1]}) give `features` (B, D).
 
 {loading}
 
@@ -33,7 +33,7 @@ CARD = """\
 
 {order}. Images are turned upright by their EXIF tag, and of 16 bits the upper eight count, which the
 libraries above do not do by themselves. The short side becomes {given.resize} pixels ({given.interpolation}), the
-middle {given.size} x {given.size} is cut out. Values from 0 to 1 are normalised by
+middle {given.size[0]} x {given.size[1]} is cut out. Values from 0 to 1 are normalised by
 
     mean = {mean}
     std = {std}

@@ -86,7 +86,7 @@ def _processor(given: Preprocessing) -> dict[str, Any]:
         do_convert_rgb=given.channels == 3,
         size=dict(shortest_edge=given.resize),
         resample=dict(bilinear=2, bicubic=3)[given.interpolation],  # as Pillow numbers them
-        crop_size=dict(height=given.size, width=given.size),
+        crop_size=dict(height=given.size[0], width=given.size[1]),
         image_mean=given.mean,
         image_std=given.std,
     )

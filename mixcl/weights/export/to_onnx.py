@@ -22,7 +22,7 @@ features = session.run(['features'], {'images': numpy.asarray(images)})[0]
 def write_onnx(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     """Write ``model.onnx``: any number of ``images`` (B, C, H, W), float32, of one size to ``features`` (B, D)."""
     given = exported.preprocessing
-    images = torch.zeros(2, given.channels, given.size, given.size)
+    images = torch.zeros(2, given.channels, *given.size)
     batch = ({0: torch.export.Dim('batch')},)
     names: dict[str, Any] = dict(input_names=['images'], output_names=['features'], dynamic_shapes=batch)
     logging.disable(logging.WARNING)  # the exporter reports operators that are not used

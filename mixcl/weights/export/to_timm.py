@@ -31,9 +31,9 @@ def write_timm(exported: Exported, folder: Path) -> tuple[Loading, ...]:
     if given.channels != 3:
         arguments['in_chans'] = given.channels
     transforms = dict(
-        input_size=[given.channels, given.size, given.size],
+        input_size=[given.channels, *given.size],
         interpolation=given.interpolation,
-        crop_pct=given.size / given.resize,
+        crop_pct=min(given.size) / given.resize,
         crop_mode='center',
         mean=given.mean,
         std=given.std,

@@ -132,3 +132,9 @@ def test_without_a_pipeline_images_are_as_large_as_the_backbone_takes_them() -> 
     assert image_size(Config(dict(model=dict(backbone=backbone), test_dataloader=None))) == 48
     assert image_size(Config(dict(model=dict(backbone=RESNET), test_dataloader=None))) == 224
     assert image_size(composed('svm', 'voc07', builds=False)) == 224  # its last step makes squares
+    lying = dict(backbone, img_size=(96, 160))
+    assert image_size(Config(dict(model=dict(backbone=lying), test_dataloader=None))) == (96, 160)
+    crop = dict(dataset=dict(pipeline=[dict(type='CenterCrop', crop_size=(160, 96)), dict(type='PackInputs')]))
+    cfg = Config(dict(model=dict(backbone=RESNET), test_dataloader=crop))
+    assert image_size(cfg) == (96, 160)  # mmcv counts (width, height)
+    fit(cfg, None)
