@@ -71,7 +71,7 @@ def profiled(iteration: SyntheticIteration, device: str, steps: int) -> dict[str
                 phases[phase_of(event, ranges.names)] += duration
                 kinds[kind_of(name)] += duration
                 kernels[short(name)] += duration
-    found = dict(phases=shares(phases), kinds=shares(kinds))
+    found: dict[str, dict[str, Any]] = dict(phases=shares(phases), kinds=shares(kinds))
     if device == 'cuda':
         found['gpu'] = dict(idle=idle_share(events), kernels_per_step=len(gpu_intervals(events)) / steps)
     return found | dict(kernels={name: value / 1000 / steps for name, value in kernels.most_common(MOST)})

@@ -138,10 +138,10 @@ def use_background(cfg: Config, background: Sequence[int] | None = None) -> None
 
     By default it is that of the training images.
     """
-    background = background or reader_of(cfg).get('background')
-    for _, step in walk(dict(runner_sections(cfg))) if background else ():
+    colour = tuple(background or reader_of(cfg).get('background') or ())
+    for _, step in walk(dict(runner_sections(cfg))) if colour else ():
         if isinstance(step, dict) and kind_of(step) == 'LoadImage':
-            step['background'] = tuple(background)
+            step['background'] = colour
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
