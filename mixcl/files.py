@@ -121,10 +121,8 @@ def written_whole(path: str | Path, on_disk: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing, which takes its name and replaces an earlier file once it is complete on the disk.
 
     So either the old content or all of the new content is there at any time, also after a kill or a power cut. Of
-    several writers, the last to finish replaces the others' files. Missing folders are created.
-
-    Args:
-        on_disk: whether to wait for the disk; if not, a power cut may damage the file.
+    several writers, the last to finish replaces the others' files. Missing folders are created. Without ``on_disk`` it
+    does not wait for the disk, and a power cut may damage the file.
 
     Raises:
         OSError: if there is no room or no permission; the error names the file.
