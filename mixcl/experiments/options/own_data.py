@@ -133,10 +133,10 @@ def use_background(cfg: Config, background: Sequence[int] | None = None) -> None
 
     By default it is that of the training images.
     """
-    background = background or reader_of(cfg).get('background')
-    for _, step in walk(dict(runner_sections(cfg))) if background else ():
-        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
-            step['background'] = tuple(background)
+    found = background or reader_of(cfg).get('background')
+    for _, step in walk(dict(runner_sections(cfg))):
+        if found and isinstance(step, dict) and kind_of(step) == 'LoadImage':
+            step['background'] = tuple(found)
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
