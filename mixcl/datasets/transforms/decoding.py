@@ -33,6 +33,7 @@ PNG_KEY_SCALES = {'L;2': 85, 'L;4': 17, 'RGB;16B': 1 / 256}
 """Factor from a PNG's transparent colour to the values that Pillow makes of its pixels, by Pillow's name of these."""
 
 WHITE = (255, 255, 255)
+Reduction = Callable[[tuple[int, int]], int] | None
 
 BITS_PER_SAMPLE = 258
 """TIFF tag; Pillow gives 12-bit values unscaled, in 16 bits."""
@@ -98,11 +99,7 @@ def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
     return content
 
 
-def read_image(
-    results: Mapping[str, Any],
-    reduction: Callable[[tuple[int, int]], int] | None = None,
-    background: Sequence[int] = WHITE,
-) -> tuple:
+def read_image(results: Mapping[str, Any], reduction: Reduction = None, background: Sequence[int] = WHITE) -> tuple:
     """Read and :func:`decode` the file of results, or the content from their ``read_bytes``."""
     path = results['img_path']
     return decode(read_file(path, results.get('read_bytes')), path, reduction, background)
@@ -118,10 +115,7 @@ def has_transparency(results: Mapping[str, Any]) -> bool:
 
 
 def decode(
-    content: bytes,
-    path: str,
-    reduction: Callable[[tuple[int, int]], int] | None = None,
-    background: Sequence[int] = WHITE,
+    content: bytes, path: str, reduction: Reduction = None, background: Sequence[int] = WHITE
 ) -> tuple[np.ndarray, ImageNote | None, tuple[int, int]]:
     """Decode an image of any common format, depth and colour model, turned upright by its EXIF tag, else its XMP.
 
@@ -179,20 +173,21 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
 
 
 def _orientation(content: bytes) -> int:
-    """Return the orientation of a JPEG's EXIF tag, else of its XMP."""
-    try:
+    """Return the orientation of a JPEG's EXIF tag, else of its XMP, 1 to 8; 0 if there is none."""
+    with contextlib.suppress(Exception):  # Pillow's readers raise almost anything on damaged files
         with Image.open(io.BytesIO(content)) as image:
-            return image.getexif().get(ExifTags.Base.Orientation, 1)
-    except Exception:  # Pillow's readers raise almost anything on damaged files
-        return 1
+            found = image.getexif().get(ExifTags.Base.Orientation)
+        return found if found in range(1, 9) else 0
+    return 0
 
 
 def _with_exif(content: bytes) -> bytes:
-    """Return a JPEG with its :func:`_orientation` in an EXIF tag before all else, as OpenCV reads it."""
+    """Return a JPEG with its :func:`_orientation` in an EXIF tag before all else, where OpenCV reads it."""
     tags = Image.Exif()
-    tags[ExifTags.Base.Orientation] = _orientation(content)
+    tags[ExifTags.Base.Orientation] = orientation = _orientation(content)
     segment = tags.tobytes()
-    return content[:2] + struct.pack('>2sH', b'\xff\xe1', len(segment) + 2) + segment + content[2:]
+    added = struct.pack('>2sH', b'\xff\xe1', len(segment) + 2) + segment if orientation else b''
+    return content[:2] + added + content[2:]
 
 
 def _header(content: bytes) -> ImageHeader | None:

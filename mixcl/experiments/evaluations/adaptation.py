@@ -36,7 +36,7 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
     Sets the backbone (sized for the evaluated images, trained as the recipe says), the background of images with
     transparency, and their mean and std, unless the protocol has a ``normalisation`` of its own.
     """
-    use_background(cfg, reader_of(source or {}).get('background'))
+    keep_background(cfg, source)
     holder = holder_of_backbone(cfg.model)
     own, kind, frozen = holder['backbone'], MODELS.get(backbone['type']), MODELS.get(holder['type'])
     is_frozen = isinstance(frozen, type) and issubclass(frozen, Encoder)
@@ -55,6 +55,12 @@ def put_backbone(cfg: Config, backbone: Mapping, source: Config | None) -> None:
             preprocessor.update({key: given[key] for key in ('mean', 'std', 'to_rgb') if key in given})
             if len(preprocessor.get('mean') or [0] * 3) != 3:  # not colours
                 preprocessor['to_rgb'] = False
+
+
+def keep_background(cfg: Config, source: Config | None) -> None:
+    """Show images with transparency on the background of a training config, in place."""
+    with as_user_error('the data set in the config of the checkpoint'):
+        use_background(cfg, reader_of(source or {}).get('background'))
 
 
 def fit(cfg: Config, pretrained: PretrainedBackbone | None) -> None:
@@ -107,7 +113,7 @@ def put_classifier(cfg: Config, subject: Subject, finetuned: Config | None) -> N
     config that the user names.
     """
     source, classes = subject.classifier, subject.classes
-    use_background(cfg, reader_of(subject.config or {}).get('background'))
+    keep_background(cfg, subject.config)
     if classes is None:
         if finetuned is None:
             raise UserError(

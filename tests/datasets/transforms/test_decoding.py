@@ -114,6 +114,14 @@ def test_exif_counts_before_xmp_and_jpegs_of_either_are_shrunk_while_decoding() 
         assert np.array_equal(decode(content, 'a.jpg')[0], decode(encoded(large, 'JPEG', exif=exif), 'a.jpg')[0])
 
 
+def test_orientations_that_are_none_turn_nothing() -> None:
+    word = b'Exif\0\0II*\0' + struct.pack('<IHHHI4sI', 8, 1, 0x0112, 2, 4, b'abc', 0)
+    for options in (dict(exif=word), dict(exif=word, xmp=xmp(6)), dict(xmp=xmp(9)), dict(exif=b'Exif\0\0no')):
+        for reduction in (None, lambda _: 2):
+            pixels, *_ = decode(encoded(NOISE, 'JPEG', **options), 'a.jpg', reduction)
+            assert np.array_equal(pixels, decode(encoded(NOISE, 'JPEG'), 'a.jpg', reduction)[0])
+
+
 # Width, height, bits, no compression, 0 is black, offset of the row, channels, rows, bytes.
 TIFF_TAGS = [(256, 3), (257, 1), (258, 12), (259, 1), (262, 1), (273, 8), (277, 1), (278, 1), (279, 5)]
 TIFF_OF_12_BITS = b''.join([

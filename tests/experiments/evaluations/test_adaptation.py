@@ -42,6 +42,9 @@ def test_transparent_images_are_shown_on_the_background_of_the_pretraining() -> 
         put_backbone(cfg, SMALL, source)
         steps = [step for _, step in walk(cfg.to_dict()) if isinstance(step, dict) and step.get('type') == 'LoadImage']
         assert len(steps) >= 2 and all(step == load for step in steps)
+    for damaged in (3, dict(dataset=3), dict(dataset=dict(pipeline=[dict(load, background=3)]))):
+        with pytest.raises(UserError, match='the data set in the config of the checkpoint'):
+            put_backbone(cfg, SMALL, Config(dict(SOURCE, train_dataloader=damaged)))
 
 
 @pytest.mark.parametrize('protocol', ['knn', 'quality', 'linear'])
