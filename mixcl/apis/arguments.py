@@ -24,7 +24,7 @@ def named(options: Callable | None = None, without: tuple[str, ...] = ()) -> Cal
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs.keys() - known:
-                hint = suggest(name, known) or f'; it has {", ".join(sorted(known))}'
+                hint = f'{suggest(name, known)} (it has {", ".join(sorted(known))})'
                 raise UserError(f'mixcl.{function.__name__} has no argument {name!r}{hint}')
             return function(*args, **kwargs)
 
