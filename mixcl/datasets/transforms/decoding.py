@@ -22,6 +22,7 @@ START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
+XMP_START = b'http://ns.adobe.com/xap/1.0/\0'
 TURNED = re.compile(rb'tiff:Orientation(="|>)[02-9]')
 """An orientation in XMP, which OpenCV does not read."""
 
@@ -295,17 +296,18 @@ def rgb_of(image: Image.Image, background: Sequence[int] = WHITE) -> np.ndarray:
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
     """Read the frame header of a JPEG, behind other segments; return None if there is none."""
-    place = 2
+    place, turned = 2, False
     for _ in range(1000):  # ordinary files have fewer than a hundred segments
         place = content.find(b'\xff', place)
         if place < 0 or place + 10 > len(content) or (marker := content[place + 1]) == START_OF_SCAN:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            turned = TURNED.search(content, 0, place) is not None
             return ImageHeader(width, height, channels, bits, plain=True, turned=turned)
         if marker == 0xFF:  # any number of them may precede a marker
             place += 1
         else:  # 0x00 is no marker: decoders skip it
-            place += 2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big')
+            end = place + (2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big'))
+            turned = turned or (content.startswith(XMP_START, place + 4) and bool(TURNED.search(content, place, end)))
+            place = end
     return None

@@ -12,6 +12,7 @@ from own_sources import write_all
 from PIL import Image
 
 from mixcl.datasets import KeyedDataset, LoadImage
+from mixcl.datasets.transforms.channels import LoadChannels
 from mixcl.datasets.transforms.decoding import decode
 from mixcl.datasets.verification import transparency
 from mixcl.errors import UserError
@@ -153,6 +154,12 @@ def test_a_turned_picture() -> None:
         pixels, *_ = decode(encoded(NOISE, kind, exif=exif, **options), 'a')
         upright = NOISE.transpose(Image.Transpose.ROTATE_270)
         np.testing.assert_array_equal(pixels[..., ::-1], on(WHITE, upright))
+
+
+def test_with_channels_transparency_is_one_of_them(tmp_path: Path) -> None:
+    NOISE.save(tmp_path / 'a.png')
+    pixels = LoadChannels(4)({'img_path': str(tmp_path / 'a.png')})['img']
+    np.testing.assert_array_equal(pixels[..., [2, 1, 0, 3]], np.asarray(NOISE))
 
 
 @pytest.mark.parametrize('background', [(0, 0), (0, 0, 256), (0, 0, -1), (0, 0, 0.5), 'white', 3, (True, 0, 0)])
