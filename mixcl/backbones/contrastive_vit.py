@@ -9,7 +9,7 @@ from mmpretrain.models.utils import build_2d_sincos_position_embedding, resize_p
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixcl.backbones.transformer_block import LeanBlock, drop_path_masks
+from mixcl.backbones.transformer_block import LeanBlock, PatchProjection, drop_path_masks
 from mixcl.errors import UserError
 from mixcl.registry import MODELS
 
@@ -64,6 +64,9 @@ class ContrastiveViT(VisionTransformer):
             self.patch_embed.requires_grad_(False)
         for layer in self.layers:
             layer.__class__ = LeanBlock  # same parameters; VisionTransformer hard-codes its own class
+        projection = self.patch_embed.projection
+        if type(projection) is nn.Conv2d and projection.stride == projection.kernel_size:
+            projection.__class__ = PatchProjection
 
     def init_weights(self) -> None:
         super().init_weights()

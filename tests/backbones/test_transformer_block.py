@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mixcl.backbones import ContrastiveViT
-from mixcl.backbones.transformer_block import add_branch, drop_path_masks
+from mixcl.backbones.transformer_block import PatchProjection, add_branch, drop_path_masks
 
 ARCH = dict(embed_dims=16, num_layers=3, num_heads=2, feedforward_channels=32)
 ROWS = 20_000
@@ -115,3 +115,28 @@ def test_a_copy_without_drop_path_modules_draws_nothing() -> None:
     for layer in model.layers:
         layer.attn.out_drop = layer.ffn.dropout_layer = torch.nn.Identity()
     assert drop_path_masks(model.layers, torch.zeros(2, 1)) == [(None, None)] * 3
+
+
+@pytest.mark.parametrize('size', [(8, 12), (11, 9)])
+def test_patches_are_those_of_a_convolution(size: tuple[int, int]) -> None:
+    """Also where the last patches are cut, which a convolution leaves out."""
+    convolution = torch.nn.Conv2d(3, 5, kernel_size=(4, 3), stride=(4, 3)).double()
+    projection = copy.deepcopy(convolution)
+    projection.__class__ = PatchProjection
+    images = torch.randn(2, 3, *size, dtype=torch.float64)
+    torch.testing.assert_close(projection(images), convolution(images))
+    assert isinstance(vit(0.0).patch_embed.projection, PatchProjection)
+
+
+def test_compiled_blocks_have_the_gradients_of_eager_ones_with_drop_path() -> None:
+    """torch 2.11 lost those of a function with ``out``, without a word."""
+    model, images = vit(0.5), torch.randn(4, 3, 8, 8, dtype=torch.float64)
+    gradients = []
+    for compiled in (False, True):
+        for layer in model.layers if compiled else ():
+            layer.compile(backend='aot_eager')
+        torch.manual_seed(0)
+        model.zero_grad()
+        model(images)[-1].square().sum().backward()
+        gradients.append([parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None])
+    torch.testing.assert_close(gradients[1], gradients[0])

@@ -36,10 +36,11 @@ def step(small_config: Config) -> tuple[ContrastiveLearner, list[Tensor]]:
     return small_step(small_config)
 
 
-def small_step(cfg: Config) -> tuple[ContrastiveLearner, list[Tensor]]:
-    """Build a small model on the CPU, with the views of a batch."""
+def small_step(cfg: Config, drop_path: bool = False) -> tuple[ContrastiveLearner, list[Tensor]]:
+    """Build a small model on the CPU, with the views of a batch; drop path draws random numbers on the device."""
     backbone = cfg.model.backbone
-    backbone.pop('drop_path_rate', None)  # draws random numbers on the device
+    if not drop_path:
+        backbone.pop('drop_path_rate', None)
     # The CPU computes in double precision: half as wide a transformer, a quarter as wide a ResNet.
     if 'depth' in backbone:  # rounding grows with every layer and its batch statistics
         backbone.update(depth=18, stem_channels=16, base_channels=16)
@@ -64,7 +65,7 @@ def make_smooth(model: nn.Module) -> None:
             if isinstance(child, nn.ReLU):
                 setattr(module, name, nn.Softplus())
             elif isinstance(child, nn.MaxPool2d):
-                setattr(module, name, nn.AvgPool2d(child.kernel_size, child.stride, child.padding))
+                setattr(module, name, nn.AvgPool2d(child.stride))  # with padding, torch 2.11's gradients are wrong
 
 
 def losses_and_gradients(
@@ -74,6 +75,7 @@ def losses_and_gradients(
     model, crops = step
     copied = copy.deepcopy(model).to(device, dtype)
     copied.begin_step(StepKey(0, 0, 0))
+    torch.manual_seed(0)
     with torch.autocast(device, torch.bfloat16, enabled=amp):
         terms = copied([crop.to(device, dtype) for crop in crops], mode='loss')
     loss, _ = copied.parse_losses(terms)
@@ -100,12 +102,14 @@ def test_losses_and_gradients_are_those_of_the_cpu(step: tuple[ContrastiveLearne
 
 
 @pytest.mark.parametrize('small_config', ['patchmix/vit-s16_in1k', 'mocov2/r50_in1k'], indirect=True)
-def test_compiled_blocks_compute_what_eager_ones_do(step: tuple[ContrastiveLearner, list[Tensor]], device: str) -> None:
-    eager = losses_and_gradients(step, device, torch.float32)
+@pytest.mark.parametrize(('amp', 'limit'), [(False, 1e-4), (True, 0.2)])
+def test_compiled_blocks_compute_what_eager_ones_do(small_config: Config, device: str, amp: bool, limit: float) -> None:
+    step = small_step(small_config, drop_path=True)
+    eager = losses_and_gradients(step, device, torch.float32, amp)
     compile_blocks(step[0], True)
-    losses, gradients = losses_and_gradients(step, device, torch.float32)
-    assert deviation(losses, eager[0]) <= 1e-5
-    assert deviation(gradients, eager[1]) <= 1e-4
+    losses, gradients = losses_and_gradients(step, device, torch.float32, amp)
+    assert deviation(losses, eager[0]) <= limit / 10
+    assert deviation(gradients, eager[1]) <= limit
 
 
 @pytest.mark.parametrize('small_config', ['patchmix/vit-s16_in1k', 'dino/vit-s16_in1k'], indirect=True)

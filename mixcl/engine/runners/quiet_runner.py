@@ -129,11 +129,14 @@ def put_channels_last(model: nn.Module) -> None:
 
 
 def _is_unsafe_channels_last(layer: nn.Module) -> bool:
-    """Whether the backward pass of a layer writes beyond its memory in channels_last on some CPUs.
+    """Whether the backward pass of a layer goes wrong in channels_last.
 
-    With oneDNN's AVX2 code (torch 2.10), every strided 1x1 convolution with fewer than 8 input channels does, whatever
-    its output channels. Grouped ones and the AVX-512 code do not. ``ONEDNN_MAX_CPU_ISA=AVX2`` selects the AVX2 code.
+    With oneDNN's AVX2 code (torch 2.10), every strided 1x1 convolution with fewer than 8 input channels writes beyond
+    its memory, whatever its output channels. Grouped ones and the AVX-512 code do not. ``ONEDNN_MAX_CPU_ISA=AVX2``
+    selects the AVX2 code. On GPUs, gradients of average pooling with padding are wrong (torch 2.11, pytorch #188344).
     """
+    if isinstance(layer, nn.AvgPool2d):
+        return layer.padding not in (0, (0, 0))
     return (
         isinstance(layer, nn.Conv2d)
         and layer.kernel_size == (1, 1)

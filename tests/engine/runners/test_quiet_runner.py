@@ -72,6 +72,13 @@ def test_resnets_keep_channels_last_and_transformers_do_not(backbone: str, last:
     torch.testing.assert_close(model.loss(images), before, rtol=1e-6, atol=1e-8)
 
 
+def test_gradients_of_padded_average_pooling_are_right_on_gpus_since_it_keeps_its_layout() -> None:
+    model = MODELS.build(byol(backbone='resnet'))
+    model.backbone.maxpool = nn.AvgPool2d(3, 2, padding=1)
+    put_channels_last(model)
+    assert model.backbone.layer1[0].conv1.weight.is_contiguous()
+
+
 NARROW = """
     import torch
     from hosts import BACKBONES, WIDTHS, byol
