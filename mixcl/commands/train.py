@@ -7,7 +7,14 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from mixcl.command_line import add_allow_pickle, add_data_root, add_data_settings, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import (
+    add_allow_pickle,
+    add_data_root,
+    add_data_settings,
+    add_launcher,
+    add_overrides,
+    arguments_of,
+)
 from mixcl.shipped import find_config, shipped
 
 if TYPE_CHECKING:

@@ -166,7 +166,7 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
         ),
         ('test/a/1.png test/b/2.png unlabelled/3.png', 'unlabelled/3.png', 'no kNN; .* 2 images in test/'),
         ('1.png test/2.png', '1.png', 'no kNN; .* 1 images in test/'),
-        ('cat/1.png Validation/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 images in Validation/, 1 images in testing/'),
+        ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 images in Val/, 1 images in testing/'),
         (
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',

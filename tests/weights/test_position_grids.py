@@ -153,7 +153,7 @@ def test_files_without_a_config(old: Grid, new: Grid, said: str | None, kind: st
     torch.testing.assert_close(positions(model)[extra:], expected, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize('config', [dict(type='TimmBackbone', arguments=dict(num_heads=2)), dict(type='ContrastiveViT')])
+@pytest.mark.parametrize('config', [dict(type='TimmBackbone', arguments=dict(num_heads=2)), dict(type='DINOViT')])
 def test_a_config_without_a_size_is_of_squares(config: dict, tmp_path: Path) -> None:
     source, model = built(own((4, 4))), built(own((2, 8)))
     load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))

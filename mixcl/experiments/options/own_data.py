@@ -124,24 +124,16 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline
 
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step that reads images from files for a config: its own ``LoadChannels``, else ``LoadImage``, on the
-    background of its own."""
-    steps = _trained_on(cfg).get('pipeline') or []
-    own = next((dict(step) for step in steps if kind_of(step) in ('LoadChannels', 'LoadImage')), {})
-    if kind_of(own) == 'LoadChannels':
-        return own
-    return dict(type='LoadImage') | {name: own[name] for name in ('background',) if name in own}
+    """Return the step that reads images from files for a config: that of its training images, else ``LoadImage``."""
+    steps, kinds = _trained_on(cfg).get('pipeline') or [], ('LoadImage', 'LoadChannels')
+    return next((dict(step) for step in steps if kind_of(step) in kinds), dict(type='LoadImage'))
 
 
-def use_background(cfg: Config, background: Sequence[int] | None = None) -> None:
-    """Show images with transparency on a colour (``--background``) wherever a config reads images, in place.
-
-    By default it is that of the training images.
-    """
-    colour = tuple(background or reader_of(cfg).get('background') or ())
+def use_background(cfg: Config, colour: Sequence[int] | None) -> None:
+    """Show images with transparency on a colour, if one is given, wherever a config reads images, in place."""
     for _, step in walk(dict(runner_sections(cfg))) if colour else ():
         if isinstance(step, dict) and kind_of(step) == 'LoadImage':
-            step['background'] = colour
+            step['background'] = tuple(colour)
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:
