@@ -61,15 +61,15 @@ class Survey(NamedTuple):
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        shown = [f'{number:,} images in {printable(place)}' for place, number in self.left_out.items()]
+        shown = [f'{n:,} image{"s" * (n > 1)} in {printable(place)}' for place, n in self.left_out.items()]
         rest = f'; left out of pretraining: {", ".join(shown[:5])}{", ..." if shown[5:] else ""}' if shown else ''
         if not self.classes:
-            return f'{self.images} images to pretrain on without labels, so no kNN{rest}'
+            return f'{self.images:,} images to pretrain on without labels, so no kNN{rest}'
         named = ', '.join(map(printable, self.classes[:5])) + (', ...' if len(self.classes) > 5 else '')
         how = 'as the data say' if self.given else 'drawn by name; pretraining sees all images, without labels'
         return (
-            f'{self.images} images to pretrain on; {len(self.classes)} classes ({named}), {self.train} labelled '
-            f'images to learn from and {self.test} to test on ({how}){rest}'
+            f'{self.images:,} images to pretrain on; {len(self.classes):,} classes ({named}), {self.train:,} labelled '
+            f'images to learn from and {self.test:,} to test on ({how}){rest}'
         )
 
 

@@ -156,17 +156,17 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
             'train/a/1.png train/b/2.png Val/a/3.png Val/b/4.png test/a/5.png extra/6.png more/7.png',
             'extra/6.png more/7.png train/a/1.png train/b/2.png',
             '4 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (as the data '
-            'say); left out of pretraining: 2 images in Val/, 1 images in test/',
+            'say); left out of pretraining: 2 images in Val/, 1 image in test/',
         ),
         (
             'train2017/1.jpg train2017/2.jpg val2017/3.jpg val_2014/4.jpg test2017/5.jpg unlabeled2017/6.jpg',
             'train2017/1.jpg train2017/2.jpg unlabeled2017/6.jpg',
-            '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 images in test2017/, '
-            '1 images in val2017/, 1 images in val_2014/',
+            '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 image in test2017/, '
+            '1 image in val2017/, 1 image in val_2014/',
         ),
         ('test/a/1.png test/b/2.png unlabelled/3.png', 'unlabelled/3.png', 'no kNN; .* 2 images in test/'),
-        ('1.png test/2.png', '1.png', 'no kNN; .* 1 images in test/'),
-        ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 images in Val/, 1 images in testing/'),
+        ('1.png test/2.png', '1.png', 'no kNN; .* 1 image in test/'),
+        ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 image in Val/, 1 image in testing/'),
         (
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',

@@ -262,7 +262,7 @@ def rgb_of(image: Image.Image, background: Sequence[int] = WHITE) -> np.ndarray:
     if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
     bits = getattr(image, 'tag_v2', {}).get(BITS_PER_SAMPLE, (16,))[0]
-    tiles = image.tile if image.format == 'PNG' else ()  # gone after loading
+    tiles = image.format == 'PNG' and getattr(image, 'tile', None)  # gone after loading
     scale, key = PNG_KEY_SCALES.get(tiles[0][3] if tiles else ''), image.info.get('transparency')
     upright = ImageOps.exif_transpose(image)
     if scale and key is not None:

@@ -65,11 +65,10 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
         Change(PROCESSES, processes, runner.world_size),
         Change('the number of steps per epoch', meta.get('steps_per_epoch', steps), steps),
     ]
-    images = Change(*_images(runner, meta))  # first, since others may follow from it
+    images, dataset = Change(*_images(runner, meta)), runner.train_loop.dataloader.dataset
+    # Images come first, since other changes may follow from theirs.
     changes = [change for change in (images, *changes) if change.old != change.new]
-    files, dataset = '', runner.train_loop.dataloader.dataset
-    if images in changes:
-        files = differing_names(Path(path).parent, meta['images'].get('digest'), dataset)
+    files = differing_names(Path(path).parent, meta['images'].get('digest'), dataset) if images in changes else ''
     refused = [change for change in changes if not keeps_computation(change)]
     if stored and _batch(stored) * processes == _batch(runner.cfg) * runner.world_size:
         refused = [change for change in refused if change.path not in (BATCH, PROCESSES)]

@@ -131,8 +131,8 @@ def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
 
 def use_background(cfg: Config, colour: Sequence[int] | None) -> None:
     """Show images with transparency on a colour, if one is given, wherever a config reads images, in place."""
-    for _, step in walk(dict(runner_sections(cfg))) if colour else ():
-        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
+    for _, step in walk(dict(runner_sections(cfg))):
+        if colour and isinstance(step, dict) and kind_of(step) == 'LoadImage':
             step['background'] = tuple(colour)
 
 
