@@ -41,13 +41,16 @@ def add_overrides(parser: ArgumentParser, help: str = 'override values', metavar
     parser.add_argument('--cfg-options', nargs='+', action=OverrideAction, metavar=metavar, help=help)
 
 
-def add_data_root(
-    parser: ArgumentParser, help: str = 'root folder of every data set of the config', labels: bool = False
-) -> None:
-    """Add ``--data-root``; also, where ``--data`` may bring ``labels``, ``--no-labels``."""
+def add_data_root(parser: ArgumentParser, help: str = 'root folder of every data set of the config') -> None:
+    """Add ``--data-root``."""
     parser.add_argument('--data-root', metavar='DIR', help=help)
-    if labels:
-        parser.add_argument('--no-labels', dest='labels', action='store_false', help='labels of --data mean nothing')
+
+
+def add_data_settings(parser: ArgumentParser) -> None:
+    """Add ``--no-labels`` and ``--background``, about the images of ``--data``."""
+    parser.add_argument('--no-labels', dest='labels', action='store_false', help='labels of --data mean nothing')
+    parser.add_argument('--background', nargs=3, type=int, metavar=('R', 'G', 'B'),
+                        help='what images with transparency are shown on; default 255 255 255, white')  # fmt: skip
 
 
 def add_allow_pickle(parser: ArgumentParser) -> None:

@@ -11,6 +11,8 @@ from mixcl.apis.arguments import named
 from mixcl.distributed import unwrapped
 from mixcl.engine.runners.launch import build_runner
 from mixcl.errors import UserError
+from mixcl.experiments.options.own_data import survey
+from mixcl.experiments.paths import innermost, kind_of
 from mixcl.experiments.prepared import Options, prepared_to_train
 from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.shipped import default_work_dir
@@ -45,8 +47,10 @@ def run(cfg: Config, asked: Options) -> Runner:
     """Train with a prepared config."""
     with allow_pickle(asked.allow_pickle):
         runner = build_runner(cfg, asked.overwrite, asked.allow_changes)
-        if asked.data:
-            runner.logger.info(f'images: {cfg.found_images}', extra=FOR_PEOPLE)
+        own = innermost(cfg.train_dataloader.dataset)
+        if asked.data or (kind_of(own) == 'ImageFolder' and runner.rank == 0):
+            found = cfg.get('found_images') or f'folder:{own.data_root}: {survey(own)}'
+            runner.logger.info(f'images: {found}', extra=FOR_PEOPLE)
         if asked.smoke and runner.rank == 0:
             _preview(runner)
         if runner.val_loop is None and hasattr(unwrapped(runner.model), 'encoder_names'):

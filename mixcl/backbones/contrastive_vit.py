@@ -60,6 +60,7 @@ class ContrastiveViT(VisionTransformer):
         # Frozen here and not in init_weights, which runs after DistributedDataParallel has listed the parameters.
         if fixed_position:
             self.pos_embed.requires_grad_(False)
+            self._fix_positions()
         if frozen_patch_embed:
             self.patch_embed.requires_grad_(False)
         for layer in self.layers:
@@ -76,12 +77,12 @@ class ContrastiveViT(VisionTransformer):
         if hasattr(self, 'mask_token'):
             nn.init.trunc_normal_(self.mask_token, std=0.02)
         if self.fixed_position:
-            self.pos_embed.data.copy_(self.fixed_positions(self.patch_resolution))
+            self._fix_positions()
 
-    def fixed_positions(self, grid: tuple[int, int]) -> Tensor:
-        """Return the 2-D sin-cos position embedding (1, 1 + h * w, C) of a grid of (h, w) patches."""
+    def _fix_positions(self) -> None:
         # The function numbers patches column by column, so it gets the transposed grid.
-        return build_2d_sincos_position_embedding(grid[::-1], self.embed_dims, cls_token=True)
+        grid = self.patch_resolution[::-1]
+        self.pos_embed.data.copy_(build_2d_sincos_position_embedding(grid, self.embed_dims, cls_token=True))
 
     def _initialise(self) -> None:
         """Draw all weights except norms and positions; mmpretrain draws positions from a truncated normal of .02."""

@@ -33,7 +33,7 @@ def add_options(parser: ArgumentParser) -> None:
         '--data-config', metavar='CONFIG', help='a config whose data set is taken, prepared as the config tests'
     )
     parser.add_argument('--split', choices=['train', 'test'], default='test', help='which images of --data-config')
-    add_data_root(parser, 'root folder of the images of --data-config, or of a list', labels=True)
+    add_data_root(parser, 'root folder of the images of --data-config, or of a list')
     parser.add_argument('--out', required=True, type=Path, metavar='FOLDER', help='where the features go')
     parser.add_argument('--encoder', choices=['online', 'target'], help="default: that of the method's linear probe")
     parser.add_argument('--feature', choices=FEATURES, default='Output', help='see mixcl.evaluation.models')
@@ -51,9 +51,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    if args.data_config and (args.image_size or not args.labels):
-        option = '--image-size' if args.image_size else '--no-labels'
-        raise UserError(f'{option} is for --images and --data; those of --data-config are prepared as it says')
+    if args.data_config and args.image_size:
+        raise UserError('--image-size is for --images and --data; those of --data-config are prepared as it says')
     from mmengine.registry import DefaultScope
 
     with DefaultScope.overwrite_default_scope('mixcl'):
@@ -84,7 +83,7 @@ def extract(args: Namespace) -> None:
     else:
         spec = args.data or f'folder:{args.images}'
         pipeline = subject.pipeline(args.image_size)
-        images = source_images(spec, subject.config or Config(), pipeline, args.data_root, args.labels)
+        images = source_images(spec, subject.config or Config(), pipeline, args.data_root)
     dataset = KeyedDataset(images)
     advice = 'crop to a multiple of it in its pipeline' if args.data_config else 'give a multiple of it by --image-size'
     check_whole_patches(model.backbone, dataset[0]['inputs'], advice)

@@ -7,7 +7,7 @@ docs/python.md says how. Repeating the command continues a stopped run.
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
-from mixcl.command_line import add_data_root, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import add_data_root, add_data_settings, add_launcher, add_overrides, arguments_of
 from mixcl.errors import is_first_process
 from mixcl.shipped import config_name, config_of
 
@@ -20,9 +20,8 @@ AFTERWARDS = 'the same command, without --overwrite, continues from the last che
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--data', required=True, metavar='FOLDER',
                         help='a folder of images, however deep; or list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
-    add_data_root(parser, 'root folder of the paths of a list', labels=True)
-    parser.add_argument('--background', nargs=3, type=int, metavar=('R', 'G', 'B'),
-                        help='what images with transparency are shown on; default 255 255 255, white')  # fmt: skip
+    add_data_root(parser, 'root folder of the paths of a list')
+    add_data_settings(parser)
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip

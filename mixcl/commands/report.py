@@ -14,7 +14,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument('--out', metavar='FILE.html', help='default: report.html in the folder of the first run')
     add_config_option(parser, 'append')  # one for each run
     parser.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
-    add_data_root(parser, 'root folder of every data set of the configs', labels=True)
+    add_data_root(parser, 'root folder of every data set of the configs')
     add_allow_pickle(parser)
 
 
@@ -22,4 +22,4 @@ def run(args: Namespace) -> None:
     from mixcl.visualization.report import write_report
 
     out = args.out or Path(args.runs[0], 'report.html')
-    print(f'written: {write_report(args.runs, out, args.data, args.data_root, args.config, args.labels)}')
+    print(f'written: {write_report(args.runs, out, args.data, args.data_root, args.config)}')

@@ -7,7 +7,14 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from mixcl.command_line import add_allow_pickle, add_data_root, add_launcher, add_overrides, arguments_of
+from mixcl.command_line import (
+    add_allow_pickle,
+    add_data_root,
+    add_data_settings,
+    add_launcher,
+    add_overrides,
+    arguments_of,
+)
 from mixcl.shipped import find_config, shipped
 
 if TYPE_CHECKING:
@@ -39,9 +46,8 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument('--data', metavar='KIND:PATH', help='your own images (docs/your_images.md): folder:PATH, '
                         'list:PATH.csv, hf:PATH or tar:PATTERN')  # fmt: skip
-    add_data_root(parser, 'root folder of every data set of the config, or of a list', labels=True)
-    parser.add_argument('--background', nargs=3, type=int, metavar=('R', 'G', 'B'),
-                        help='what images with transparency are shown on; default 255 255 255, white')  # fmt: skip
+    add_data_root(parser, 'root folder of every data set of the config, or of a list')
+    add_data_settings(parser)
     parser.add_argument('--backbone', metavar='NAME', help='another backbone, with random weights: '
                         'timm:vit_small_patch16_224, torchvision:resnet50, package.module:Class')  # fmt: skip
     parser.add_argument(

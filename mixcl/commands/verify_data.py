@@ -69,7 +69,7 @@ def find_datasets(args: Namespace) -> 'list[BaseDataset]':
     if Path(args.data).is_dir():
         if args.data_root:
             raise UserError('--data-root is for configs and lists: leave it out')
-        return [ImageFolder(args.data)]
+        return [ImageFolder(args.data, split='all')]
     if ':' in args.data and '::' not in args.data:
         with DefaultScope.overwrite_default_scope('mixcl'):
             return [DATASETS.build({**source_config(args.data, args.data_root), 'lazy_init': False})]

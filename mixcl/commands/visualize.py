@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
         images.add_argument('--data', metavar='KIND:PATH', help='folder:PATH, list:PATH.csv, hf:PATH or tar:PATTERN')
         figure.add_argument('--num-images', type=positive, help='how many images')
         figure.add_argument('--seed', type=int, default=0, help='of all random draws')
-        add_data_root(figure, labels=True)
+        add_data_root(figure)
         add_allow_pickle(figure)
         figure.add_argument('--smoke', action='store_true', help='synthetic images at reduced size instead of data')
         add_overrides(figure)
@@ -77,7 +77,7 @@ def figure_of_images(args: Namespace) -> 'Figure':
 
     options = {name: value for name in OPTIONS if (value := getattr(args, name, None)) is not None}
     source = f'folder:{Path(args.images)}' if args.images else args.data
-    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source, args.labels)
+    pictured = read_pictured(args.model, args.config, args.cfg_options, args.data_root, source)
     if args.smoke:
         shrink_to_smoke(pictured.config)
     encoder, image_size = (getattr(args, name, None) for name in ('encoder', 'image_size'))

@@ -1,10 +1,10 @@
 """A folder of images."""
 
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from mixcl.datasets.own_images import Images, OwnImages, parts_by_name
@@ -17,9 +17,12 @@ EXTENSIONS = (
     *('.ppm', '.pgm', '.pbm', '.pnm', '.avif', '.jp2', '.j2k', '.tga', '.pcx'),
 )
 
-CHECKPOINT = re.compile(r'(epoch|iter|best)_.*\.pth')
-FIGURES = {'mix', 'views', 'attention', 'similarity', 'keys', 'neighbours', 'map', 'curves', 'mix_preview'}
-"""Names, without .png, of figures of mixcl for which no other is given."""
+RUN = {'run.lock', 'last_checkpoint'}
+"""Files of which one lies in every folder of a run."""
+
+DRAWN = ('mix', 'views', 'attention', 'similarity', 'keys', 'neighbours', 'map', 'curves', 'mix_preview')
+FIGURES = {f'{name}.png' for name in DRAWN}
+"""Names of figures of mixcl for which no other is given."""
 
 
 @DATASETS.register_module()
@@ -44,27 +47,21 @@ class FolderImages(OwnImages):
         super().__init__(source, **kwargs)
 
     def images(self) -> Images:
-        names = self._names()
-        given = parts_by_name({name.partition(os.sep)[0] for name in names if os.sep in name})
+        self.no_images.clear()
+        names = images_below(self.source, self.extensions, self.no_images)
+        tops = {name.partition(os.sep)[0] if os.sep in name else '' for name in names}
+        given = parts_by_name({top or 'extra' for top in tops} if len(tops) == 2 else tops - {''})
         beside, depth = ('extra', 1) if any(given.values()) else ('', 0)
         labels = [_folder(name, depth) for name in names]
         return Images(names, labels, [given.get(name.partition(os.sep)[0], beside) for name in names], [])
 
-    def _names(self) -> list[str]:
-        self.no_images.clear()
-        return images_below(self.source, self.extensions, self.no_images)
-
 
 @DATASETS.register_module()
 class ImageFolder(FolderImages):
-    """The images of :class:`FolderImages`, without labels and without a split; the folder is ``data_root``."""
+    """The images of :class:`FolderImages` that pretraining sees, without labels; the folder is ``data_root``."""
 
-    def __init__(self, data_root: str, **kwargs: Any) -> None:
-        super().__init__(data_root, **kwargs)
-
-    def images(self) -> Images:
-        names = self._names()
-        return Images(names, [None] * len(names), [''] * len(names), [])
+    def __init__(self, data_root: str, split: str = 'pretrain', **kwargs: Any) -> None:
+        super().__init__(data_root, labels=False, split=split, **kwargs)
 
 
 def _folder(name: str, depth: int) -> str | None:
@@ -84,8 +81,8 @@ def images_below(
     """Return the sorted paths of the images below a folder, relative to it.
 
     Links are followed, every real folder once. Other things named like images, such as pipes, are refused when read.
-    What mixcl wrote is left out, and counted in ``written``: whole folders of runs, figures, and pictures for
-    TensorBoard. In a folder that is searched itself, a run leaves its images alone.
+    What mixcl wrote is left out, and counted in ``written``: folders of runs, pictures for TensorBoard, and figures. A
+    run in the searched folder itself leaves its images alone.
 
     Raises:
         UserError: if the folder is missing or holds no images; if it, or a folder below, cannot be read.
@@ -93,7 +90,7 @@ def images_below(
     if not os.path.isdir(folder):
         raise UserError(f'the image folder {folder} does not exist: give another, by `data` or `data_root`')
     images: list[str] = []
-    others, seen, length, run = 0, set(), len(os.path.join(folder, '')), ''
+    others, seen, length = 0, set(), len(os.path.join(folder, ''))
     written = Counter() if written is None else written
     for parent, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
         real = os.path.realpath(parent)
@@ -101,20 +98,18 @@ def images_below(
             folders.clear()
             continue
         seen.add(real)
+        inside, left_out = parent[length:], 0
+        if inside and (not RUN.isdisjoint(files) or os.path.basename(parent) == 'vis_data'):
+            left_out = sum(is_image(name, extensions) for *_, below in os.walk(parent) for name in below)
+            folders[:], files = [], []
         folders[:] = sorted(name for name in folders if name[0] != '.')
         visible = [name for name in files if name[0] != '.']
         found = [name for name in visible if is_image(name, extensions)]
-        rest, inside = {*visible} - {*found}, parent[length:]
-        others += len(rest)
-        if not run or not parent.startswith(run):  # else this is a folder of the run that was found last
-            run = (
-                os.path.join(parent, '') if inside and (_is_run(rest) or os.path.basename(inside) == 'vis_data') else ''
-            )
-        drawn = [name for name in found if run or (name[:-4] in FIGURES and _is_figure(os.path.join(parent, name)))]
-        if drawn:
-            written[f'{inside.partition(os.sep)[0] or "."}/ (written by {"a run" if run else "mixcl"})'] += len(drawn)
-            found = sorted({*found} - {*drawn})
-        images += [os.path.join(inside, name) for name in found]
+        others += len(visible) - len(found)
+        drawn = {name for name in found if name in FIGURES and _is_figure(os.path.join(parent, name))}
+        if left_out or drawn:
+            written[f'{inside or "."}/ (written by mixcl)'] += left_out or len(drawn)
+        images += [os.path.join(inside, name) for name in found if name not in drawn]
     if not images:
         raise UserError(
             f'no images in the folder {folder}: looked in it and below for {" ".join(extensions)}, and saw '
@@ -123,19 +118,11 @@ def images_below(
     return sorted(images)
 
 
-def _is_run(names: set[str]) -> bool:
-    """Whether a folder with these files is that of a run: locked by one, or with checkpoints and a config."""
-    trained = any(map(CHECKPOINT.fullmatch, names))
-    return 'run.lock' in names or (trained and any(name.endswith(('.py', 'last_checkpoint')) for name in names))
-
-
 def _is_figure(path: str) -> bool:
     """Whether a file begins as figures of mixcl do."""
-    try:
-        with open_regular(path) as file:
-            return b'Software\0mixcl' in file.read(200)
-    except OSError:
-        return False
+    with suppress(OSError), open_regular(path) as file:
+        return b'Software\0mixcl' in file.read(200)
+    return False
 
 
 def _refuse(error: OSError) -> NoReturn:

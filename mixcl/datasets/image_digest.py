@@ -17,9 +17,6 @@ from mixcl.files import open_regular, written_whole
 NAMES = 'images.gz'
 """File in a work dir with the names of the training images, each followed by a null byte."""
 
-MAX_NAMES = 2**30
-"""Largest size in bytes that is read of it."""
-
 
 def image_digest(dataset: Any, labelled: bool = False) -> dict[str, int | str]:
     """Return the ``number`` of images of a data set, and a ``digest`` of their names in order, as 64 hex digits.
@@ -43,8 +40,9 @@ def image_digest(dataset: Any, labelled: bool = False) -> dict[str, int | str]:
 
 
 def image_names(dataset: Any) -> list[str]:
-    """Return the names of the images of a data set, in order; see :func:`image_digest`."""
-    return [_name(dataset.get_data_info(index)) for index in range(len(dataset))]
+    """Return the names of the images of a data set, in order, relative to its root; see :func:`image_digest`."""
+    root = os.path.join(getattr(getattr(dataset, 'dataset', dataset), 'data_root', None) or '', '')
+    return [_name(dataset.get_data_info(index)).removeprefix(root) for index in range(len(dataset))]
 
 
 def write_names(work_dir: str | os.PathLike, dataset: Any) -> None:
@@ -55,35 +53,25 @@ def write_names(work_dir: str | os.PathLike, dataset: Any) -> None:
             file.write(gzip.compress(content, 1))
 
 
-def read_names(work_dir: str | os.PathLike, digest: object) -> list[str] | None:
-    """Return what :func:`write_names` wrote; None if nothing can be read, or it has not this digest."""
+def differing_names(work_dir: str | os.PathLike, digest: object, dataset: Any) -> str:
+    """Return the end of a message: a few names that are new or gone since :func:`write_names` wrote those of a digest.
+
+    It is empty if the file cannot be read or holds other names.
+    """
     try:
         with open_regular(os.path.join(work_dir, NAMES)) as file, gzip.open(file) as content:
-            *names, _ = content.read(MAX_NAMES).decode(errors='surrogateescape').split('\0')
+            *then, _ = content.read().decode(errors='surrogateescape').split('\0')
     except (OSError, EOFError, zlib.error, ValueError):
-        return None
-    return names if _digest(names) == digest else None
-
-
-def differing_names(then: Sequence[str], now: Sequence[str]) -> str:
-    """Return the end of a message: the first few names that are new or gone."""
-    if {*then}.isdisjoint(now):  # the folder moved
-        then, now = ([name[_shared(names) :] for name in names] for names in (then, now))
-    start = _shared([*then, *now])
-    told = ''
-    for word, names in (('new', {*now} - {*then}), ('gone', {*then} - {*now})):
-        first = ', '.join(printable(name[start:]) for name in sorted(names)[:3])
-        told += f'; {word}: {first}{f" and {len(names) - 3} more" if len(names) > 3 else ""}' if names else ''
-    return told or ('' if [*then] == [*now] else '; the files are the same, in another order')
-
-
-def _shared(names: Sequence[str]) -> int:
-    """Return the length of the folder that names share."""
-    return os.path.commonprefix(names).rfind(os.sep) + 1  # noqa: RUF071  (it ends with a folder)
+        return ''
+    now, told = image_names(dataset), ''
+    for word, names in (('new', {*now} - {*then}), ('gone', {*then} - {*now})) if _digest(then) == digest else ():
+        told += f'; {word}: {", ".join(map(printable, sorted(names)[:3]))}' if names else ''
+        told += f' and {len(names) - 3} more' if len(names) > 3 else ''
+    return told
 
 
 def _digest(names: Sequence[str]) -> str:
-    digest, shared = sha256(), _shared(names)
+    digest, shared = sha256(), os.path.commonprefix(names).rfind(os.sep) + 1  # noqa: RUF071  (it ends with a folder)
     for name in names:
         digest.update(name[shared:].encode(errors='surrogateescape') + b'\0')
     return digest.hexdigest()

@@ -13,12 +13,11 @@ from mixcl.datasets.split_dataset import SplitDataset
 from mixcl.errors import UserError, printable
 
 HELD_OUT = ('val', 'valid', 'validation', 'test')
-PARTS: dict[str, str | None] = dict(train='train', **dict.fromkeys(HELD_OUT, 'test'))
-PARTS |= dict.fromkeys(('unlabeled', 'unlabelled', 'extra'), 'extra')
+PARTS = dict(zip(HELD_OUT, HELD_OUT, strict=True), train='train', unlabeled='extra', unlabelled='extra', extra='extra')
 """Names of folders that say which part their images are, if there are two or more parts."""
 
-SUFFIX = re.compile(r'[\W_]*(v|images?|set)?[\W\d_]*$')
-"""End of such a name that does not count: 'train2017', 'val_v2', 'test_images'."""
+SUFFIX = re.compile(r'[\W_]*(v|images?|ing|set)?[\W\d_]*$')
+"""End of such a name that does not count: 'train2017', 'val_v2', 'test_images', 'training'."""
 
 TEST_SHARE = 0.2
 """Approximate share of a class's labelled images that is held out if no split is given."""
@@ -62,15 +61,15 @@ class Survey(NamedTuple):
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        shown = [f'{number:,} images in {printable(place)}' for place, number in self.left_out.items()]
+        shown = [f'{n:,} image{"s" * (n > 1)} in {printable(place)}' for place, n in self.left_out.items()]
         rest = f'; left out of pretraining: {", ".join(shown[:5])}{", ..." if shown[5:] else ""}' if shown else ''
         if not self.classes:
-            return f'{self.images} images to pretrain on without labels, so no kNN{rest}'
+            return f'{self.images:,} images to pretrain on without labels, so no kNN{rest}'
         named = ', '.join(map(printable, self.classes[:5])) + (', ...' if len(self.classes) > 5 else '')
         how = 'as the data say' if self.given else 'drawn by name; pretraining sees all images, without labels'
         return (
-            f'{self.images} images to pretrain on; {len(self.classes)} classes ({named}), {self.train} labelled '
-            f'images to learn from and {self.test} to test on ({how}){rest}'
+            f'{self.images:,} images to pretrain on; {len(self.classes):,} classes ({named}), {self.train:,} labelled '
+            f'images to learn from and {self.test:,} to test on ({how}){rest}'
         )
 
 
@@ -203,11 +202,11 @@ def parts_by_name(names: Iterable[str]) -> dict[str, str | None]:
     the others are left out. Names that are none of :data:`PARTS` are 'extra', since pretraining needs no labels.
     """
     words = {name: SUFFIX.sub('', name.lower()) for name in names}
-    present = PARTS.keys() & set(words.values())
-    if len({PARTS[word] for word in present}) < 2:  # one alone may be a class
+    present = {PARTS[word] for word in words.values() if word in PARTS}
+    if len(present) < 2:  # one alone may be a class
         return dict.fromkeys(words, '')
     tested = next((word for word in HELD_OUT if word in present), None)
-    parts = PARTS | dict.fromkeys(HELD_OUT) | ({tested: 'test'} if tested else {'train': ''})
+    parts = dict(dict.fromkeys(HELD_OUT), train='train') | ({tested: 'test'} if tested else {'train': ''})
     return {name: parts.get(word, 'extra') for name, word in words.items()}
 
 

@@ -44,14 +44,12 @@ def transparency(dataset: KeyedDataset, most: int = 4000) -> str:
 
     At most ``most`` files are opened, evenly spread, which takes about a second.
     """
-    steps = [getattr(step, 'load', step) for step in dataset.pipelines[0]]
-    load = next((step for step in steps if isinstance(step, LoadImage)), None)
+    loads = (getattr(step, 'load', step) for step in dataset.pipelines[0])
+    load = next((step for step in loads if isinstance(step, LoadImage)), None)
     chosen = range(0, len(dataset), -(-len(dataset) // most)) if load else ()
     found = sum(has_transparency(dataset.get_data_info(number)) for number in chosen)
-    if load is None or not found:
-        return ''
-    looked, have = '' if len(chosen) == len(dataset) else ' looked at', 'has' if found == 1 else 'have'
-    return f'{found:,} of {len(chosen):,} images{looked} {have} transparency, {shown_on(load.background)}'
+    said = f'{found:,} of {len(chosen):,} images looked at have transparency'
+    return f'{said}, {shown_on(load.background)}' if load and found else ''
 
 
 def verify_images(files: Sequence[ImageFile], num_workers: int) -> tuple[list[ImageNote], list[ImageNote]]:

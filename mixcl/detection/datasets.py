@@ -56,12 +56,10 @@ class _CompleteData(BaseDetDataset):
                 'are smaller than filter_cfg.min_size'
             )
         if left_out := len(found) - len(data):
-            least = (self.filter_cfg or {}).get('min_size', 0)
-            small = sum(min(item['width'], item['height']) < least for item in found)
-            smaller = f', {small} are smaller than {least} pixels' if small else ''
+            small = sum(min(item['width'], item['height']) < self.filter_cfg.get('min_size', 0) for item in found)
             tell(
                 f'{self.ann_file}: {len(data):,} of {len(found):,} images are trained on; {left_out - small:,} have no '
-                f'object of the classes (filter_empty_gt){smaller}'
+                f'object of the classes (filter_empty_gt), {small:,} are smaller than filter_cfg.min_size'
             )
         return data
 

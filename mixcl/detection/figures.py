@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-import mmcv
 import torch
 from mmengine.config import Config
 from mmengine.dataset import pseudo_collate
 
+from mixcl.datasets.transforms.decoding import read_image
 from mixcl.engine.runners.launch import build_runner
 
 
@@ -34,6 +34,6 @@ def draw_detections(cfg: Config, folder: str | Path, num_images: int = 8, score_
         path = Path(folder, f'{source.stem}.png')
         name = source.stem if path not in paths else f'{source.stem}_{index}'  # several folders may have a 000.jpg
         paths.append(Path(folder, f'{name}.png'))
-        shown = dict(image=mmcv.imread(source, channel_order='rgb'), data_sample=found.cpu())
+        shown = dict(image=read_image(dict(img_path=found.img_path))[0][..., ::-1], data_sample=found.cpu())
         runner.visualizer.add_datasample(name, **shown, pred_score_thr=score_threshold, out_file=str(paths[-1]))
     return paths

@@ -28,14 +28,14 @@ def config_images(cfg: Config, split: str) -> dict[str, Any]:
 
 
 def source_images(
-    spec: str, config: Config, pipeline: Sequence[Mapping], data_root: str | None = None, labels: bool = True
+    spec: str, config: Config, pipeline: Sequence[Mapping], data_root: str | None = None
 ) -> dict[str, Any]:
     """Return the config of a data set: the images of a source, prepared by an :func:`image_pipeline`.
 
     Other arguments and errors are those of :func:`~mixcl.experiments.options.own_data.source_config`. ``config`` says
     which files of a folder are images.
     """
-    return dict(**source_config(spec, data_root, config, labels), pipeline=pipeline, test_mode=True)
+    return dict(**source_config(spec, data_root, config), pipeline=pipeline, test_mode=True)
 
 
 def image_pipeline(config: Config, image_size: int | None = None) -> list[dict[str, Any]]:

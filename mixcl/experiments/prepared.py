@@ -12,7 +12,7 @@ from mixcl.experiments.data_roots import check_metric_files, set_data_root
 from mixcl.experiments.options.backbone import use_backbone
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
 from mixcl.experiments.options.image_size import set_image_size
-from mixcl.experiments.options.own_data import LABELS_OF_NOTHING, use_background, use_data
+from mixcl.experiments.options.own_data import reader_of, use_background, use_data
 from mixcl.experiments.options.run import (
     choose_tested,
     lengthen_process_timeout,
@@ -149,7 +149,7 @@ def _prepared(config: str | Path, asked: Options) -> Config:
     if asked.data:
         cfg.found_images = use_data(cfg, asked.data, asked.data_root, asked.labels)
     elif not asked.labels:
-        raise UserError(LABELS_OF_NOTHING)
+        raise UserError('`labels` is about images of your own: leave it out, or name some by `data`')
     elif asked.data_root:
         set_data_root(cfg, asked.data_root)
     if asked.backbone:
@@ -162,7 +162,7 @@ def _prepared(config: str | Path, asked: Options) -> Config:
         _override(cfg, asked)
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)
-    use_background(cfg, asked.background)
+    use_background(cfg, asked.background or reader_of(cfg).get('background'))
     check_config(cfg)
     if asked.smoke:
         shrink_to_smoke(cfg)

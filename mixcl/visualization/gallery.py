@@ -64,7 +64,7 @@ def gallery_of(pictured: Pictured, most: int, least: int = 1) -> Gallery:
     cfg = pictured.config
     if pictured.source:
         pipeline = image_pipeline(cfg, pictured.image_size)
-        settings: Any = source_images(pictured.source, cfg, pipeline, pictured.data_root, pictured.labels)
+        settings: Any = source_images(pictured.source, cfg, pipeline, pictured.data_root)
     else:
         evaluated = cfg.get('test_dataloader') or cfg.get('val_dataloader')
         loader = evaluated or cfg.get('train_dataloader')

@@ -19,7 +19,7 @@ from mixcl.errors import UserError
 from mixcl.evaluation.features import encode_all
 from mixcl.experiments.checks.check import check_config
 from mixcl.experiments.data_roots import check_data_roots, set_data_root
-from mixcl.experiments.options.own_data import LABELS_OF_NOTHING, use_data
+from mixcl.experiments.options.own_data import use_data
 from mixcl.experiments.overrides import override
 from mixcl.experiments.prepared import prepared
 from mixcl.experiments.subject import Subject, read_subject
@@ -38,7 +38,6 @@ class Pictured:
         subject: the checkpoint; None for the untrained model of a config.
         source: images to use in place of the config's, such as 'folder:photos'.
         data_root: of the source.
-        labels: whether the labels of the source mean something.
         seed: of the choice of images, of mixing, and of random weights.
         encoder: 'online' or 'target', of a checkpoint; by default the one that embedding and export use.
         image_size: of the images of the source; by default that of the config's evaluation, or training.
@@ -48,7 +47,6 @@ class Pictured:
     subject: Subject | None = None
     source: str | None = None
     data_root: str | None = None
-    labels: bool = True
     seed: int = 0
     encoder: str | None = None
     image_size: int | None = None
@@ -87,7 +85,7 @@ class Pictured:
             return self.config
         cfg = copy.deepcopy(self.config)
         cfg.merge_from_dict(dict.fromkeys(('val_dataloader', 'test_dataloader')))
-        use_data(cfg, self.source, self.data_root, self.labels)
+        use_data(cfg, self.source, self.data_root)
         return cfg
 
 
@@ -97,18 +95,15 @@ def read_pictured(
     overrides: dict | None = None,
     data_root: str | None = None,
     source: str | None = None,
-    labels: bool = True,
 ) -> Pictured:
     """Read a config (its file or name) or a checkpoint (its file, or the folder of its run).
 
     ``config`` replaces the one that a checkpoint carries, ``overrides`` are those of ``--cfg-options``, and ``source``
-    and ``labels`` are the same as for :func:`~mixcl.experiments.options.own_data.source_config`.
+    is the same as for :func:`~mixcl.experiments.options.own_data.source_config`.
 
     Raises:
         UserError: if the file cannot be read, or carries no config and none is given.
     """
-    if not (labels or source):
-        raise UserError(LABELS_OF_NOTHING)
     root = None if source else data_root
     if not Path(name).is_dir() and Path(name).suffix not in WEIGHTS and '://' not in name:
         subject, cfg = None, prepared(name, cfg_options=overrides, data_root=root)
@@ -121,7 +116,7 @@ def read_pictured(
             check_config(cfg)
         if root is not None:
             set_data_root(cfg, root)
-    return Pictured(cfg, subject, source, data_root, labels)
+    return Pictured(cfg, subject, source, data_root)
 
 
 def training_crops(cfg: Config, samples: Sequence[dict]) -> list[Tensor]:

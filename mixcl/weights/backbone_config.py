@@ -33,14 +33,16 @@ def backbone_config(config: Config | None) -> dict | None:
 
 
 def image_shape(backbone: Mapping | None) -> tuple[int, int] | None:
-    """Return the (height, width), up to a factor, of the images of a backbone's config; None if it does not say."""
-    backbone = backbone or {}
-    arguments = backbone.get('arguments')
-    given = {**backbone, **(arguments if isinstance(arguments, Mapping) else {})}
-    name = 'pretrained_img_size' if kind_of(backbone) == 'DetectionViT' else 'img_size'
+    """Return the (height, width), up to a factor, of the images of a backbone's config; None if it does not say.
+
+    A backbone whose config has no size is made for squares.
+    """
+    given = {**(backbone or {}), **((backbone or {}).get('arguments') or {})}
+    name = 'pretrained_img_size' if kind_of(given) == 'DetectionViT' else 'img_size'
+    square = (1, 1) if given.keys() & {'type', 'architecture'} else None
     match given.get(name, given.get('image_size')):
         case int():
             return 1, 1
         case [int(height), int(width)] if height > 0 and width > 0:
             return height, width
-    return None
+    return square

@@ -7,7 +7,6 @@ import torch
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
-from mixcl.backbones import ContrastiveViT
 from mixcl.backbones.position_grids import Grid, grid_of, grid_of_tokens, resized
 from mixcl.weights.checkpoint import REAL
 from mixcl.weights.layouts import layout_of, translated, without_wrapper
@@ -124,9 +123,10 @@ def _adapt_positions(
         notes.append(f'{name} without the row of the class token' + f', which goes into {of_class}' * is_kept)
     is_square = new[0] == new[1]
     if old != new:
-        table = _fixed(module, position, old, new)
-        position = resized(module, position, old, new, extra) if table is None else table
-        how = 'resized' if table is None else 'computed anew'
+        # Between squares, fixed positions are resized too, as mmpretrain does.
+        anew = getattr(module, 'fixed_position', False) and not (is_square and old[0] == old[1])
+        position = own[name] if anew else resized(module, position, old, new, extra)
+        how = 'computed anew' if anew else 'resized'
         guessed = '' if told or is_square else ' (a square, since the file says nothing else)'
         notes.append(f'{name} {how} from {_sides(old)}{guessed} to {_sides(new)} patches')
     elif not told and not is_square:
@@ -141,17 +141,6 @@ def grid_mismatch(model: nn.Module, shape: Sequence[int] | None) -> Iterator[str
     _, old = (new and shape and grid_of_tokens(math.prod(new), shape, (0,))) or (0, new)
     if new and old and old != new:
         yield f'its patches form a grid of {_sides(old)}, those of the model one of {_sides(new)}'
-
-
-def _fixed(module: nn.Module, position: Tensor, old: Grid, new: Grid) -> Tensor | None:
-    """Return the fixed positions of a grid if a model has such and the file's are those of its own grid.
-
-    Between squares, positions are resized.
-    """
-    if not isinstance(module, ContrastiveViT) or not module.fixed_position or (old[0] == old[1] and new[0] == new[1]):
-        return None
-    is_table = torch.allclose(position.float(), module.fixed_positions(old), rtol=0, atol=1e-2)
-    return module.fixed_positions(new) if is_table else None
 
 
 def _sides(grid: Grid) -> str:

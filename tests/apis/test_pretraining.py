@@ -145,7 +145,7 @@ def test_training_and_embed_see_transparent_pictures_on_the_background_of_the_ru
         Image.alpha_composite(canvas, image).convert('RGB').save(tmp_path / 'seen' / path.name)
     hidden = tiny(tmp_path / 'hidden', tmp_path / 'a', background=colour)
     (log,) = (tmp_path / 'a').glob('*/*.log')
-    assert '  19 of 19 images have transparency, shown on rgb(10, 200, 30)\n' in log.read_text()
+    assert '  19 of 19 images looked at have transparency, shown on rgb(10, 200, 30)\n' in log.read_text()
     seen = tiny(tmp_path / 'seen', tmp_path / 'b')
     weights = [torch.load(path, weights_only=True)['state_dict'] for path in (hidden, seen)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])

@@ -156,15 +156,17 @@ def test_a_folder_with_a_split_of_its_own(tmp_path: Path) -> None:
             'train/a/1.png train/b/2.png Val/a/3.png Val/b/4.png test/a/5.png extra/6.png more/7.png',
             'extra/6.png more/7.png train/a/1.png train/b/2.png',
             '4 images to pretrain on; 2 classes (a, b), 2 labelled images to learn from and 2 to test on (as the data '
-            'say); left out of pretraining: 2 images in Val/, 1 images in test/',
+            'say); left out of pretraining: 2 images in Val/, 1 image in test/',
         ),
         (
             'train2017/1.jpg train2017/2.jpg val2017/3.jpg val_2014/4.jpg test2017/5.jpg unlabeled2017/6.jpg',
             'train2017/1.jpg train2017/2.jpg unlabeled2017/6.jpg',
-            '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 images in test2017/, '
-            '1 images in val2017/, 1 images in val_2014/',
+            '3 images to pretrain on without labels, so no kNN; left out of pretraining: 1 image in test2017/, '
+            '1 image in val2017/, 1 image in val_2014/',
         ),
         ('test/a/1.png test/b/2.png unlabelled/3.png', 'unlabelled/3.png', 'no kNN; .* 2 images in test/'),
+        ('1.png test/2.png', '1.png', 'no kNN; .* 1 image in test/'),
+        ('cat/1.png Val/2.png testing/3.png', 'cat/1.png', 'no kNN; .* 1 image in Val/, 1 image in testing/'),
         (
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
             'train/a/1.png train/a/2.png train/b/3.png train/b/4.png unlabeled/5.png',
@@ -186,6 +188,8 @@ def test_pretraining_sees_all_but_what_is_for_tests_and_says_what_is_left_out(
     survey = dataset.survey()
     assert found == pretrained.split() and survey.images == len(found)
     assert re.search(told if '.*' in told else re.escape(told), str(survey))
+    unlabelled = ImageFolder(str(tmp_path))  # of configs that take no labels
+    assert ([*unlabelled.get_data_info(0)], len(unlabelled)) == (['img_path', 'sample_idx'], len(found))
     assert len(FolderImages(str(tmp_path))) == len(files.split())  # features are of all
 
 
@@ -220,7 +224,7 @@ def test_what_runs_have_written_is_no_image(tmp_path: Path) -> None:
     before = str(FolderImages(str(tmp_path), lazy_init=True).survey())
     assert '4 images to pretrain on; 2 classes (a, b)' in before
     runs = [f'one/{LOCK}', 'one/map.png', 'one/20261128_030000/vis_data/vis_image/views_0.png', 'one/more/x.png']
-    runs += ['b/two/epoch_3.pth', 'b/two/vit.py', 'b/two/y.png', 'z/iter_9.pth', 'z/last_checkpoint', 'z/z.png']
+    runs += ['b/two/last_checkpoint', 'b/two/y.png', 'z/iter_9.pth', 'z/last_checkpoint', 'z/z.png']
     # A run within the folder itself leaves the photos alone.
     runs += [LOCK, 'epoch_1.pth', 'vit.py', '20261128_030000/vis_data/vis_image/views_0.png']
     write_folder(tmp_path, dict.fromkeys(runs, b''))
@@ -229,9 +233,8 @@ def test_what_runs_have_written_is_no_image(tmp_path: Path) -> None:
         write(figure, tmp_path / name)
     dataset = FolderImages(str(tmp_path), lazy_init=True)
     assert dataset.images().names == ['a/1.jpg', 'a/2.jpg', 'b/3.jpg', 'b/best_shot.jpg']
-    found = {'one': 3, 'b': 1, 'z': 1, '20261128_030000': 1}
-    expected = {f'{name}/ (written by a run)': number for name, number in found.items()}
-    assert dataset.survey().left_out == expected | {f'{name}/ (written by mixcl)': 1 for name in 'a.'}
+    found = {'one': 3, 'b/two': 1, 'z': 1, '20261128_030000/vis_data': 1, 'a': 1, '.': 1}
+    assert dataset.survey().left_out == {f'{name}/ (written by mixcl)': number for name, number in found.items()}
     figure.savefig(tmp_path / 'b/map.png')  # of someone else
     Image.open(tmp_path / 'a/map.png').save(tmp_path / 'b/keys.png')  # a copy by another program
     assert dataset.images().names[2:] == ['b/3.jpg', 'b/best_shot.jpg', 'b/keys.png', 'b/map.png']

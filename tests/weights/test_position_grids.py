@@ -104,15 +104,11 @@ def test_a_stored_config_tells_the_grid(old: Grid, new: Grid, kind: str, tmp_pat
 
 @pytest.mark.parametrize(('old', 'new'), CHANGES)
 def test_fixed_positions_are_those_of_the_model(old: Grid, new: Grid, tmp_path: Path) -> None:
-    source, model = MODELS.build(own(old, fixed_position=True)), built(own(new, fixed_position=True))
+    source, model = (MODELS.build(own(grid, fixed_position=True)) for grid in (old, new))
     source.init_weights()
     report = load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, own(old))))
     table = build_2d_sincos_position_embedding(new[::-1], WIDTH, cls_token=True)
     assert torch.equal(model.pos_embed, table) and f'computed anew from {old[0]}x{old[1]} to' in report
-    learned = built(own(old))
-    load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', learned, own(old))))
-    expected = interpolated(positions(learned)[1:], old, new, False)
-    torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize('fixed', [False, True])
@@ -155,6 +151,14 @@ def test_files_without_a_config(old: Grid, new: Grid, said: str | None, kind: st
         assert said in report if said else 'pos_embed' not in report or extra == 0
     expected = interpolated(positions(source)[1:], old, new, antialias)
     torch.testing.assert_close(positions(model)[extra:], expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize('config', [dict(type='TimmBackbone', arguments=dict(num_heads=2)), dict(type='DINOViT')])
+def test_a_config_without_a_size_is_of_squares(config: dict, tmp_path: Path) -> None:
+    source, model = built(own((4, 4))), built(own((2, 8)))
+    load_backbone(model, read_pretrained(saved(tmp_path / 'some.pth', source, config)))
+    expected = interpolated(positions(source)[1:], (4, 4), (2, 8), False)
+    torch.testing.assert_close(positions(model)[1:], expected, rtol=0, atol=1e-6)
 
 
 def test_a_config_that_the_user_names_tells_the_grid(tmp_path: Path) -> None:

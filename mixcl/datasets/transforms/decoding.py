@@ -72,7 +72,6 @@ class ImageHeader(NamedTuple):
         bits: number per channel.
         plain: whether OpenCV gives the same pixels as Pillow, upright and opaque.
         transparent: whether the file has transparency, as Pillow's ``has_transparency_data`` says.
-        turned: whether a JPEG's XMP may turn it.
     """
 
     width: int
@@ -81,7 +80,6 @@ class ImageHeader(NamedTuple):
     bits: int
     plain: bool
     transparent: bool = False
-    turned: bool = False
 
 
 def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
@@ -148,9 +146,7 @@ def decode(
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
     image = full = None  # without a header's size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
-        if header is not None and header.turned:
-            content = _with_exif(content)
-        if header is not None and reduction is not None and content[:3] == JPEG_START:
+        if header is not None and header.plain and reduction is not None and content[:3] == JPEG_START:
             image, full = _decode_reduced(content, header, reduction)
         if header is not None and header.plain and image is None:
             image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
@@ -163,7 +159,7 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
     """Decode a JPEG at reduced size; return pixels and full (height, width), or (None, None) if it must be whole."""
     shape = header.height, header.width
     factor = reduction(shape)
-    if factor > 1 and _orientation(content) > 4:
+    if factor > 1 and _swaps_sides(content):
         shape = shape[::-1]
         factor = reduction(shape)
     if factor == 1:
@@ -173,22 +169,11 @@ def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) ->
     return (image, shape) if whole else (None, None)
 
 
-def _orientation(content: bytes) -> int:
-    """Return the orientation of a JPEG's EXIF tag, else of its XMP, 1 to 8; 0 if there is none."""
-    with contextlib.suppress(Exception):  # Pillow's readers raise almost anything on damaged files
-        with Image.open(io.BytesIO(content)) as image:
-            found = image.getexif().get(ExifTags.Base.Orientation)
-        return found if found in range(1, 9) else 0
-    return 0
-
-
-def _with_exif(content: bytes) -> bytes:
-    """Return a JPEG with its :func:`_orientation` in an EXIF tag before all else, where OpenCV reads it."""
-    tags = Image.Exif()
-    tags[ExifTags.Base.Orientation] = orientation = _orientation(content)
-    segment = tags.tobytes()
-    added = struct.pack('>2sH', b'\xff\xe1', len(segment) + 2) + segment if orientation else b''
-    return content[:2] + added + content[2:]
+def _swaps_sides(content: bytes) -> bool:
+    """Whether the EXIF tag swaps the image's height and width."""
+    with contextlib.suppress(Exception), Image.open(io.BytesIO(content)) as image:  # on damaged files, almost anything
+        return image.getexif().get(ExifTags.Base.Orientation, 1) in range(5, 9)
+    return False
 
 
 def _header(content: bytes) -> ImageHeader | None:
@@ -277,10 +262,10 @@ def rgb_of(image: Image.Image, background: Sequence[int] = WHITE) -> np.ndarray:
     if image.mode == 'F' or (image.mode == 'I' and image.format != 'PPM'):  # Pillow scales PPM to 16 bits
         raise UserError('floats or integers of 32 bits, of unknown range: scale them to 8 bits, or use LoadChannels')
     bits = getattr(image, 'tag_v2', {}).get(BITS_PER_SAMPLE, (16,))[0]
-    tiles = getattr(image, 'tile', None) if image.format == 'PNG' else None  # gone after loading
-    scale, key = PNG_KEY_SCALES.get(tiles[0][3] if tiles else '', 1), image.info.get('transparency')
+    tiles = image.format == 'PNG' and getattr(image, 'tile', None)  # gone after loading
+    scale, key = PNG_KEY_SCALES.get(tiles[0][3] if tiles else ''), image.info.get('transparency')
     upright = ImageOps.exif_transpose(image)
-    if scale != 1 and key is not None:
+    if scale and key is not None:
         upright.info['transparency'] = tuple(int(v * scale) for v in key) if isinstance(key, tuple) else key * scale
     if upright.mode.startswith('I'):
         values = np.asarray(upright)
@@ -296,18 +281,18 @@ def rgb_of(image: Image.Image, background: Sequence[int] = WHITE) -> np.ndarray:
 
 def _jpeg_header(content: bytes) -> ImageHeader | None:
     """Read the frame header of a JPEG, behind other segments; return None if there is none."""
-    place, turned = 2, False
+    place, plain = 2, True
     for _ in range(1000):  # ordinary files have fewer than a hundred segments
         place = content.find(b'\xff', place)
         if place < 0 or place + 10 > len(content) or (marker := content[place + 1]) == START_OF_SCAN:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            return ImageHeader(width, height, channels, bits, plain=True, turned=turned)
+            return ImageHeader(width, height, channels, bits, plain)
         if marker == 0xFF:  # any number of them may precede a marker
             place += 1
         else:  # 0x00 is no marker: decoders skip it
             end = place + (2 if marker in WITHOUT_LENGTH else 2 + int.from_bytes(content[place + 2 : place + 4], 'big'))
-            turned = turned or (content.startswith(XMP_START, place + 4) and bool(TURNED.search(content, place, end)))
+            plain = plain and not (content.startswith(XMP_START, place + 4) and TURNED.search(content, place, end))
             place = end
     return None

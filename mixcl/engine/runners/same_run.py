@@ -8,7 +8,7 @@ from typing import Any
 from mmengine.config import Config
 from mmengine.runner import Runner
 
-from mixcl.datasets.image_digest import differing_names, image_names, read_names
+from mixcl.datasets.image_digest import differing_names
 from mixcl.engine.runners.new_settings import NewSettingsHook
 from mixcl.errors import UserError
 from mixcl.experiments.difference import Change, differences
@@ -65,9 +65,10 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
         Change(PROCESSES, processes, runner.world_size),
         Change('the number of steps per epoch', meta.get('steps_per_epoch', steps), steps),
     ]
-    images = Change(*_images(runner, meta))  # first, since others may follow from it
+    images, dataset = Change(*_images(runner, meta)), runner.train_loop.dataloader.dataset
+    # Images come first, since other changes may follow from theirs.
     changes = [change for change in (images, *changes) if change.old != change.new]
-    files = _files(runner, meta, path) if images in changes else ''
+    files = differing_names(Path(path).parent, meta['images'].get('digest'), dataset) if images in changes else ''
     refused = [change for change in changes if not keeps_computation(change)]
     if stored and _batch(stored) * processes == _batch(runner.cfg) * runner.world_size:
         refused = [change for change in refused if change.path not in (BATCH, PROCESSES)]
@@ -126,12 +127,6 @@ def _images(runner: Runner, meta: dict) -> tuple[str, Any, Any]:
         if part in then and part in now and then[part] != now[part]:
             return f'the digest of the {part} of the training images', then[part], now[part]
     return 'the digest of the training images (their names, in order)', then['digest'], now['digest']
-
-
-def _files(runner: Runner, meta: dict, path: str) -> str:
-    """Return what is known of the files by which the images of a checkpoint and those of a run differ, for messages."""
-    then = read_names(Path(path).parent, meta['images'].get('digest'))
-    return '' if then is None else differing_names(then, image_names(runner.train_loop.dataloader.dataset))
 
 
 def _compared(cfg: Config) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from mixcl.errors import UserError
 from mixcl.experiments.evaluations.recipes import OWN_DATA
 from mixcl.experiments.options.image_size import crop_sizes, resize_views
 from mixcl.experiments.options.own_data import evaluation_pipeline, limit_guesses, reader_of, source_config, survey
+from mixcl.experiments.paths import kind_of
 from mixcl.experiments.reading import read_config
 
 STEPS = 8
@@ -49,7 +50,7 @@ def read_own_data(
     data.num_classes, data.labelled = len(found.classes), found.train
     data.found = f'{found.train} to learn from, {found.test} to test on ({found.digest})'
     load = reader_of(pretraining or {})
-    if load['type'] != 'LoadImage':  # most steps of classifiers' views are for colours
+    if kind_of(load) != 'LoadImage':  # most steps of classifiers' views are for colours
         _, *steps = data.views.plain.train
         data.views = dict(plain=dict(train=[load, *steps], test=evaluation_pipeline(load, data.size)))
     size = max(crop_sizes((pretraining or {}).get('train_dataloader')), default=data.size)

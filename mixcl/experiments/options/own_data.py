@@ -16,7 +16,6 @@ from mixcl.shipped import shipped
 
 KINDS = dict(folder='FolderImages', list='ListedImages', hf='HuggingFaceImages', tar='TarImages')
 FORMS = 'folder:PATH, list:PATH.csv (or .txt), hf:PATH or tar:PATTERN'
-LABELS_OF_NOTHING = '`labels` is about images of your own: leave it out, or name some by `data`'
 READERS = ('LoadImage', 'LoadChannels', 'RGBToBGR', 'LoadImageFromFile')
 
 
@@ -27,7 +26,7 @@ def source_config(
 
     The paths of a list are relative to ``data_root``, by default the list's folder. The images of a folder
     are the files with the extensions that the config ``like`` trains on, if it names any. Without ``labels``, those of
-    the source are ignored.
+    the source are ignored; so they are if ``like`` ignores those of the same source.
 
     Raises:
         UserError: if ``spec`` is none of :data:`FORMS`, or ``data_root`` is not for a list.
@@ -42,10 +41,11 @@ def source_config(
             f'`data_root={data_root}`: with `data`, only a list has a root that its paths are relative to; leave it out'
         )
     settings: dict[str, Any] = dict(data_root=data_root or '') if kind == 'list' else {}
-    trained = _trained_on(like or {}) if kind == 'folder' else {}
-    settings |= {name: trained[name] for name in ('extensions',) if name in trained}
+    trained, source = _trained_on(like or {}), os.path.abspath(os.path.expanduser(place))
+    settings |= {name: trained[name] for name in ('extensions',) if kind == 'folder' and name in trained}
+    labels = labels and (trained.get('source') != source or trained.get('labels', True))
     settings |= {} if labels else dict(labels=False)
-    return dict(type=f'mixcl.{KINDS[kind]}', source=os.path.abspath(os.path.expanduser(place)), **settings)
+    return dict(type=f'mixcl.{KINDS[kind]}', source=source, **settings)
 
 
 def suggested_source(path: str) -> str:
@@ -124,24 +124,16 @@ def _replace(loader: ConfigDict, images: Mapping[str, Any], split: str, pipeline
 
 
 def reader_of(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step that reads images from files for a config: its own ``LoadChannels``, else ``LoadImage``, on the
-    background of its own."""
-    steps = _trained_on(cfg).get('pipeline') or []
-    own = next((dict(step) for step in steps if kind_of(step) in ('LoadChannels', 'LoadImage')), {})
-    if kind_of(own) == 'LoadChannels':
-        return own
-    return dict(type='LoadImage') | {name: own[name] for name in ('background',) if name in own}
+    """Return the step that reads images from files for a config: that of its training images, else ``LoadImage``."""
+    steps, kinds = _trained_on(cfg).get('pipeline') or [], ('LoadImage', 'LoadChannels')
+    return next((dict(step) for step in steps if kind_of(step) in kinds), dict(type='LoadImage'))
 
 
-def use_background(cfg: Config, background: Sequence[int] | None = None) -> None:
-    """Show images with transparency on a colour (``--background``) wherever a config reads images, in place.
-
-    By default it is that of the training images.
-    """
-    colour = tuple(background or reader_of(cfg).get('background') or ())
-    for _, step in walk(dict(runner_sections(cfg))) if colour else ():
-        if isinstance(step, dict) and kind_of(step) == 'LoadImage':
-            step['background'] = colour
+def use_background(cfg: Config, colour: Sequence[int] | None) -> None:
+    """Show images with transparency on a colour, if one is given, wherever a config reads images, in place."""
+    for _, step in walk(dict(runner_sections(cfg))):
+        if colour and isinstance(step, dict) and kind_of(step) == 'LoadImage':
+            step['background'] = tuple(colour)
 
 
 def _trained_on(cfg: Mapping[str, Any]) -> Mapping[str, Any]:

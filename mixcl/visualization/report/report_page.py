@@ -33,7 +33,6 @@ def write_report(
     source: str | None = None,
     data_root: str | None = None,
     configs: Sequence[str] | None = None,
-    labels: bool = True,
 ) -> Path:
     """Write one HTML file about a run, or about several side by side; it needs no other file and no network.
 
@@ -42,7 +41,6 @@ def write_report(
         out: the file.
         source: images in place of those of the configs, such as 'folder:photos'.
         data_root: root folder of every data set of the configs, or of the source.
-        labels: whether the labels of the source mean something.
         configs: files, one per run: the config that it was trained with, in place of that in its checkpoint.
 
     Raises:
@@ -53,12 +51,12 @@ def write_report(
     if out.suffix != '.html':
         raise UserError(f'`out={out}`: the name must end in .html')
     names = [folder.resolve().name for folder in folders]
-    titles = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
+    labels = [name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True)]
     named: Sequence[str | None] = configs or [None] * len(folders)
     if len(named) != len(folders):
         raise UserError(f'`config` names {len(named)} configs for {len(folders)} runs: give it once for each, in order')
-    parts = zip(folders, titles, named, strict=True)
-    runs = [RunRecord(folder, label, source, data_root, config, labels) for folder, label, config in parts]
+    parts = zip(folders, labels, named, strict=True)
+    runs = [RunRecord(folder, label, source, data_root, config) for folder, label, config in parts]
     for run in runs:
         _ = run.named and run.trained  # errors in given configs come before all other work
     check_writable(out.parent, '`out`')
@@ -84,7 +82,7 @@ def write_report(
         4, ('Curves', {'': blocks_or_reason(lambda: [picture(curves_figure(folders), 'Curves', 'svg+xml')])})
     )
     templates = Environment(autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent))
-    values = dict(title=' and '.join(titles), sections=sections, version=mixcl.__version__)
+    values = dict(title=' and '.join(labels), sections=sections, version=mixcl.__version__)
     with written_whole(out) as file:  # file names may be invalid text
         file.write(templates.get_template('page.html').render(values).encode('utf-8', errors='replace'))
     return out

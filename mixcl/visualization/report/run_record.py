@@ -31,7 +31,6 @@ class RunRecord:
     source: str | None = None
     data_root: str | None = None
     named: str | None = None
-    labels: bool = True
 
     def __post_init__(self) -> None:
         if not any((*self.folder.glob('*/vis_data'), *checkpoints_of(self.folder))):
@@ -62,7 +61,7 @@ class RunRecord:
     @cached_property
     def trained(self) -> Pictured:
         """Model of the newest checkpoint, and its images."""
-        return read_pictured(str(self.folder), self.named, None, self.data_root, self.source, self.labels)
+        return read_pictured(str(self.folder), self.named, data_root=self.data_root, source=self.source)
 
     def environment(self, start: int) -> Mapping[str, Any]:
         """Return the environment of a start, by its number."""

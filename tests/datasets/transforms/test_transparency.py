@@ -176,9 +176,9 @@ def test_how_many_images_have_transparency_is_said(tmp_path: Path) -> None:
     for number in range(12):
         NOISE.convert('RGBA' if number % 4 == 0 else 'RGB').save(tmp_path / f'{number:02}.png')
     (tmp_path / 'damaged.png').write_bytes(b'no image')
-    assert said([dict(type='LoadImage')]) == '3 of 13 images have transparency, shown on white'
+    assert said([dict(type='LoadImage')]) == '3 of 13 images looked at have transparency, shown on white'
     on_black = [dict(type='LoadImage', background=(0, 0, 0))]
-    assert said(on_black, most=5) == '1 of 5 images looked at has transparency, shown on rgb(0, 0, 0)'
+    assert said(on_black, most=5) == '1 of 5 images looked at have transparency, shown on rgb(0, 0, 0)'
     assert said([dict(type='LoadChannels', channels=4)]) == ''
     for number in (0, 4, 8):
         (tmp_path / f'{number:02}.png').unlink()
@@ -190,6 +190,6 @@ def test_images_of_every_source(tmp_path: Path) -> None:
     expected = on(WHITE, NOISE), np.asarray(NOISE.convert('RGB'))
     for spec in write_all(tmp_path, photos).values():
         dataset = KeyedDataset(DATASETS.build({**source_config(spec), 'pipeline': [dict(type='LoadImage')]}))
-        assert transparency(dataset) == '1 of 2 images has transparency, shown on white'
+        assert transparency(dataset) == '1 of 2 images looked at have transparency, shown on white'
         for number, pixels in enumerate(expected):
             np.testing.assert_array_equal(dataset[number]['img'][..., ::-1], pixels)

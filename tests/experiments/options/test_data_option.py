@@ -84,9 +84,10 @@ def test_labels_that_mean_nothing_give_no_kNN(sources: dict, tmp_path: Path) -> 
     assert cfg.val_dataloader is None and cfg.train_dataloader.dataset.dataset.labels is False
     with pytest.raises(UserError, match=r'the config trains a classifier, but there are 18 images .* without labels'):
         use_data(prepared(written(tmp_path, 'finetune')), sources['folder'], labels=False)
-    images = source_images(sources['folder'], Config(), image_pipeline(Config(), 16), labels=False)
-    with DefaultScope.overwrite_default_scope('mixcl'):
-        assert labels_of(KeyedDataset(images)) is None
+    for kind in ('folder', 'list'):  # what follows the run knows it of the same images, and of no others
+        images = source_images(sources[kind], cfg, image_pipeline(cfg, 16))
+        with DefaultScope.overwrite_default_scope('mixcl'):
+            assert (labels_of(KeyedDataset(images)) is None) == (kind == 'folder')
     with pytest.raises(UserError, match='`labels` is about images of your own: leave it out'):
         prepared_to_train(CONFIGS / 'patchmix/vit-xs4_digits.py', Options(labels=False))
 
