@@ -269,6 +269,7 @@ REFUSED = {
     ),
     'view2 has a mask, but no row': (hosts.ibot() | dict(terms=[('view1', 'view2', 1.0)], patches=None), ()),
     'has keep and mask': (hosts.ibot() | dict(streams=dict(view1=MASK | dict(keep=0.5))), ()),
+    'has share=(0, 0)': (hosts.ibot() | dict(streams=dict(view1=dict(mask=dict(share=(0, 0))))), ()),
     'has share=(0.6, 0.3)': (hosts.ibot() | dict(streams=dict(view1=dict(mask=dict(share=(0.6, 0.3))))), ()),
 }
 
