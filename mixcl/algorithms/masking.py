@@ -43,7 +43,7 @@ class BlockMasks:
         low, high = self.share
         share = low + (high - low) * torch.rand(rows, generator=random)
         masked = torch.rand(rows, generator=random) < self.probability
-        return block_masks((share * masked * math.prod(grid)).floor(), grid, random)
+        return block_masks(share * masked * math.prod(grid), grid, random)
 
 
 def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) -> Tensor:
@@ -53,7 +53,7 @@ def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) ->
     be masked. A block that fits is kept if it masks at least one new cell and at most that number.
 
     Args:
-        most: (R,) largest number of cells to mask per row.
+        most: (R,) largest number of cells to mask per row; a fraction counts for the areas, as in the authors' code.
         grid: (h, w).
 
     Returns:
