@@ -130,7 +130,8 @@ def check_classes(cfg: Config, model: nn.Module) -> None:
         if not (isinstance(node, Mapping) and 'ann_file' in node and 'type' in node):
             continue
         kind: Any = find_factories(node['type'], cfg.get('default_scope') or 'mmengine')[0]
-        names = (node.get('metainfo') or {}).get('classes', getattr(kind, 'METAINFO', {}).get('classes'))
+        own = getattr(kind, 'METAINFO', {}).get('classes')
+        names: Any = (node.get('metainfo') or {}).get('classes', own)
         if isinstance(names, str):
             raise UserError(f'{readable(path)}.metainfo.classes={names!r} must be a tuple of names: ({names!r},)')
         for place, number in heads.items() if names else ():

@@ -135,9 +135,9 @@ def evaluation(run: RunRecord) -> list[Block]:
     if not blocks:
         ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
         blocks.append(Block('missing', f'Nothing has been evaluated after training; to do so: {ask}'))
-    name, keys = name_of(run.config), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
-    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if name and one.get('config') == name]
-    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {name}.')
+    of, keys = name_of(run.config), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
+    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if of and one.get('config') == of]
+    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {of}.')
     return [*blocks, shown]
 
 
