@@ -53,5 +53,5 @@ class TerminalHandler(logging.StreamHandler):
 
 def _for_people(record: logging.LogRecord) -> bool:
     if record.levelno < logging.WARNING:
-        return getattr(record, 'for_people', False)
+        return getattr(record, 'for_people', False) or record.module == 'early_stopping_hook'  # mmengine's: why it ends
     return not any(text in record.getMessage() for text in IGNORED_WARNINGS)

@@ -1,8 +1,10 @@
 """Configs by name: those that come with the package, wherever it is installed, and the user's own."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from mixcl.errors import UserError
 
@@ -64,6 +66,19 @@ def config_name(path: str | Path, parents: int = 0) -> str:
     parts = Path(path).resolve().with_suffix('').parts[1:]
     below = len(parts) - parts[::-1].index('configs') if 'configs' in parts else max(len(parts) - 1 - parents, 0)
     return '/'.join(parts[below:])
+
+
+def name_of(config: Mapping[str, Any]) -> str | None:
+    """Return the name of a run for people: its own, else that of its config, which also chooses recipes."""
+    found = config.get('run_name') or config.get('config_name')
+    return found if isinstance(found, str) and found.isprintable() else None
+
+
+def named_by_data(name: str, kind: str) -> str:
+    """Replace the data set in the name of a config: 'dino/r50_in1k' gives 'dino/r50_folder'."""
+    method, slash, stem = name.rpartition('/')
+    backbone, *rest = stem.split('_')
+    return method + slash + '_'.join([backbone, kind, *rest[1:]])
 
 
 def config_of(method: str, model: str | None = None) -> Path:

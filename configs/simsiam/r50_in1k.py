@@ -18,13 +18,13 @@ model = dict(
 crop = dict(_base_.crop, crop_ratio_range=(0.2, 1.0), interpolation='bilinear')
 views = dict(type='KeyedMultiView', num_views=[2], transforms=[[crop, *_base_.mocov2_steps]])
 train_dataloader = dict(batch_size=32, dataset=dict(dataset=dict(pipeline=[_base_.load, views, _base_.pack])))
-# SGD for SimSiam: .05 for batch 256, cosine per step; the predictor keeps its learning rate.
+# SGD for SimSiam: .05 for batch 256, lowered on a cosine after every epoch; the predictor keeps its learning rate.
 optim_wrapper = dict(
     type='OptimWrapper',
     constructor='FewGroupsConstructor',
     optimizer=dict(type='SGD', lr=0.05, momentum=0.9, weight_decay=1e-4),
     paramwise_cfg=dict(custom_keys={'predictor': dict(fix_lr=True)}),
 )
-param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True, convert_to_iter_based=True)]
+param_scheduler = [dict(type='WarmupCosineLR', warmup=0, by_epoch=True)]
 auto_scale_lr = dict(base_batch_size=256)
 train_cfg = dict(type='PretrainLoop', max_epochs=200, val_interval=10)

@@ -21,7 +21,7 @@ class BlockMasks:
     Online Tokenizer", iBOT, 2022).
 
     Args:
-        share: lowest and highest share of the patches masked in a masked image.
+        share: lowest and highest share of the patches masked in a masked image; the highest is above 0.
         probability: probability that an image is masked.
 
     Raises:
@@ -31,9 +31,9 @@ class BlockMasks:
     def __init__(self, share: tuple[float, float] = (0.1, 0.5), probability: float = 0.5) -> None:
         check_range('model.streams: mask', SHARE, probability=probability)
         pair = isinstance(share, Sequence) and len(share) == 2 and all(map(SHARE.holds, share))
-        if not pair or share[0] > share[1]:
+        if not pair or share[0] > share[1] or share[1] == 0:
             raise UserError(
-                f'model.streams: mask has share={share!r}; write the lowest and the highest, such as (0.1, 0.5)'
+                f'model.streams: mask has share={share!r}; write the lowest and the highest, above 0, as (0.1, 0.5)'
             )
         self.share = tuple(share)
         self.probability = probability
@@ -43,7 +43,7 @@ class BlockMasks:
         low, high = self.share
         share = low + (high - low) * torch.rand(rows, generator=random)
         masked = torch.rand(rows, generator=random) < self.probability
-        return block_masks((share * masked * math.prod(grid)).floor(), grid, random)
+        return block_masks(share * masked * math.prod(grid), grid, random)
 
 
 def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) -> Tensor:
@@ -53,7 +53,7 @@ def block_masks(most: Tensor, grid: tuple[int, int], random: torch.Generator) ->
     be masked. A block that fits is kept if it masks at least one new cell and at most that number.
 
     Args:
-        most: (R,) largest number of cells to mask per row.
+        most: (R,) largest number of cells to mask per row; a fraction counts for the areas, as in the authors' code.
         grid: (h, w).
 
     Returns:

@@ -21,7 +21,7 @@ from mixcl.experiments.subject import Subject, read_subject
 from mixcl.faults import fault_sentence
 from mixcl.files import check_writable
 from mixcl.quiet_log import tell
-from mixcl.shipped import shipped
+from mixcl.shipped import name_of, shipped
 from mixcl.weights import allow_pickle as pickle_allowed
 
 CONFIGS = shipped('configs')
@@ -102,7 +102,10 @@ def row_of(evaluation: Evaluation, subject: Subject) -> Row:
     cfg = evaluation.cfg
     return dict(
         checkpoint=dict(
-            path=subject.checkpoint, sha256=subject.sha256, config_name=subject.config_name, epoch=subject.epochs
+            path=subject.checkpoint,
+            sha256=subject.sha256,
+            config_name=None if subject.config is None else name_of(subject.config),
+            epoch=subject.epochs,
         ),
         encoder=evaluation.encoder,
         data=evaluation.data,

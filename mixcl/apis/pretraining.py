@@ -52,7 +52,7 @@ def pretrain(
         num_workers: processes that load images, on each of the training processes.
         amp: train under bfloat16 autocast; by default on a GPU.
         cfg_options: override values of the config, by dotted names.
-        **options: see :class:`~mixcl.experiments.prepared.Options`: image_size, pretrained, max_time and others.
+        **options: see :class:`~mixcl.experiments.prepared.Options`: name, image_size, pretrained, max_time and others.
 
     Returns:
         The checkpoint of the last epoch; ``mixcl.load_backbone``, ``mixcl.embed`` and ``mixcl.export`` read it.
@@ -89,7 +89,7 @@ def _is_only_longer(cfg: Config, out: str | Path) -> bool:
     checkpoint = read_checkpoint(path)
     stored, images = stored_config(checkpoint, path), checkpoint['meta'].get('images') or {}
     now = image_digest(build(DATASETS, {**cfg.train_dataloader.dataset.dataset, 'pipeline': []}))
-    if any(images.get(part, value) != value for part, value in now.items()):
+    if checkpoint.get('hooks', {}).get('lost') or any(images.get(part, value) != value for part, value in now.items()):
         return False
     if stored is None or stored.train_cfg.max_epochs >= cfg.train_cfg.max_epochs:
         return False

@@ -23,6 +23,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_data_root(parser, 'root folder of the paths of a list')
     add_data_settings(parser)
     parser.add_argument('--out', required=True, metavar='FOLDER', help='where logs and checkpoints go')
+    parser.add_argument('--name', help='of the run in its card, figures and tables; default METHOD/BACKBONE_folder')
     parser.add_argument('--method', default='patchmix',
                         help='default patchmix; mocov3, dino; with a host: sdmp/dino, mixco/simclr')  # fmt: skip
     parser.add_argument('--model', metavar='NAME', help='another backbone: timm:vit_small_patch16_224, '

@@ -63,6 +63,7 @@ def extract_to_files(
             file is damaged or has other images or labels.
     """
     names, labels, unreadable = np.array(names_of(dataset)), labels_of(dataset), 0
+    widths: set[int] = set()
     for number, start in enumerate(range(0, len(names), images_per_file)):
         path, part = folder / FILE.format(number), slice(start, start + images_per_file)
         hint = f' (as before; remove {path} to read it again)' if path.exists() else ''
@@ -77,6 +78,9 @@ def extract_to_files(
         for what, own in dict(names=names, labels=labels).items():
             if not np.array_equal(stored.get(what, ()), () if own is None else own[part]):
                 raise UserError(f'{path} holds features of images with other {what}; give another `out`, or remove it')
+        widths.add(stored['features'].shape[1])
+        if len(widths) > 1:
+            raise UserError(f'{path} has features of another width than those before; give another `out`, or remove it')
         for name, reason in zip(names[part], stored['unreadable'], strict=True):
             if reason:
                 unreadable += 1
@@ -110,9 +114,26 @@ def read_features(folder: str | Path) -> dict[str, np.ndarray]:
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         with open_regular(path) as file, np.load(file) as arrays:
-            return {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
+            found = {name: arrays[name] for name in ('features', 'names', 'unreadable', *arrays.files)}
+        if problem := _misfit(found):
+            raise ValueError(problem)
     except Exception as error:  # damaged contents make numpy raise errors of any kind
         raise UserError(f'{path} is damaged ({error}); remove it and run the same command again') from error
+    return found
+
+
+def _misfit(arrays: dict[str, np.ndarray]) -> str:
+    """Say which array of a file does not fit the others; return '' if all do."""
+    features, columns = arrays['features'], dict(names='U', unreadable='U', labels='i')
+    if features.ndim != 2 or features.dtype != np.float32:
+        return f'features of shape {features.shape} and type {features.dtype}'
+    for name, kind in columns.items():
+        column = arrays.get(name)
+        if column is not None and (column.shape != (len(features),) or column.dtype.kind != kind):
+            return f'{len(features)} rows, but {name} of shape {column.shape} and type {column.dtype}'
+    readable = arrays['unreadable'] == ''
+    wrong = np.where(readable, ~np.isfinite(features).all(axis=1), ~np.isnan(features).all(axis=1))
+    return f'the features of {arrays["names"][wrong][0]} are not finite, or should be NaN' if wrong.any() else ''
 
 
 def _encoded(model: BaseModel, loader: DataLoader) -> dict[str, np.ndarray]:

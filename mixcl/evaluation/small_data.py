@@ -35,7 +35,7 @@ def accuracies(runner: Runner, model: BaseModel, encoders: Sequence[str]) -> dic
     queries, labels = extract(model, loop.dataloader, encoders)
     found: dict[str, tuple[float, float]] = {}
     for name in encoders:
-        knn = knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,))[f'knn{NEIGHBOURS}_top1']
+        knn, _ = knn_accuracy(queries[name], labels, bank[name], bank_labels, (NEIGHBOURS,)).values()
         linear = probe_sweep(bank[name], bank_labels, queries[name], labels)['probe_top1']
         found[name] = knn / 100, linear / 100
     return found

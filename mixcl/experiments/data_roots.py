@@ -1,13 +1,14 @@
 """Places of a config's data, annotations and weights: setting and checking them before any expensive work."""
 
 from collections.abc import Iterator, Mapping
+from filecmp import cmp
 from pathlib import Path as FilePath
 from typing import Any
 
 from mmengine.config import Config
 
 from mixcl.errors import UserError
-from mixcl.experiments.paths import Path, kind_of, readable, runner_sections, walk
+from mixcl.experiments.paths import Path, innermost, kind_of, readable, runner_sections, walk
 
 DATA_SECTIONS = ('train_dataloader', 'val_dataloader', 'test_dataloader', 'train_cfg', 'val_cfg', 'test_cfg')
 """Sections with data sets. Loops may have loaders of their own, such as the bank of a kNN evaluation."""
@@ -81,14 +82,25 @@ def check_files(cfg: Config) -> None:
 
 
 def check_metric_files(cfg: Config, section: str) -> None:
-    """Check that the annotation files of the metrics in ``'val_evaluator'`` or ``'test_evaluator'`` exist.
+    """Check the annotation files of the metrics in ``'val_evaluator'`` or ``'test_evaluator'``.
 
-    The Runner would open them only after the images. Raises UserError for the first missing file.
+    The Runner would open them only after the images, and mmdet compares them with the results of a validation.
+
+    Raises:
+        UserError: for the first file that is missing, or has other contents than that of the images.
     """
+    name = section.replace('evaluator', 'dataloader')
+    images = innermost(cfg.get(name) or {})
+    of_images = FilePath(images.get('data_root') or '', images.get('ann_file') or '')
     for path, node in walk(cfg.get(section), (section,)):
-        if isinstance(node, Mapping):
-            advice = 'put it there or pass `data_root=DIR`'
-            _check_file(node.get('ann_file'), f'{readable(path)}.ann_file', 'annotation file', advice)
+        if isinstance(node, Mapping) and node.get('ann_file'):
+            file, place = node['ann_file'], f'{readable(path)}.ann_file'
+            _check_file(file, place, 'annotation file', 'put it there or pass `data_root=DIR`')
+            if of_images.is_file() and '://' not in file and not cmp(file, of_images, shallow=False):
+                raise UserError(
+                    f'{place}={file!r} is not the annotation file of {name}, {of_images}: give both the same, or leave '
+                    f'the one in {section} out (None)'
+                )
 
 
 def _check_file(file: str | None, place: str, kind: str, advice: str) -> None:

@@ -21,6 +21,7 @@ from mixcl.experiments.options.run import (
     use_cache,
     use_launcher,
     use_mixed_precision,
+    use_name,
     use_pretrained,
 )
 from mixcl.experiments.options.smoke import shrink_to_smoke
@@ -35,6 +36,7 @@ class Options:
     """Options by which a run differs from its config: those of ``mixcl train``, whose help explains each."""
 
     work_dir: str | None = None
+    name: str | None = None  # of the run, in figures and tables
     resume: str | None = None  # 'auto' or a checkpoint
     allow_changes: bool = False
     overwrite: bool = False
@@ -162,6 +164,7 @@ def _prepared(config: str | Path, asked: Options) -> Config:
         _override(cfg, asked)
     if asked.max_time and cfg.get('train_cfg'):
         limit_time(cfg, asked.max_time)
+    use_name(cfg, asked.name, asked.data)
     use_background(cfg, asked.background or reader_of(cfg).get('background'))
     check_config(cfg)
     if asked.smoke:

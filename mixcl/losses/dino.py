@@ -9,7 +9,7 @@ from torch import Tensor
 from mixcl.composition import SoftTarget
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
-from mixcl.ranges import NOT_NEGATIVE, POSITIVE, SHARE, check_range
+from mixcl.ranges import NOT_NEGATIVE, SEVERAL, SHARE, TEMPERATURE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -47,7 +47,8 @@ class DINODistillation(Objective):
         super().__init__()
         temperatures = dict(student_temperature=student_temperature, teacher_temperature=teacher_temperature)
         owner = type(self).__name__
-        check_range(owner, POSITIVE, **temperatures, warmup_temperature=warmup_temperature)
+        check_range(owner, SEVERAL, num_prototypes=num_prototypes)
+        check_range(owner, TEMPERATURE, **temperatures, warmup_temperature=warmup_temperature)
         check_range(owner, NOT_NEGATIVE, warmup_epochs=warmup_epochs)
         check_range(owner, SHARE, centre_momentum=centre_momentum)
         if not centred_by:

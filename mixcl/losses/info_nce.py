@@ -11,7 +11,7 @@ from mixcl.composition import SoftTarget
 from mixcl.distributed import gather_rows
 from mixcl.errors import UserError
 from mixcl.losses.base import Negatives, Objective
-from mixcl.ranges import BELOW_ONE, POSITIVE, check_range
+from mixcl.ranges import BELOW_ONE, POSITIVE, TEMPERATURE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -83,7 +83,7 @@ class InfoNCE(Objective):
         self.negatives = tuple(negatives)
 
     def check_options(self, temperature: float = 1.0, smoothing: float = 0.0, among: str = 'batch') -> None:
-        check_range('InfoNCE', POSITIVE, temperature=temperature)
+        check_range('InfoNCE', TEMPERATURE, temperature=temperature)
         check_range('InfoNCE', BELOW_ONE, smoothing=smoothing)
         if among not in NORMALISERS:
             raise UserError(f'InfoNCE: among must be one of {", ".join(NORMALISERS)}, not {among!r}')

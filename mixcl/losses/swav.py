@@ -10,7 +10,7 @@ from mixcl.composition import SoftTarget
 from mixcl.distributed import first_row, gather_rows, local_part
 from mixcl.losses.base import Negatives, Objective
 from mixcl.losses.info_nce import normalised
-from mixcl.ranges import COUNT, NOT_NEGATIVE, POSITIVE, check_range
+from mixcl.ranges import COUNT, NOT_NEGATIVE, SEVERAL, TEMPERATURE, check_range
 from mixcl.registry import LOSSES
 
 
@@ -26,9 +26,9 @@ class SwAV(Objective):
 
     Args:
         channels: D, width of the projections.
-        num_prototypes: K.
-        temperature: temperature of the predictions; above 0.
-        epsilon: regularisation of the codes; above 0. The smaller, the sharper they are.
+        num_prototypes: K, 2 or more.
+        temperature: temperature of the predictions, .0001 to 1000.
+        epsilon: regularisation of the codes, .0001 to 1000. The smaller, the sharper they are.
         iterations: iterations of the assignment, 1 or more.
         queue_from: epoch, from 0, in which the queues join. They fill from the first step on.
     """
@@ -45,8 +45,9 @@ class SwAV(Objective):
         queue_from: int = 15,
     ) -> None:
         super().__init__()
-        check_range('SwAV', COUNT, channels=channels, num_prototypes=num_prototypes, iterations=iterations)
-        check_range('SwAV', POSITIVE, temperature=temperature, epsilon=epsilon)
+        check_range('SwAV', COUNT, channels=channels, iterations=iterations)
+        check_range('SwAV', SEVERAL, num_prototypes=num_prototypes)
+        check_range('SwAV', TEMPERATURE, temperature=temperature, epsilon=epsilon)
         check_range('SwAV', NOT_NEGATIVE, queue_from=queue_from)
         self.widths = dict(channels=channels)
         self.temperature = temperature

@@ -16,6 +16,7 @@ from mixcl.experiments.subject import default_encoder
 from mixcl.randomness import undisturbed_generators
 from mixcl.ranges import COUNT, check_range
 from mixcl.registry import HOOKS
+from mixcl.shipped import name_of
 from mixcl.weights import backbone_config
 
 if TYPE_CHECKING:  # every run imports the hook, but few draw figures
@@ -106,7 +107,7 @@ class ImagesHook(Hook):
         from mixcl.visualization.neighbours import draw_neighbours
         from mixcl.visualization.views import view_figure
 
-        name = f'{runner.cfg.get("config_name") or "model"} after {epoch} epochs, {side} encoder'
+        name = f'{name_of(runner.cfg) or "model"} after {epoch} epochs, {side} encoder'
         images = runner.train_dataloader.dataset
         shared = (runner.cfg, min(self.num_images, len(images)), epoch, images)
         figures: dict[str, Callable[[], Figure]] = dict(views=partial(view_figure, *shared))

@@ -24,6 +24,7 @@ from mixcl.experiments.overrides import override
 from mixcl.experiments.prepared import prepared
 from mixcl.experiments.subject import Subject, read_subject
 from mixcl.registry import DATASETS, MODELS, build
+from mixcl.shipped import name_of
 from mixcl.weights import Encoder, backbone_config, checked_run
 
 WEIGHTS = ('.pth', '.pt', '.safetensors', '.bin', '.tar', '.ckpt', '.pkl')
@@ -54,7 +55,7 @@ class Pictured:
     @property
     def run(self) -> str:
         """Name of the run, for titles."""
-        name = self.config.get('config_name') or 'model'
+        name = name_of(self.config) or 'model'
         epochs = self.subject and self.subject.epochs
         return f'{name}, untrained' if self.subject is None else f'{name}{f" after {epochs} epochs" if epochs else ""}'
 

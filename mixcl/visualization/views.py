@@ -16,6 +16,7 @@ from mixcl.datasets.keyed_dataset import SampleKey
 from mixcl.datasets.transforms.device_views import DeviceViews
 from mixcl.datasets.transforms.photometry import Operation
 from mixcl.errors import UserError
+from mixcl.shipped import name_of
 from mixcl.visualization.canvas import PALETTE, plain, show
 from mixcl.visualization.gallery import displayed
 from mixcl.visualization.pictured import training_crops, training_set
@@ -70,7 +71,7 @@ def view_figure(cfg: Config, num_images: int = 4, seed: int = 0, dataset: KeyedD
                 top, left, height, width = np.multiply(view['crop_box'], (*scale, *scale))
                 place = (left - 0.5, top - 0.5)
                 axes[row][0].add_patch(Rectangle(place, width, height, fill=False, color=colour, lw=1.5))
-    title = f'Views of {plain(cfg.get("config_name") or "the config", 60)}, made by: {dataset.views}'
+    title = f'Views of {plain(name_of(cfg) or "the config", 60)}, made by: {dataset.views}'
     figure.suptitle(title, fontsize=9)
     return figure
 

@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from mixcl.errors import UserError
+from mixcl.experiments.paths import dotted, walk
 from mixcl.files import matches_checksum, open_regular
 
 _pickle_allowed = False
@@ -171,7 +172,9 @@ def weights_of(checkpoint: dict, path: str | Path) -> dict[str, Tensor]:
     for part, state in parts.items():
         pairs = state.items() if isinstance(state, Mapping) else ()
         if not pairs or not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in pairs):
-            raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict")')
+            place = next((dotted(place) for place, node in walk(checkpoint) if isinstance(node, Tensor)), '')
+            seen = f'; it has tensors such as {place}' if place else ''
+            raise UserError(f'{path} holds no weights (a dict of tensors, or one under "state_dict"){seen}')
         found |= {part + name.replace('_orig_mod.', '').removeprefix('module.'): value for name, value in pairs}
     return found
 

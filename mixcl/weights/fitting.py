@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
+from timm.layers import resize_rel_pos_bias_table
 from timm.models import adapt_input_conv
 from torch import Tensor, nn
 
@@ -61,7 +62,7 @@ def adapt(module: nn.Module, state: dict[str, Tensor], shape: Sequence[int] | No
     own = module.state_dict()
     notes = [*_adapt_channels(own, state), *_adapt_biases(own, state)]
     changes, unclear = _adapt_positions(module, own, state, shape)
-    return notes + changes, unclear
+    return notes + changes + _adapt_relative_positions(module, own, state), unclear
 
 
 def _adapt_channels(own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
@@ -133,6 +134,23 @@ def _adapt_positions(
         notes.append(f'{name} taken to be of {_sides(new)} patches, as those of the model')
     state[name] = position
     return notes, []
+
+
+def _adapt_relative_positions(module: nn.Module, own: Mapping[str, Tensor], state: dict[str, Tensor]) -> list[str]:
+    """Resize tables of relative positions (BEiT, Swin) of a square window to the model's window, as timm does."""
+    resized_from = set[Grid]()
+    for name in own.keys() & state.keys():
+        holder, _, kind = name.rpartition('.')
+        window = getattr(module.get_submodule(holder), 'window_size', None)
+        old, new = state[name], own[name].shape
+        if kind != 'relative_position_bias_table' or not window or old.shape == new or old.shape[1:] != new[1:]:
+            continue
+        extra = new[0] - math.prod(2 * side - 1 for side in window)  # of a class token
+        side = math.isqrt(max(len(old) - extra, 0))
+        if side % 2 and side**2 == len(old) - extra:
+            state[name] = resize_rel_pos_bias_table(old, tuple(window), tuple(new))
+            resized_from.add(((side + 1) // 2,) * 2)
+    return [f'relative positions resized from a window of {_sides(grid)}' for grid in sorted(resized_from)]
 
 
 def grid_mismatch(model: nn.Module, shape: Sequence[int] | None) -> Iterator[str]:

@@ -31,6 +31,9 @@ FORMATS = (
     Format('mixcl', 'backbone.', 'target.backbone.', 'target.backbone.'),
     Format('mmpretrain', 'backbone.', 'momentum_encoder.module.0.', 'momentum_encoder.module.0.'),
     Format('mmpretrain', 'backbone.', 'target_net.module.0.', 'target_net.module.0.'),
+    Format('solo-learn', 'backbone.', 'momentum_backbone.', 'momentum_backbone.'),
+    Format('lightly', 'backbone.', 'backbone_momentum.', 'backbone_momentum.'),
+    Format('lightly', 'student_backbone.', 'teacher_backbone.'),
     Format('mixcl', 'backbone.backbone.'),  # a classifier over FrozenFeatures
     Format('mixcl or mmpretrain', 'backbone.'),
     Format('DINO', 'student.backbone.', 'teacher.backbone.'),

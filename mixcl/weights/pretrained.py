@@ -139,6 +139,9 @@ def load_backbone(module: nn.Module, pretrained: PretrainedBackbone, new: Sequen
     changes, unclear = adapt(module, state, pretrained.image_shape)
     lost = inseparable(own, given, unused)
     if reason := '; '.join([*_misfits(own, state, lost, new), *unclear, *head_mismatch(module, said)]):
+        if 2 * matched < len(own):
+            example = max(given, key=lambda name: name.count('.'))
+            reason += f'; names in the file begin with {", ".join(parts_of(given)[:5])}, such as {example}'
         raise UserError(
             f'the {pretrained.encoder} encoder in {pretrained.source} (format: {pretrained.format}) does not fit the '
             f'backbone of the config, a {type(module).__name__}: {matched} of {len(own)} names match; {reason}; give a '

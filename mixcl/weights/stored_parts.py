@@ -102,7 +102,8 @@ def checked_run(config: Mapping[str, Any], source: str) -> Config:
         if dataset := (config.get(name) or {}).get('dataset'):
             parts[name] = dict(dataset=dataset)
     checked = {name: checked_part(part, MODELS, source, name) for name, part in parts.items()}
-    return Config(dict(checked, default_scope='mixcl', config_name=config.get('config_name')))
+    names = {name: config.get(name) for name in ('config_name', 'run_name')}
+    return Config(dict(checked, default_scope='mixcl', **names))
 
 
 def check_size(model: Mapping[str, Any], weights: Mapping[str, Tensor], source: str) -> None:

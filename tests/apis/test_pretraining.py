@@ -2,6 +2,7 @@
 
 import shutil
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,11 @@ import mixcl
 from mixcl.apis.pretraining import pretrain
 from mixcl.errors import UserError
 from mixcl.experiments.options.fit import Fit, fit_to, use_recipe_of
-from mixcl.experiments.prepared import prepared
-from mixcl.shipped import config_of
+from mixcl.experiments.prepared import Options, prepared, prepared_to_train
+from mixcl.experiments.subject import read_subject
+from mixcl.shipped import config_of, name_of, named_by_data
 from mixcl.visualization.canvas import write
+from mixcl.visualization.pictured import Pictured
 
 TINY = {
     'model.backbone.arch.num_layers': 1, 'model.neck.hidden_channels': 32, 'model.predictor.hidden_channels': 32,
@@ -53,6 +56,18 @@ def test_a_run_is_continued_when_it_is_called_again_and_refused_with_other_setti
     message = r'batch_size was 8 and is 4 now. .* another folder for a new run; `allow_changes` continues'
     with pytest.raises(UserError, match=message):
         tiny(photos, checkpoint.parent, batch_size=4)
+
+
+def test_names_say_what_was_trained_on_or_are_ones_own(photos: Path, checkpoint: Path, tmp_path: Path) -> None:
+    card = Path(mixcl.export(checkpoint, 'timm', tmp_path / 'card')) / 'README.md'
+    assert 'vit-s16_folder' in card.read_text() and 'in1k' not in card.read_text()
+    assert named_by_data('mixco/r50_in1k_byol', 'hf') == 'mixco/r50_hf_byol' and named_by_data('x', 'hf') == 'x_hf'
+    assert Pictured(read_subject(str(checkpoint)).config).run == 'patchmix/vit-s16_folder, untrained'
+    asked = Options(data=f'folder:{photos}', name='cats of 2024', cfg_options=TINY)
+    cfg = prepared_to_train('patchmix/vit-s16_in1k', asked)
+    assert (name_of(cfg), cfg.config_name) == ('cats of 2024', 'patchmix/vit-s16_in1k')  # which chooses recipes
+    with pytest.raises(UserError, match='must have 1 to 100 printable characters'):
+        prepared_to_train('patchmix/vit-s16_in1k', replace(asked, name='a\nb'))
 
 
 def test_a_run_is_not_continued_on_other_images(photos: Path, checkpoint: Path, tmp_path: Path) -> None:

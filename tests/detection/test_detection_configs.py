@@ -1,5 +1,6 @@
 """The resolved configs of transfer are complete, follow the protocols and load nothing from elsewhere."""
 
+import ast
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tools.in_process import run_here
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from mixcl.engine.runners.dry_run import check_classes
 from mixcl.errors import UserError
 from mixcl.experiments.paths import walk
 from mixcl.experiments.prepared import prepared
@@ -132,3 +134,20 @@ def test_configs_of_mmdet_and_with_bases_of_mmdet_are_checked(capfd):
     assert capfd.readouterr().out.splitlines()[-1] == 'a run could start'
     with pytest.raises(UserError, match=r"unknown key 'iou_treshold' for mmcv\.nms; did you mean 'iou_threshold'"):
         prepared(FOLDER / 'coco/mask-rcnn_r50-fpn_1x.py', cfg_options={'model.test_cfg.rcnn.nms.iou_treshold': 0.5})
+
+
+def test_heads_have_as_many_classes_as_their_data():
+    for name in CONFIGS:
+        check_classes(read(name), built(read(name)))
+    shapes = str(FOLDER / 'shapes/mask-rcnn_vit-xs16.py')
+    options = 'model.roi_head.mask_head.num_classes=4', "val_dataloader.dataset.metainfo.classes=('cat','dog')"
+    for option, problem in zip(
+        options, ('mask_head.num_classes=4, but train.* has 3', '3, but val.* has 2'), strict=True
+    ):
+        key, _, value = option.partition('=')
+        cfg = prepared(shapes, cfg_options={key: ast.literal_eval(value)})
+        with pytest.raises(UserError, match=f'{problem} classes .*: set num_classes=[23] in every head'):
+            check_classes(cfg, built(cfg))
+    with pytest.raises(UserError, match=r"\('circle',\)"):
+        cfg = prepared(shapes, cfg_options={'train_dataloader.dataset.dataset.metainfo.classes': 'circle'})
+        check_classes(cfg, built(cfg))

@@ -104,6 +104,25 @@ def test_files_that_do_not_fit_each_other(tmp_path: Path) -> None:
             read_features(tmp_path)
 
 
+def test_files_whose_parts_do_not_fit_each_other(images: KeyedDataset, tmp_path: Path) -> None:
+    extract(images, tmp_path / 'out')
+    path = tmp_path / 'out/features_00000.npz'
+    whole = dict(np.load(path))
+    for name, wrong in dict(
+        features=whole['features'][1:],
+        names=whole['names'][:, None],
+        labels=np.arange(3) / 2,
+        unreadable=np.where(whole['unreadable'] == '', 'a reason', ''),
+    ).items():
+        np.savez(path, **whole | {name: wrong})
+        for use in (lambda: extract(images, tmp_path / 'out'), lambda: read_features(tmp_path / 'out')):
+            with pytest.raises(UserError, match=r'features_00000\.npz is damaged \('):
+                use()
+    np.savez(path, **whole | dict(features=whole['features'].repeat(2, axis=1)))
+    with pytest.raises(UserError, match='features of another width'):
+        extract(images, tmp_path / 'out')
+
+
 def test_an_encoder_that_diverged_and_labels_that_changed(images: KeyedDataset, tmp_path: Path) -> None:
     extract(images, tmp_path / 'out')
     with (

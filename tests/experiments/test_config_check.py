@@ -71,10 +71,13 @@ REFUSED: list[tuple[str, object, str]] = [
     ('train_dataloader.num_workers', 100_000, 'train_dataloader.num_workers=100000 must be a whole number from 0 to '),
     ('optim_wrapper.optimizer.lr', True, 'optim_wrapper.optimizer.lr=True must be a finite number of at least 0'),
     ('train_dataloader.sampler.shuffle', 'maybe', "train_dataloader.sampler.shuffle='maybe' must be True or False"),
-    ('optim_wrapper.paramwise_cfg.custom_keys', {'bias': {'decay_mult': 'x'}}, "bias.decay_mult='x' must be a number"),
+    ('optim_wrapper.paramwise_cfg.custom_keys', {'bias': {'decay_mult': 'x'}}, "bias.decay_mult='x' must be a finite"),
     ('data_preprocessor.std', [1, 0, 1], 'data_preprocessor.std=[1, 0, 1] must be a finite number above 0'),
     ('resume', 'maybe', "config: resume='maybe' must be True or False"),
     ('model.backbone.arch.num_heads', 5, 'arch.num_heads=5 must be a divisor of embed_dims=96'),
+    ('model.neck', {'_delete_': True, 'type': 'mmpretrain.MAEPretrainDecoder', 'decoder_embed_dim': 96,
+                    'decoder_num_heads': 5},
+     'neck.decoder_num_heads=5 must be a divisor of decoder_embed_dim=96'),
     ('val_dataloader.dataset.pipeline', [], 'val_dataloader.dataset.pipeline=[] must be a list of transforms'),
 ]  # fmt: skip
 """Keys and values set in a config, and words of the error."""
@@ -93,6 +96,10 @@ def test_ranges_of_numbers() -> None:
         ('drop_path_rate', [-0.1, 1.5], [0, 1]),
         ('max_norm', [0, -1.0, True], [0.1, float('inf')]),
         ('std', [0, [1.0, 0.0], [float('nan')]], [0.02, (1.0, 2.0), None]),
+        ('mask_ratio', [0, 1, 1.5, 2], [0.75]),
+        ('num_prototypes', [1, 2.5], [2]),
+        ('temperature', [0, 1e30], [0.07]),
+        ('embed_dim', [-1, 2.5, 1e30], [96]),
         ('momentum', [-0.1, 1.1, 'x'], [0, 0.9]),
         ('unknown', [float('nan'), float('inf')], [-5, 'text', True]),
     ):

@@ -96,3 +96,19 @@ def test_files_of_cifar_must_be_those_that_were_published(tmp_path: Path, monkey
     with pytest.raises(UserError, match=r'test_batch .* was found, but its checksum differs') as raised:
         check_data_roots(cfg)
     assert 'download=True' not in str(raised.value)
+
+
+def test_annotations_of_a_metric_are_those_of_the_images(tmp_path: Path) -> None:
+    for name, content in (('a', '{}'), ('copy', '{}'), ('b', '[]')):
+        (tmp_path / f'{name}.json').write_text(content)
+    images = dict(type='mmdet.CocoDataset', data_root=f'{tmp_path}/', ann_file='a.json')
+    for name in ('a', 'copy', 'b', None):
+        metric = dict(type='CocoMetric', ann_file=name and f'{tmp_path}/{name}.json')
+        cfg = Config(dict(val_dataloader=dict(dataset=images), val_evaluator=metric))
+        if name != 'b':
+            check_metric_files(cfg, 'val_evaluator')
+            continue
+        with pytest.raises(
+            UserError, match=r'val_evaluator\.ann_file=.*b\.json.* is not .* of val_dataloader, .*/a\.json'
+        ):
+            check_metric_files(cfg, 'val_evaluator')

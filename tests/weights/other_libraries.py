@@ -132,6 +132,12 @@ def released(kind: str, online: nn.Module, target: nn.Module | None) -> dict:
         ),
         moco=(('module.encoder_q.', 'module.encoder_k.'), prefixed(queue | heads('encoder_q.fc', (0, 2)), 'module.')),
         mixco=(('encoder_q.', 'encoder_k.'), queue | heads('encoder_q.fc', (0, 2))),
+        sololearn=(
+            ('backbone.', 'momentum_backbone.'),
+            heads('momentum_projector', (0, 3)) | heads('classifier', ('x',)),
+        ),
+        lightly=(('backbone.', 'backbone_momentum.'), heads('projection_head_momentum.layers', (0, 3))),
+        lightly_dino=(('student_backbone.', 'teacher_backbone.'), heads('teacher_head.layers', (0, 3))),
         openselfsup=(('encoder_q.0.', 'encoder_k.0.'), queue | heads('encoder_q.1.mlp', (0, 2))),
         openselfsup_byol=(('online_net.0.', 'target_net.0.'), heads('online_net.1.mlp', (0, 3))),
         simsiam=(('module.encoder.', None), heads('module.encoder.fc', (0, 3)) | heads('module.predictor', (0, 1))),

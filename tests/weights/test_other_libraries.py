@@ -9,6 +9,7 @@ import timm
 import torch
 import torchvision
 from safetensors.torch import save_file
+from timm.models import beit
 from torch import Tensor, nn
 from weights import other_libraries as others
 
@@ -106,6 +107,9 @@ def test_released_by_aps(tmp_path: Path) -> None:
     [
         ('moco', 'MoCo or MixCo'),
         ('mixco', 'MoCo or MixCo'),
+        ('sololearn', 'solo-learn'),
+        ('lightly', 'lightly'),
+        ('lightly_dino', 'lightly'),
         ('openselfsup', 'OpenSelfSup'),
         ('openselfsup_byol', 'OpenSelfSup'),
         ('simsiam', 'SimSiam'),
@@ -129,6 +133,28 @@ def test_released_resnets(tmp_path: Path, kind: str, name: str, zipped: bool) ->
         report = load_backbone(own, found)
         assert found.format == name and '120 tensors loaded; new: none' in report
         assert_same_features(own, expected, images(32))
+
+
+def test_beit_at_another_size_equals_timm(tmp_path: Path) -> None:
+    name, arguments = 'beit_base_patch16_224', dict(depth=2, embed_dim=24, num_heads=2)
+    small = dict(arguments, img_size=96)
+    source, theirs = timm.create_model(name, **arguments), timm.create_model(name, num_classes=0, **small)
+    others.randomised(source)
+    theirs.load_state_dict(beit.checkpoint_filter_fn(source.state_dict(), theirs), strict=False)
+    own = MODELS.build(dict(type='TimmBackbone', name=name, arguments=small))
+    report = load_backbone(own, read_pretrained(saved(tmp_path, source.state_dict())))
+    assert 'relative positions resized from a window of 14x14' in report
+    torch.testing.assert_close(own.eval()(images(96))[-1], theirs.eval()(images(96)))
+
+
+def test_names_that_nothing_knows_are_told(tmp_path: Path) -> None:
+    chunked = {name.replace('blocks.', 'blocks.0.'): one for name, one in others.timm_vit(32).state_dict().items()}
+    trunk = others.prefixed(others.small_resnet().state_dict(), '_feature_blocks.')
+    vissl = dict(classy_state_dict=dict(base_model=dict(model=dict(trunk=trunk))))
+    with pytest.raises(UserError, match=r'begin with cls_token \(1\).*blocks \(24\).*such as blocks\.0\.0\.attn\.qkv'):
+        load_backbone(others.contrastive_vit(32), read_pretrained(saved(tmp_path, chunked)))
+    with pytest.raises(UserError, match=r'such as classy_state_dict\.base_model\.model\.trunk\._feature_blocks\.conv1'):
+        read_pretrained(saved(tmp_path, vissl))
 
 
 def test_any_form_of_a_vision_transformer_loads_into_models_by_name(tmp_path: Path) -> None:

@@ -17,8 +17,14 @@ from mixcl.errors import UserError
 from mixcl.files import open_regular, read_regular
 
 JPEG_START = b'\xff\xd8\xff'
+JPEG_END = b'\xff\xd9'
+GREYS = bytes([128] * 3), bytes([65] * 3)
+"""Pixels, of CMYK the second, that decoders show where a JPEG's data end too early, before an end mark."""
+FILLER = b''.join(bytes(range(64)) + bytes([0xFF, restart]) for restart in range(0xD0, 0xD8))
+"""Data for the rest of such a JPEG, with all restart marks; decoders pass over it behind an image that is whole."""
 PNG_START = b'\x89PNG\r\n\x1a\n'
 START_OF_FRAME = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+PROGRESSIVE = {0xC2, 0xC6, 0xCA, 0xCE}
 START_OF_SCAN = 0xDA
 WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9)}
 
@@ -72,6 +78,7 @@ class ImageHeader(NamedTuple):
         bits: number per channel.
         plain: whether OpenCV gives the same pixels as Pillow, upright and opaque.
         transparent: whether the file has transparency, as Pillow's ``has_transparency_data`` says.
+        progressive: whether it is a JPEG of several scans.
     """
 
     width: int
@@ -80,6 +87,7 @@ class ImageHeader(NamedTuple):
     bits: int
     plain: bool
     transparent: bool = False
+    progressive: bool = False
 
 
 def read_file(path: str, read: Callable[[], bytes] | None = None) -> bytes:
@@ -133,8 +141,9 @@ def decode(
         'transparent, shown on white', '16-bit', 'grey', or 'four channels' (CMYK); and the full (height, width).
 
     Raises:
-        UnreadableImage: if the file cannot be decoded, claims more pixels than :data:`MAX_PIXELS` or than its bytes can
-            hold (:data:`PIXELS_PER_BYTE`), has more than it claims, or has values of unknown range.
+        UnreadableImage: if the file cannot be decoded, ends within the image, claims more pixels than
+            :data:`MAX_PIXELS` or than its bytes can hold (:data:`PIXELS_PER_BYTE`), has more than it claims, or has
+            values of unknown range.
     """
     try:
         header = _header(content)
@@ -144,6 +153,19 @@ def decode(
             raise Image.DecompressionBombError(f'{header.width} x {header.height} in {len(content):,} bytes')
     except Image.DecompressionBombError as error:
         raise UnreadableImage(path, f'too many pixels: {error}', 'too large') from error
+    image, full = _pixels(content, path, header, reduction, background)
+    if content[:3] == JPEG_START and _may_be_cut(content, header, image):
+        end = content.rfind(JPEG_END)
+        filled, _ = _pixels(content[:end] + FILLER + content[end:], path, header, reduction, background)
+        if not np.array_equal(image, filled):
+            raise UnreadableImage(path, 'the data end within the image, and its rest is grey', 'truncated')
+    return image, None if header is None else _conversion(header, path, background), full or image.shape[:2]
+
+
+def _pixels(
+    content: bytes, path: str, header: ImageHeader | None, reduction: Reduction, background: Sequence[int]
+) -> tuple[np.ndarray, tuple[int, int] | None]:
+    """Decode an image; return the pixels and, of one that was shrunk, the full (height, width)."""
     image = full = None  # without a header's size, OpenCV would unpack up to 2 ** 30 pixels
     with contextlib.suppress(cv2.error):
         if header is not None and header.plain and reduction is not None and content[:3] == JPEG_START:
@@ -152,7 +174,18 @@ def decode(
             image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         image = _decode_with_pillow(content, path, header, background)
-    return image, None if header is None else _conversion(header, path, background), full or image.shape[:2]
+    return image, full
+
+
+def _may_be_cut(content: bytes, header: ImageHeader | None, image: np.ndarray) -> bool:
+    """Whether a JPEG's data may end within the image: a corner is grey, or a progressive one lacks its last scan."""
+    if any(image[y, x].tobytes() in GREYS for y in (0, -1) for x in (0, -1)):  # turned, it may end in any corner
+        return True
+    if header is None or not header.progressive:
+        return False
+    scan = content.rfind(bytes([0xFF, START_OF_SCAN]))
+    band = content[scan + 5 + 2 * content[scan + 4] :][:3] if scan + 4 < len(content) else b''
+    return len(band) < 3 or band[1] != 63 or band[2] % 16 > 0  # coefficients up to the last, with all their bits
 
 
 def _decode_reduced(content: bytes, header: ImageHeader, reduction: Callable) -> tuple:
@@ -288,7 +321,7 @@ def _jpeg_header(content: bytes) -> ImageHeader | None:
             return None
         if marker in START_OF_FRAME:
             bits, height, width, channels = struct.unpack_from('>BHHB', content, place + 4)
-            return ImageHeader(width, height, channels, bits, plain)
+            return ImageHeader(width, height, channels, bits, plain, progressive=marker in PROGRESSIVE)
         if marker == 0xFF:  # any number of them may precede a marker
             place += 1
         else:  # 0x00 is no marker: decoders skip it

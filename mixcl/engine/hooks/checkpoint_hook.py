@@ -14,6 +14,7 @@ from mmengine.runner import Runner
 from mixcl.distributed import unwrapped
 from mixcl.errors import UserError
 from mixcl.files import UNFINISHED
+from mixcl.quiet_log import FOR_PEOPLE
 from mixcl.registry import HOOKS
 from mixcl.weights import WHOLE_FILES, make_plain, non_finite, restore_history, training_state
 
@@ -27,6 +28,8 @@ class CheckpointHook(EngineCheckpointHook):
     - Files hold tensors and plain values only: stock ``torch.load(weights_only=True)`` reads them.
     - While gradients accumulate, which no file holds, the hook waits for the next optimiser step.
     - Weights or optimiser states that are not finite are never written; the run ends instead.
+    - One that a validation follows is written again after it, so that it holds what was measured.
+    - A run that a hook ends early (``stop_training`` of the loop) is saved.
     - On a full disk the old files stay. The run goes on with an error in the log, or fails if it was about to end.
 
     Arguments same as mmengine's ``CheckpointHook``; with ``by_epoch=False`` it writes within epochs.
@@ -52,10 +55,11 @@ class CheckpointHook(EngineCheckpointHook):
         if self._kept > 0:
             self.max_keep_ckpts += 1  # mmengine removes before it writes; here the oldest goes after the write
         self._postponed: int | str | None = None
-        self._last_step: int | None = None
+        self._last: tuple[int | str, dict] | None = None  # step and meta of the newest file
 
     def before_train(self, runner: Runner) -> None:
         super().before_train(runner)
+        self._begun = runner.iter
         if self.save_best and isinstance(getattr(self, 'best_ckpt_path', None), str):  # may lie in another run's folder
             self.best_ckpt_path = self._here(self.best_ckpt_path)
         for name, path in getattr(self, 'best_ckpt_path_dict', {}).items():
@@ -78,10 +82,24 @@ class CheckpointHook(EngineCheckpointHook):
         Raises:
             UserError: if it cannot be written, or the weights are not finite.
         """
-        if self._last_step != runner.iter:
+        if not self._is_saved(runner):
             step = f'{runner.epoch}_iter_{runner.iter}' if self.by_epoch else runner.iter
             self._save_checkpoint_with_step(runner, step, dict(epoch=runner.epoch, iter=runner.iter), last=True)
         return self.last_ckpt
+
+    def after_val(self, runner: Runner) -> None:
+        if self._last and self._is_saved(runner):
+            self._save_checkpoint_with_step(runner, *self._last)
+
+    def after_train(self, runner: Runner) -> None:
+        super().after_train(runner)
+        if getattr(runner.train_loop, 'stop_training', False) and self._begun < runner.iter < runner.max_iters:
+            self.save_now(runner)
+            message = f'a hook ended the training after step {runner.iter} of {runner.max_iters}'
+            runner.logger.info(f'{message}: everything is saved in {self.last_ckpt}', extra=FOR_PEOPLE)
+
+    def _is_saved(self, runner: Runner) -> bool:
+        return self._last is not None and self._last[1]['iter'] == runner.iter
 
     def before_save_checkpoint(self, runner: Runner, checkpoint: dict) -> None:
         steps = len(runner.train_loop.dataloader)
@@ -104,15 +122,15 @@ class CheckpointHook(EngineCheckpointHook):
             return
         self._postponed = None
         _refuse_non_finite(runner, meta['iter'])
-        self._last_step = None
+        self._last = None
         is_new = self._kept > 0 and step not in self.keep_ckpt_ids
         with self._reporting_failed_write(runner, meta['iter'], last or meta['iter'] == runner.max_iters):
             super()._save_checkpoint_with_step(runner, step, meta)
-            self._last_step = meta['iter']
-        written = torch.tensor(self._last_step is not None, dtype=torch.int)
+            self._last = step, meta
+        written = torch.tensor(self._last is not None, dtype=torch.int)
         all_reduce(written, op='min')  # only the main process writes
-        self._last_step = self._last_step if written else None
-        if is_new and self._last_step is None:
+        self._last = self._last if written else None
+        if is_new and self._last is None:
             self.keep_ckpt_ids.remove(step)  # it could not be written
         while self._kept > 0 and len(self.keep_ckpt_ids) > self._kept:
             path = self.file_backend.join_path(self.out_dir, self.filename_tmpl.format(self.keep_ckpt_ids.popleft()))

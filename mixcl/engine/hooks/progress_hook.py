@@ -1,5 +1,6 @@
 """Progress of a run on the terminal."""
 
+import re
 import time
 from collections.abc import Sized
 from datetime import timedelta
@@ -66,10 +67,15 @@ class ProgressHook(Hook):
         """Format the newest loss of the log and the first metric of the validation."""
         scalars = runner.message_hub.log_scalars
         measures = (name for name in scalars if name.startswith('val/') and 'time' not in name)
-        shown = {'train/loss': 'loss'} | {name: 'kNN' if '_knn' in name else name[4:] for name in [*measures][:1]}
+        shown = {'train/loss': 'loss'} | {name: _label(name) for name in [*measures][:1]}
         return ', '.join(f'{label} {scalars[name].current():.4g}' for name, label in shown.items() if name in scalars)
 
     def _epoch(self, runner: Runner) -> str:
         if 'max_epochs' not in runner.cfg.train_cfg:
             return 'training'
         return f'epoch {min(runner.epoch + 1, runner.max_epochs)}/{runner.max_epochs}'
+
+
+def _label(name: str) -> str:
+    neighbours = re.search(r'_knn(\d+)_', name)
+    return f'kNN (k={neighbours[1]})' if neighbours else name[4:]

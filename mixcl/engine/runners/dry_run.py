@@ -1,5 +1,6 @@
 """Trial build of the parts of a run, which reports mistakes before data are read."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -19,11 +20,12 @@ from mixcl.engine.runners.compiling import check_compiling
 from mixcl.engine.runners.pretrain_loop import PretrainLoop
 from mixcl.errors import UserError, as_user_error
 from mixcl.experiments.checks.building import built_from
+from mixcl.experiments.checks.types import find_factories
 from mixcl.experiments.checks.values import schedule_notes
-from mixcl.experiments.data_roots import check_files
+from mixcl.experiments.data_roots import DATA_SECTIONS, check_files
 from mixcl.experiments.options.image_size import crop_sizes
 from mixcl.experiments.options.smoke import synthetic_images
-from mixcl.experiments.paths import kind_of, whole_model
+from mixcl.experiments.paths import kind_of, readable, walk, whole_model
 from mixcl.randomness import undisturbed_generators
 from mixcl.registry import HOOKS, LOOPS, MODELS, PARAM_SCHEDULERS
 
@@ -49,6 +51,7 @@ def check_start(cfg: Config, processes: int = 1) -> list[str]:
             build_optim_wrapper(model, {name: cfg.optim_wrapper[name] for name in shared if name in cfg.optim_wrapper})
     if cfg.get('activation_checkpointing') is not None:
         checkpoint_activations(model, cfg.activation_checkpointing)
+    check_classes(cfg, model)
     try_views(cfg, model, processes)
     return [*_batch_lines(cfg, processes), *(f'note: {note}' for note in schedule_notes(cfg))]
 
@@ -111,6 +114,33 @@ def try_views(cfg: Config, model: nn.Module, processes: int | None = None) -> No
             "the pipeline of train_dataloader gives no images (inputs): end it with dict(type='mmpretrain.PackInputs')"
         )
     model.check_batch(crops if isinstance(crops, list) else [crops], loader.batch_size, processes)
+
+
+def check_classes(cfg: Config, model: nn.Module) -> None:
+    """Compare the classes of a detector's box and mask heads with the names of those in its data; raise UserError.
+
+    With too few in a head, the CPU's loss fails at some step; with too many, a run trains and nothing says so.
+    """
+    heads = {
+        f'model.{name}.num_classes': module.num_classes
+        for name, module in model.named_modules()
+        if re.search(r'(bbox|mask)_head(\.\d+)?$', name) and hasattr(module, 'num_classes')
+    }
+    for path, node in walk({name: cfg.get(name) for name in DATA_SECTIONS}) if heads else ():
+        if not (isinstance(node, Mapping) and 'ann_file' in node and 'type' in node):
+            continue
+        kind: Any = find_factories(node['type'], cfg.get('default_scope') or 'mmengine')[0]
+        own = getattr(kind, 'METAINFO', {}).get('classes')
+        names: Any = (node.get('metainfo') or {}).get('classes', own)
+        if isinstance(names, str):
+            raise UserError(f'{readable(path)}.metainfo.classes={names!r} must be a tuple of names: ({names!r},)')
+        for place, number in heads.items() if names else ():
+            if number != len(names):
+                raise UserError(
+                    f'{place}={number}, but {readable(path)} has {len(names)} classes ({", ".join(names[:3])}'
+                    f'{", ..." if len(names) > 3 else ""}): set num_classes={len(names)} in every head, or name the '
+                    'classes of your annotations in metainfo.classes of every data set'
+                )
 
 
 def _check_device_views(cfg: Config, loader: Mapping) -> None:

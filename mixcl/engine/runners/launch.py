@@ -11,7 +11,7 @@ from mixcl.distributed import unwrapped
 from mixcl.engine.hooks.pretrained_hook import PretrainedBackboneHook
 from mixcl.engine.runners.activation_checkpointing import checkpoint_activations
 from mixcl.engine.runners.compiling import check_compiling, compile_blocks
-from mixcl.engine.runners.dry_run import try_schedules, try_views
+from mixcl.engine.runners.dry_run import check_classes, try_schedules, try_views
 from mixcl.engine.runners.processes import join_processes, on_main_process
 from mixcl.engine.runners.quiet_runner import QuickConfig, QuietRunner
 from mixcl.engine.runners.same_run import check_same_run
@@ -78,6 +78,7 @@ def build_runner(cfg: Config, overwrite: bool = False, allow_changes: bool = Fal
 def _build(cfg: Config, allow_changes: bool = False) -> Runner:
     with built_from(cfg):
         runner = QuietRunner.from_cfg(QuickConfig(cfg._cfg_dict, filename=cfg.filename))
+    check_classes(cfg, unwrapped(runner.model))
     _add_scale_switches(runner)
     if cfg.get('train_cfg'):
         # The Runner would build it only after reading the data.

@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 from mixcl.algorithms import Learner
 from mixcl.encoders.sync_batch_norm import has_batch_norm
 from mixcl.engine.hooks.checkpoint_hook import CheckpointHook
+from mixcl.engine.hooks.hook_states import HookStates
 from mixcl.engine.hooks.progress_hook import ProgressHook
 from mixcl.experiments.checks.keys import DEFAULT_HOOKS
 from mixcl.faults import noting_run
@@ -79,6 +80,7 @@ class QuietRunner(Runner):
     def register_hooks(self, *args: Any, **kwargs: Any) -> None:
         super().register_hooks(*args, **kwargs)
         self.register_hook(ProgressHook())
+        self.register_hook(HookStates())
 
     def train(self) -> nn.Module:
         with closing_progress(), without_warnings_of_others(), noting_run(self.log_dir, self._saved):

@@ -55,8 +55,13 @@ def check_same_run(runner: Runner, checkpoint: dict, path: str, allow: bool) -> 
 
     Raises:
         UserError: for a position that the run cannot have; unless ``allow`` (``--allow-changes``), also for other
-            images, or settings that change what is computed.
+            images, settings that change what is computed, or hooks whose state is not in the checkpoint.
     """
+    if (lost := checkpoint.get('hooks', {}).get('lost')) and not allow:
+        raise UserError(
+            f'{path} cannot continue its run: {"; ".join(lost)}. Give it these methods before the next run (the '
+            'state may be {}); `allow_changes` continues with a new hook'
+        )
     stored, meta = stored_config(checkpoint, path), checkpoint['meta']
     _check_position(runner, meta, path)
     changes = changed_settings(stored, runner.cfg) if stored else []

@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from mixcl.errors import UserError
-from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, Range, check_list, check_range
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, TEMPERATURE, Range, check_list, check_range
 
 SEVERAL = Range('a whole number of at least 2', lambda value: COUNT.test(value) and value >= 2)
 
 RANGES: dict[str, Range] = {
-    **dict.fromkeys(('temperature', 'rates', 'costs'), POSITIVE),
+    **dict.fromkeys(('rates', 'costs'), POSITIVE),
+    'temperature': TEMPERATURE,
     **dict.fromkeys(('neighbours', 'shots', 'draws', 'samples', 'topk', 'epochs', 'batch_size'), COUNT),
     **dict.fromkeys(('classes', 'images'), SEVERAL),
     'weight_decays': NOT_NEGATIVE,

@@ -83,7 +83,7 @@ def knn_accuracy(
     Args:
         queries, bank: (Nq, D) and (Nb, D) features.
         query_labels, bank_labels: (Nq,) and (Nb,) int64 classes.
-        neighbours: values of k, each 1 or more; one larger than the bank uses the whole bank.
+        neighbours: values of k, each 1 or more; one larger than the bank becomes the number of images in it.
         temperature: of the vote, above 0.
 
     Returns:
@@ -98,7 +98,7 @@ def knn_accuracy(
     votes, labels = bank_labels.cpu()[indices], query_labels.cpu()
     num_classes = int(max(votes.max(), labels.max())) + 1
     accuracies: dict[str, float] = {}
-    for k in neighbours:
+    for k in dict.fromkeys(min(k, len(bank)) for k in neighbours):
         parts = zip(*(part.split(QUERIES_AT_ONCE) for part in (cosines, votes, labels)), strict=True)
         ranks = torch.cat(
             [_ranks(vote(near[:, :k], classes[:, :k], num_classes, temperature), own) for near, classes, own in parts]

@@ -8,14 +8,16 @@ from typing import Any
 from mmengine.config import Config
 
 from mixcl.experiments.paths import Path, runner_sections, walk
-from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Range
+from mixcl.ranges import BELOW_ONE, COUNT, NOT_NEGATIVE, PART, POSITIVE, SEVERAL, SHARE, TEMPERATURE, Range
 
-WHOLE = Range(COUNT.words, lambda value: value >= 1 and value % 1 == 0)  # mmengine takes 2.0, too
+WHOLE = Range(COUNT.words, lambda value: 1 <= value < 1e12 and value % 1 == 0)  # mmengine takes 2.0, too
 CORES = os.cpu_count() or 1
 MOST_WORKERS = max(64, 4 * CORES)
 COUNTED = (
     *('accumulative_counts', 'base_batch_size', 'batch_size', 'max_epochs', 'max_iters', 'val_interval'),
-    *('embed_dims', 'feedforward_channels', 'hidden_channels', 'num_heads', 'num_layers'),
+    *('embed_dims', 'feedforward_channels', 'hidden_channels', 'num_heads', 'num_layers', 'num_patches'),
+    *('bottleneck_channels', 'decoder_depth', 'decoder_embed_dim', 'decoder_num_heads', 'embed_dim'),
+    *('channel', 'encoder_stride', 'in_channels', 'mask_patch_size', 'model_patch_size', 'patch_size'),
 )
 SHARES = ('attn_drop_rate', 'drop_path_rate', 'drop_prob', 'drop_rate', 'dropout', 'dropout_ratio', 'momentum', 'prob')
 RANGES: dict[str, Range] = {
@@ -23,7 +25,15 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(SHARES, SHARE),
     **dict.fromkeys(('label_smooth_val', 'label_smoothing', 'smoothing'), BELOW_ONE),
     **dict.fromkeys(('final', 'lr', 'max_seconds', 'warmup', 'weight_decay'), NOT_NEGATIVE),
-    **dict.fromkeys(('std', 'temperature'), POSITIVE),
+    **dict.fromkeys(('decay_mult', 'flat_decay_mult', 'lr_mult', 'norm_decay_mult', 'bias_decay_mult'), NOT_NEGATIVE),
+    **dict.fromkeys(('epsilon', 'student_temperature', 'teacher_temperature', 'temperature'), TEMPERATURE),
+    **dict.fromkeys(('crop_ratio_range', 'layer_decay_rate'), PART),
+    **dict.fromkeys(('brightness', 'contrast', 'saturation'), Range('from 0 to 100', lambda value: 0 <= value <= 100)),
+    'mask_ratio': Range('a number between 0 and 1, neither of them', lambda value: 0 < value < 1),
+    'num_prototypes': SEVERAL,
+    'position_offset': BELOW_ONE,
+    'std': POSITIVE,
+    'thr': Range('a number from 0 to 256', lambda value: 0 <= value <= 256),
     'interval': Range(f'{WHOLE.words}, or -1 for never', lambda value: value == -1 or WHOLE.test(value)),
     'max_norm': Range('a number above 0', lambda value: value > 0),
     'num_workers': Range(
@@ -46,9 +56,10 @@ def wrong_values(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, RANGES[key].words
         elif key != 'max_norm' and any(isinstance(part, float) and not math.isfinite(part) for part in plain):
             yield key, 'finite'
-    width, heads = node.get('embed_dims'), node.get('num_heads')
-    if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):
-        yield 'num_heads', f'a divisor of embed_dims={width}'
+    for of_width, of_heads in (('embed_dims', 'num_heads'), ('decoder_embed_dim', 'decoder_num_heads')):
+        width, heads = node.get(of_width), node.get(of_heads)
+        if isinstance(width, int) and isinstance(heads, int) and (heads < 1 or width % heads):
+            yield of_heads, f'a divisor of {of_width}={width}'
 
 
 def empty_pipelines(cfg: Config) -> Iterator[tuple[Path, Any]]:

@@ -100,7 +100,7 @@ def _fitted(backbone: ConfigDict, old: ConfigDict, size: int) -> Any:
         try:
             built = build(MODELS, copy.deepcopy(wanted))
         except TypeError as error:
-            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            unknown = re.search(r"unexpected keyword argument[^']*'(\w+)'", str(error))
             holder = own if unknown and unknown[1] in own else arguments
             if unknown is None or holder.pop(unknown[1], None) is None:
                 raise

@@ -10,8 +10,11 @@ from mmengine.config import Config
 from mixcl.errors import UserError
 from mixcl.experiments.paths import kind_of, walk
 from mixcl.files import check_writable
+from mixcl.shipped import named_by_data
 
 RANDOM = 'random'
+
+LONGEST_NAME = 100
 """Name in place of a checkpoint for weights as they are initialised."""
 
 
@@ -24,6 +27,18 @@ def use_mixed_precision(cfg: Config) -> None:
             'set the wrapper in the config'
         )
     cfg.optim_wrapper.type = 'mixcl.BFloat16OptimWrapper'  # with its scope, for configs of other libraries
+
+
+def use_name(cfg: Config, name: str | None, data: str | None) -> None:
+    """Note the name of a run as ``run_name``, in place; without one, that of its config says what ``data`` are.
+
+    Raises:
+        UserError: if the name cannot stand in a title.
+    """
+    if name is not None and not (name.isprintable() and 0 < len(name.strip()) <= LONGEST_NAME):
+        raise UserError(f'`name={name[:LONGEST_NAME]!r}` must have 1 to {LONGEST_NAME} printable characters')
+    if name is not None or (data and cfg.get('config_name')):
+        cfg.run_name = name or named_by_data(cfg.config_name, data.partition(':')[0])
 
 
 def use_cache(cfg: Config, folder: str, gigabytes: float) -> None:

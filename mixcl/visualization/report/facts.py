@@ -12,7 +12,7 @@ from mixcl.evaluation.results import stored_results, table
 from mixcl.experiments.difference import differences
 from mixcl.experiments.paths import innermost
 from mixcl.experiments.prepared import prepared
-from mixcl.shipped import known_configs
+from mixcl.shipped import known_configs, name_of
 from mixcl.visualization.curves import points_of
 from mixcl.visualization.report.run_record import BANNER, WARNED, RunRecord
 
@@ -50,6 +50,7 @@ def summary(run: RunRecord) -> list[Block]:
     points, unit = points_of(run.lines, 'epoch'), 'epoch' if 'epoch' in steps[-1] else 'step'
     done, planned = steps[-1][unit], cfg.train_cfg.get('max_epochs' if unit == 'epoch' else 'max_iters')
     rows = [
+        *([['run', str(name_of(cfg))]] if cfg.get('run_name') else []),
         ['config', str(cfg.get('config_name'))],
         *([name, call(cfg.model.get(name))] for name in ('backbone', 'target', 'objective', 'mixer')),
         ['images', ', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key))],
@@ -134,9 +135,9 @@ def evaluation(run: RunRecord) -> list[Block]:
     if not blocks:
         ask = f'mixcl evaluate {shlex.quote(str(run.folder))} --data NAME --protocols knn linear'
         blocks.append(Block('missing', f'Nothing has been evaluated after training; to do so: {ask}'))
-    name, keys = run.config.get('config_name'), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
-    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if name and one.get('config') == name]
-    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {name}.')
+    of, keys = name_of(run.config), ('method', 'epochs', 'protocol', 'data', 'metric', 'value', 'source')
+    papers = [[str(one.get(key, '')) for key in keys] for one in all_published() if of and one.get('config') == of]
+    shown = Block('table', papers, head=keys) if papers else Block('text', f'The papers have no number of {of}.')
     return [*blocks, shown]
 
 

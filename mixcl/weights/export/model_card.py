@@ -7,6 +7,7 @@ from typing import Any
 import mixcl
 from mixcl.experiments.paths import innermost
 from mixcl.files import sha256_of
+from mixcl.shipped import name_of
 from mixcl.weights.export.base import Exported
 from mixcl.weights.pretrained import PretrainedBackbone
 
@@ -61,14 +62,14 @@ def model_card(
     ``results`` is a table, or empty.
     """
     cfg: dict[str, Any] = {} if pretrained.config is None else pretrained.config.to_dict()
-    name, given = cfg.get('config_name') or Path(pretrained.source).stem, exported.preprocessing
+    name, given = name_of(cfg) or Path(pretrained.source).stem, exported.preprocessing
     data = innermost((cfg.get('train_dataloader') or {}).get('dataset') or {})
     files = sorted(folder.iterdir())
     text = CARD.format(
         name=name,
         kind=type(exported.backbone).__name__,
         version=mixcl.__version__,
-        method=str(name).rpartition('/')[0] or UNKNOWN,
+        method=str(cfg.get('config_name') or '').rpartition('/')[0] or UNKNOWN,
         data=', '.join(str(data[key]) for key in ('type', 'data_root', 'split') if data.get(key)) or UNKNOWN,
         epochs=pretrained.epochs or UNKNOWN,
         encoder=pretrained.encoder,

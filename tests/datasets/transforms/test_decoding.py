@@ -200,6 +200,31 @@ def test_unreadable_files(tmp_path: Path, content: bytes, kind: str | None) -> N
     assert kind in (caught.value.note.kind, None)
 
 
+TURNED = Image.Exif()
+TURNED[274] = 6
+
+
+@pytest.mark.parametrize(
+    ('mode', 'options'),
+    [
+        ('RGB', {}), ('RGB', dict(progressive=True)), ('RGB', dict(restart_marker_blocks=2)),
+        ('RGB', dict(exif=TURNED)), ('L', {}), ('CMYK', {}),
+    ],
+)  # fmt: skip
+def test_a_jpeg_that_was_cut_and_has_an_end_mark(mode: str, options: dict) -> None:
+    """Decoders show the rest in grey; an image that really is grey there has the same pixels as without the check."""
+    whole = encoded(NOISE.resize((200, 150)).convert(mode), 'JPEG', **options)
+    for share in (0.3, 0.4, 0.5) if 'progressive' in options else (0.3, 0.5, 0.7, 0.9):
+        for reduction in (None, lambda shape: 2):
+            with pytest.raises(UnreadableImage, match='its rest is grey'):
+                decode(whole[: int(share * len(whole))] + b'\xff\xd9', 'cut.jpg', reduction)
+    grey = Image.new('RGB', (200, 150), (128,) * 3)
+    grey.paste(NOISE, (20, 30))
+    for content in (whole, whole[:-2] + b'more' + whole[-2:], encoded(grey.convert(mode), 'JPEG', **options)):
+        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+        np.testing.assert_array_equal(decode(content, 'whole.jpg')[0], pixels)
+
+
 def chunk(kind: bytes, data: bytes, error: int = 0) -> bytes:
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data) ^ error)
 

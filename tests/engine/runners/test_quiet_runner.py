@@ -58,7 +58,7 @@ def test_the_newest_loss_and_measure_are_shown() -> None:
     hub.update_scalar('train/loss', 4.5)
     assert ProgressHook()._note(runner) == 'loss 4.5'
     hub.update_scalar('val/online_knn20_top1', 61.5)
-    assert ProgressHook()._note(runner) == 'loss 4.5, kNN 61.5'
+    assert ProgressHook()._note(runner) == 'loss 4.5, kNN (k=20) 61.5'
 
 
 @pytest.mark.parametrize(('backbone', 'last'), [('resnet', True), ('vit', False)])

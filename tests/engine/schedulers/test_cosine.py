@@ -115,3 +115,16 @@ def test_every_epoch_is_that_of_timm(settings: dict) -> None:
         if epoch or settings:
             assert used[epoch] == pytest.approx([group['lr'] for group in theirs.param_groups], rel=1e-12), epoch
         timms.step(epoch)
+
+
+def test_simsiam_lowers_its_rate_once_an_epoch() -> None:
+    """``init_lr * 0.5 * (1. + math.cos(math.pi * epoch / args.epochs))``, as the authors' code has it."""
+    (schedule,) = Config.fromfile('configs/simsiam/r50_in1k.py').param_scheduler
+    optimizer = optimizer_of(lr=0.05)
+    with DefaultScope.overwrite_default_scope('mixcl'):
+        built = PARAM_SCHEDULERS.build(
+            schedule, default_args=dict(optimizer=optimizer, end=200, epoch_length=EPOCH_LENGTH)
+        )
+    assert built.by_epoch
+    for epoch, (rate, *_) in enumerate(take_steps(optimizer, [built], 200)):
+        assert rate == pytest.approx(0.05 * 0.5 * (1 + math.cos(math.pi * epoch / 200)))

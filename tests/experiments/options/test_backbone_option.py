@@ -118,6 +118,12 @@ def test_refused_in_one_sentence(config: str, name: str, message: str) -> None:
         with_backbone(config, name)
 
 
+def test_a_model_that_takes_any_size_by_itself() -> None:
+    """timm's NaFlexViT words its refusal of `dynamic_img_size` in its own way."""
+    backbone = with_backbone('mocov3/vit-s16_in1k', 'timm:naflexvit_base_patch16_gap').model.backbone
+    assert backbone.arguments == dict(img_size=224)
+
+
 def test_an_evaluation_of_another_backbone_is_by_a_recipe_for_any() -> None:
     cfg = with_backbone('dino/vit-s16_in1k_0local', 'timm:resnet18')
     assert cfg.config_name == 'dino/resnet18_in1k_0local'
