@@ -52,19 +52,21 @@ def run(name: str, words: Sequence[str] | None = None, program: str | None = Non
     """Run a command, by default with the words of the command line; files of tools/ call this."""
     begin('__main__')
     with reported_to_user('mixcl doctor looks at the installation'):
-        args = parsed(name, sys.argv[1:] if words is None else words, program)
-    command = module_of(name)
+        command = module_of(name)
+    args = parsed(name, sys.argv[1:] if words is None else words, program)
     options = {setting: f'--{setting.replace("_", "-")}' for setting in vars(args)}
     options['labels'] = '--no-labels'
     options |= getattr(command, 'SETTINGS', {})
     with reported_to_user(getattr(command, 'AFTERWARDS', ''), options):
         if not getattr(args, 'allow_pickle', False):
-            command.run(args)
-            return
-        from mixcl.weights import allow_pickle
+            status = command.run(args)
+        else:
+            from mixcl.weights import allow_pickle
 
-        with allow_pickle():
-            command.run(args)
+            with allow_pickle():
+                status = command.run(args)
+    if status:
+        sys.exit(status)
 
 
 def overview() -> str:

@@ -31,6 +31,9 @@ SYSTEM_FAULTS = (
 LENGTH = 300
 """Number of characters after which an error is cut off in a sentence; the traceback file has all of them."""
 
+FAILURES = (Exception, SystemExit, GeneratorExit)
+"""What must not end a command as if all were well; Ctrl-C and RunStopped end it on purpose."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -49,7 +52,7 @@ def system_fault(error: BaseException) -> str | None:
     return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
 
 
-def fault_sentence(error: Exception) -> str:
+def fault_sentence(error: BaseException) -> str:
     """Return a sentence on what the system did, or else on the error, whose traceback goes to a file.
 
     The latter has the error, the line that raised it, the file, and what is saved (:func:`noting_run`).
@@ -58,10 +61,10 @@ def fault_sentence(error: Exception) -> str:
     if known is not None:
         return known
     text = ''.join(traceback.format_exception(error))
-    what = f'{type(error).__name__}: {error}'
+    what = f'sys.exit({error}) was called' if isinstance(error, SystemExit) else f'{type(error).__name__}: {error}'
     if 'Original Traceback' in what:  # torch puts the traceback of a data worker into the message
         what = what.strip().rpartition('\n')[2]
-    what = printable(' '.join(what.split())[:LENGTH])
+    what = printable(' '.join(what.split())[:LENGTH]).rstrip(': ')
     folder, saved = getattr(error, 'of_run', (None, ''))
     file = _written(text, folder)
     where = f'the traceback is in {file}' if file else 'MIXCL_TRACEBACK=1 shows the traceback'
@@ -95,6 +98,6 @@ def noting_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
     """Note on an error in which folder of a run its traceback belongs, and what is saved."""
     try:
         yield
-    except Exception as error:
+    except FAILURES as error:
         error.of_run = Path(folder), saved()  # type: ignore[attr-defined]
         raise
