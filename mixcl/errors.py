@@ -73,7 +73,8 @@ def reported_to_user(afterwards: str = '', options: dict[str, str] | None = None
     """Turn every error of a command-line tool into one sentence on the standard error, and an exit status.
 
     - :class:`UserError`, or something the system did to the program (:func:`~mixcl.faults.system_fault`): status 2.
-    - An unforeseen error, or ``sys.exit`` of another part, which would look like success: status 1, and the sentence of :func:`~mixcl.faults.fault_sentence`.
+    - An unforeseen error, or ``sys.exit`` of a part, which would look like success: status 1, and the sentence of
+      :func:`~mixcl.faults.fault_sentence`.
     - :class:`RunStopped`: status 85. Ctrl-C without a run to save: 130. See also :func:`stop_at_once`.
 
     ``afterwards`` says what the user can do next; ``options`` has the options of the command, by names of settings.

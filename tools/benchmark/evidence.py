@@ -33,7 +33,7 @@ from evidence_statistics import accuracies, accuracy
 from evidence_tables import TABLES, Run, wanted
 
 from mixcl import train
-from mixcl.engine.runners.stop_signals import kill_workers
+from mixcl.engine.runners.data_workers import kill_workers
 from mixcl.errors import RunStopped, reported_to_user
 from mixcl.experiments.subject import default_encoder
 from mixcl.files import written_whole
