@@ -12,11 +12,20 @@ from pathlib import Path
 
 SYSTEM_FAULTS = (
     (
+        r'Too many open files|received 0 items of ancdata',
+        'more files are open than this process may have: raise the limit (ulimit -n 4096) or use fewer processes that '
+        'load images (num_workers)',
+    ),
+    (
+        r'File too large',
+        'a file would be larger than this process may write: raise the limit (ulimit -f unlimited)',
+    ),
+    (
         r'os error (28|122)\b|inline_container\.cc.* unexpected pos',  # from safetensors, and torch.save
         'a file cannot be written, most likely because the disk is full: make room, or choose another folder',
     ),
     (
-        r'DataLoader worker .* Bus error|unable to allocate shared memory',
+        r'DataLoader worker .* Bus error|unable to allocate shared memory|No space left .*multiprocessing/synchr',
         'a process that loads images ran out of shared memory: enlarge /dev/shm (docker run --shm-size=16g) or use '
         'fewer processes (num_workers)',
     ),
@@ -44,12 +53,13 @@ def printable(text: str) -> str:
 
 def system_fault(error: BaseException) -> str | None:
     """Say what the system did, with likely cause and cure (a full disk, a killed process); None for other errors."""
-    if isinstance(error, OSError):
-        place = printable(str(error.filename or 'a file'))
-        full = f'{place} cannot be written ({error.strerror}): make room, or choose another folder'
-        return full if error.errno in FULL else None
-    text = ' '.join(str(error).split())
-    return next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    text = ' '.join([*str(error).split(), *(frame.filename for frame in place)])
+    known = next((sentence for pattern, sentence in SYSTEM_FAULTS if re.search(pattern, text)), None)
+    if known is None and isinstance(error, OSError) and error.errno in FULL:
+        file = printable(str(error.filename or 'a file'))
+        return f'{file} cannot be written ({error.strerror}): make room, or choose another folder'
+    return known
 
 
 def fault_sentence(error: BaseException) -> str:

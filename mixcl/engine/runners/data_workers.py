@@ -29,6 +29,10 @@ STILL, STILL_IN_STOP = 600.0, 20.0
 """Seconds without a batch after which a data worker that did nothing ends its run; the latter if it is to stop."""
 
 
+WORKING = 1e-3
+"""Share of a core that workers use together at least, unless they stand still or wait for work (2e-5 each)."""
+
+
 class NoBatch(UserError):
     """Error of a run that waits for a data worker which stands still."""
 
@@ -79,7 +83,7 @@ class _WatchedIterator(_MultiProcessingDataLoaderIter):
 
 
 class _Watch(threading.Thread):
-    """Thread that kills a worker which did nothing while its process waited for a batch.
+    """Thread that kills the workers which did nothing while their process waited for a batch.
 
     The process itself may wait for ever for a stopped worker, within Python's code that passes on file handles.
     """
@@ -87,26 +91,31 @@ class _Watch(threading.Thread):
     waiting: _WatchedIterator | None = None
 
     def run(self) -> None:
-        still: dict[Any, tuple[Any, float]] = {}  # what each worker has done, and since when it is the same
+        batch, begun, used_before = None, 0.0, 0.0
         while True:
             time.sleep(0.5)
-            loader, now = self.waiting, time.monotonic()
-            if loader is None:
-                still = {}
+            iterator, now = self.waiting, time.monotonic()
+            if iterator is None:
                 continue
-            limit = STILL_IN_STOP if loader.loader.stopping and loader.loader.stopping() else STILL
-            before, still = still, {}
-            for worker in loader._workers:
-                done = loader.batches, _cpu_time(worker.pid)
-                still[worker] = before[worker] if before.get(worker, ' ')[0] == done else (done, now)
-                seconds = now - still[worker][1]
-                if seconds >= limit:
-                    loader.stuck = (
-                        f'process {get_rank()} of this run got no batch of its {len(loader.loader.dataset)} images '  # type: ignore[arg-type]
-                        f'for {seconds:.0f} s, since process {worker.pid}, which loads them, stands still: does the '
-                        'storage of the images answer?'
-                    )
-                    worker.kill()
+            workers, loader = iterator._workers, iterator.loader
+            used = sum(_cpu_seconds(worker.pid) for worker in workers)
+            if batch != (id(iterator), iterator.batches):
+                batch, begun, used_before = (id(iterator), iterator.batches), now, used
+            waited = now - begun
+            if waited < (STILL_IN_STOP if loader.stopping and loader.stopping() else STILL):
+                continue
+            if used - used_before > waited * WORKING:
+                begun, used_before = now, used
+                continue
+            images, named = len(loader.dataset), ', '.join(str(worker.pid) for worker in workers)  # type: ignore[arg-type]
+            iterator.stuck = (
+                f'process {get_rank()} of this run got no batch of its {images} images for {waited:.0f} s, '
+                f'and what loads them (processes {named}) stands still: does '
+                'the storage of the images answer?'
+            )
+            for worker in workers:
+                worker.kill()
+            self.waiting = None
 
 
 @cache
@@ -116,11 +125,10 @@ def _watch_for(process: int) -> _Watch:
     return watch
 
 
-def _cpu_time(process: int | None) -> str:
-    """Return the CPU time of a worker's main thread, which moves every five seconds if it waits for work."""
+def _cpu_seconds(process: int | None) -> float:
     with suppress(OSError):  # not Linux
-        return Path(f'/proc/{process}/schedstat').read_text().split()[0]
-    return ''
+        return int(Path(f'/proc/{process}/schedstat').read_text().split()[0]) / 1e9
+    return 0.0
 
 
 def watched(loader: DataLoader) -> DataLoader:

@@ -23,7 +23,7 @@ from mixcl.errors import RunStopped
 
 
 class Images(Dataset):
-    """Eight images, the last of which takes its worker three seconds, or for ever."""
+    """Eight images, the last of which takes its worker three seconds or for ever, or does not arrive."""
 
     def __init__(self, last: str = '') -> None:
         self.last = last
@@ -35,14 +35,17 @@ class Images(Dataset):
         end = time.monotonic() + 3
         while index == 7 and self.last == 'slow' and time.monotonic() < end:
             pass
+        if index == 7 and self.last == 'lost':  # such as without free file handles
+            return lambda: None
         if index == 7 and self.last == 'stuck':
             os.kill(os.getpid(), signal.SIGSTOP)
         return index
 
 
 def load(last: str = '', workers: int = 1) -> list[int]:
-    loader = dict(dataset=Images(last), batch_size=2, num_workers=workers, sampler=dict(type='DefaultSampler'))
-    loader = QuietRunner.build_dataloader({**loader, 'collate_fn': dict(type='default_collate')})
+    collated = dict(type='pseudo_collate' if last == 'lost' else 'default_collate')
+    settings = dict(batch_size=2, num_workers=workers, sampler=dict(type='DefaultSampler'), collate_fn=collated)
+    loader = QuietRunner.build_dataloader(dict(dataset=Images(last), **settings))
     before = len(multiprocessing.active_children())
     batches = iter(loader)
     assert len(multiprocessing.active_children()) - before == loader.num_workers
@@ -63,8 +66,9 @@ def test_a_worker_that_stands_still_is_told_and_killed(monkeypatch: pytest.Monke
     monkeypatch.setattr(data_workers, 'STILL', 2)
     before = multiprocessing.active_children()
     assert load('slow') == [4, 1], 'one that works is waited for'
-    with pytest.raises(NoBatch, match=r'process 0 of this run got no batch of its 8 images .* process \d+, which'):
-        load('stuck')
+    for last in ('stuck', 'lost'):
+        with pytest.raises(NoBatch, match=r'process 0 .* no batch of its 8 images .* \(processes \d+\) stands still'):
+            load(last)
     assert set(multiprocessing.active_children()) <= set(before)
 
 
