@@ -109,5 +109,5 @@ def noting_run(folder: str | Path, saved: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        error.of_run = Path(folder), saved()  # type: ignore[attr-defined]
+        error.of_run = Path(folder), saved()  # type: ignore[union-attr]
         raise
